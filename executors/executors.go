@@ -1,0 +1,116 @@
+// Package executors defines what a backend is told and what it answers. The
+// contract itself, gate.Executor, is declared by its consumer.
+//
+// Everything that comes out of a sandbox is hostile: sizes are bounded while
+// reading, names are validated, nothing is followed or interpreted. No type of
+// containerd or of the OCI leaves this folder.
+package executors
+
+import (
+	"time"
+
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// Task is all that a backend needs to run one job, once.
+type Task struct {
+	// ID is the job's id: unique for ever, fixed width, [a-z0-9-].
+	ID       string          `json:"id"`
+	Backend  schemas.Backend `json:"backend"`
+	Language string          `json:"language"`
+	// Argv is run as it is, by no shell (ERA).
+	Argv []string `json:"argv,omitempty"`
+	// Code and InputsJSON are the program and its variables (Monty).
+	Code       string `json:"code,omitempty"`
+	InputsJSON []byte `json:"inputs_json,omitempty"`
+	// InputsDir is a host folder that the gate owns; it becomes /in, read-only.
+	InputsDir string `json:"inputs_dir"`
+	// Network is none or allowlist; Domains are the node's allowed domains.
+	Network schemas.Network `json:"network"`
+	Domains []string        `json:"domains,omitempty"`
+	Limits  Limits          `json:"limits"`
+}
+
+// Limits bound one run. Every field must be above zero.
+type Limits struct {
+	MilliCPU    int           `json:"milli_cpu"`
+	MemoryBytes int64         `json:"memory_bytes"` // program, /out and /tmp together; no swap
+	Time        time.Duration `json:"time"`         // wall clock
+	Pids        int           `json:"pids"`
+	OpenFiles   int           `json:"open_files"`
+	OutBytes    int64         `json:"out_bytes"` // size of /out
+	OutFiles    int           `json:"out_files"` // inodes of /out
+	TmpBytes    int64         `json:"tmp_bytes"` // size of /tmp
+	StdoutBytes int64         `json:"stdout_bytes"`
+	StderrBytes int64         `json:"stderr_bytes"`
+}
+
+// State is where a task stands with its backend.
+type State string
+
+// The states of a task.
+const (
+	StateAbsent  State = "absent"  // the backend knows nothing of it
+	StateCreated State = "created" // all is made, no instruction of it ran
+	StateRunning State = "running"
+	StateExited  State = "exited" // ended; its traces wait to be collected
+)
+
+// Identity is what would run a task, or what ran it: it goes into provenance.
+type Identity struct {
+	Backend string `json:"backend"` // "ERA/1", "monty 0.0.23"
+	Runtime string `json:"runtime"` // "containerd 1.6.20, io.containerd.runc.v2, runc 1.1.5"
+	Image   string `json:"image"`   // "sha256:..."
+}
+
+// Outcome is how a task ended. It is an outcome also when the program failed,
+// was killed or could not be started; trouble of ours is an error instead.
+type Outcome struct {
+	ExitCode int           `json:"exit_code"`
+	Cause    schemas.Cause `json:"cause"`
+	// LimitsHit names every limit that was touched, also when it did not end the run.
+	LimitsHit       []schemas.Cause `json:"limits_hit,omitempty"`
+	StartedAt       time.Time       `json:"started_at"`
+	FinishedAt      time.Time       `json:"finished_at"`
+	Wall            time.Duration   `json:"wall"`
+	CPU             time.Duration   `json:"cpu"`
+	PeakMemoryBytes int64           `json:"peak_memory_bytes"`
+	// Detail is one line of ours, never of the sandbox ("exec: not found").
+	Detail              string   `json:"detail,omitempty"`
+	Identity            Identity `json:"identity"`
+	NetworkDestinations []string `json:"network_destinations,omitempty"`
+	NetworkRefused      []string `json:"network_refused,omitempty"`
+}
+
+// Collected is what was taken out of a sandbox, as files of the gate's own.
+type Collected struct {
+	Stdout Stream `json:"stdout"`
+	Stderr Stream `json:"stderr"`
+	// Files are the regular files found below /out, sorted by path.
+	Files []File `json:"files"`
+	// Refused are entries that were left behind, with the reason.
+	Refused []Refused `json:"refused,omitempty"`
+}
+
+// Stream is one captured stream.
+type Stream struct {
+	// Total counts the bytes that the program wrote, Kept those that were kept.
+	Total  int64  `json:"total"`
+	Kept   int64  `json:"kept"`
+	SHA256 string `json:"sha256"` // of the kept bytes
+}
+
+// File is one collected output file.
+type File struct {
+	// Path is relative to /out, cleaned, valid UTF-8, without "..".
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Refused is an entry of /out that was not collected.
+type Refused struct {
+	// Path is quoted and bounded: it may have held anything.
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}

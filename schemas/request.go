@@ -1,0 +1,89 @@
+package schemas
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// RequestVersions are the schema versions of a request that this build reads.
+var RequestVersions = []string{"1"}
+
+// RequestType is the only value of request_type.
+const RequestType = "tool_request"
+
+// Backend names what executes a request.
+type Backend string
+
+// The backends of schema version 1. A request without one means BackendERA.
+const (
+	BackendERA   Backend = "ERA"
+	BackendMonty Backend = "monty"
+)
+
+// Network says what a run may reach.
+type Network string
+
+// The networks of schema version 1.
+const (
+	NetworkNone      Network = "none"
+	NetworkAllowlist Network = "allowlist"
+)
+
+// Request is a tool request whose document has been parsed. Only a Request that
+// came without a blocking finding may be executed.
+type Request struct {
+	RequestType   string
+	SchemaVersion string
+	// RequestID is unique for ever and safe as a path component.
+	RequestID   string
+	CreatedUTC  time.Time
+	RequestedBy string
+	ApprovedBy  string
+	ApprovedUTC time.Time
+	Purpose     string
+	Backend     Backend
+	Language    string
+	Network     Network
+	// MilliCPU is cpu_limit in thousandths of a core.
+	MilliCPU      int
+	MemoryLimitMB int
+	TimeLimitSec  int
+	// Inputs are the declared input files, sorted as declared.
+	Inputs []Input
+
+	// Command is the command line as written (ERA), Argv its literal words.
+	Command string
+	Argv    []string
+	// Code is the program (Monty), exactly the bytes inside the fence.
+	Code string
+	// InputsJSON is the one JSON object of "## Inputs (JSON)" (Monty), or nil.
+	InputsJSON json.RawMessage
+
+	Outputs []OutputExpectation
+	Risk    Risk
+}
+
+// Input is one declared input file.
+type Input struct {
+	// Path is absolute, below /in/.
+	Path string `json:"path"`
+	// SHA256 is lower-case hex.
+	SHA256 string `json:"sha256"`
+	// Description is the text beside the path in "## Input Files".
+	Description string `json:"description,omitempty"`
+}
+
+// OutputExpectation is one declared output file.
+type OutputExpectation struct {
+	// Path is absolute, below /out/.
+	Path        string `json:"path"`
+	Description string `json:"description,omitempty"`
+}
+
+// Risk is the section "## Risk Assessment".
+type Risk struct {
+	Level            string // low, medium or high
+	Justification    string
+	DataSensitivity  string // public, internal or confidential
+	NetworkRationale string
+}

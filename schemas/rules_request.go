@@ -1,0 +1,3 @@
+package schemas
+
+var requestRules = []Rule{}

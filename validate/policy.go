@@ -1,0 +1,65 @@
+package validate
+
+import (
+	"time"
+
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// Policy is what a node allows. It is the only thing besides the bytes that a
+// verdict depends on: same bytes, same Policy, same findings.
+type Policy struct {
+	// Now judges approval times.
+	Now time.Time
+	// MaxRequestBytes and MaxResultBytes bound a document before it is parsed.
+	MaxRequestBytes, MaxResultBytes int64
+	// Languages are the ERA languages that the node has an image for; empty
+	// means that any language but a shell is accepted.
+	Languages []string
+	// Egress says that the node can offer an allowlisted network to
+	// AllowedDomains. Without it a request for one is refused, except that
+	// AnyNode turns that into a warning.
+	Egress         bool
+	AllowedDomains []string
+	// AnyNode judges a document without a node at hand (lint without a config).
+	AnyNode bool
+	// The node's maxima.
+	MaxMilliCPU, MaxMemoryMB, MaxTimeSec int
+	MaxInputs, MaxOutputs                int
+	MaxInputBytes                        int64
+	// Approvers are the names that may approve; empty means anybody named.
+	Approvers []string
+	// MaxApprovalAge of 0 means no limit.
+	MaxApprovalAge    time.Duration
+	AllowSelfApproval bool
+	// RequireSignature wants an OpenSSH signature, checked with AllowedSigners
+	// (the text of an allowed_signers file).
+	RequireSignature bool
+	AllowedSigners   []byte
+	// ShellAllow are regular expressions; when present, one must match the command line.
+	ShellAllow []string
+	// AllowArtifactTypes are media types of executables, archives and scripts
+	// that may be delivered although they are refused by default.
+	AllowArtifactTypes []string
+	// MaxStreamLines is how many lines of a stream a result shows.
+	MaxStreamLines int
+	// Levels raises (never lowers a Must) the level of rules.
+	Levels map[string]schemas.Severity
+}
+
+// DefaultPolicy is the policy of a node without configuration, at time now.
+func DefaultPolicy(now time.Time) Policy {
+	return Policy{
+		Now:             now,
+		MaxRequestBytes: 1 << 20,
+		MaxResultBytes:  4 << 20,
+		MaxMilliCPU:     4000,
+		MaxMemoryMB:     4096,
+		MaxTimeSec:      3600,
+		MaxInputs:       64,
+		MaxOutputs:      64,
+		MaxInputBytes:   256 << 20,
+		MaxApprovalAge:  30 * 24 * time.Hour,
+		MaxStreamLines:  200,
+	}
+}

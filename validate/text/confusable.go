@@ -1,0 +1,129 @@
+package text
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// lookalikes maps letters of other scripts to the ASCII letter that most fonts
+// draw the same way. It is deliberately small: only letters that a careful
+// reader takes for Latin ones.
+var lookalikes = func() map[rune]rune {
+	m := map[rune]rune{}
+	for _, p := range []struct{ from, to string }{
+		// Cyrillic
+		{"АВЕЅІЈКМНОРСТУХѴԌԚԜҮҺӀЬ", "ABESIJKMHOPCTYXVGQWYhIb"},
+		{"аеорсухѕіјԁһӏԛԝҽгѵ", "aeopcyxsijdhlqwerv"},
+		// Greek
+		{"ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX"},
+		{"αικνορυγϲϳ", "aikvopuycj"},
+		// Armenian, Cherokee, Lisu, Latin extensions and letter-like symbols that are drawn alike
+		{"օսհոքցյ", "ouhnpgj"},
+		{"ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᏒᏚᎢᏙᎳᏃ", "ABCDEGHiJKLMPRSTVWZ"},
+		{"ꓐꓒꓓꓖꓗꓙꓚꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "BPDGKJCFMNLSRVHWXYAEIOU"},
+		{"ıɑɡɩꞮ", "iagiI"},
+	} {
+		to := []rune(p.to)
+		for i, r := range []rune(p.from) {
+			m[r] = to[i]
+		}
+	}
+	return m
+}()
+
+// isStyled reports whether r is a mathematical or enclosed copy of a letter:
+// Latin words are never written with these, so one is a mark anywhere.
+func isStyled(r rune) bool {
+	return r >= 0x1D400 && r <= 0x1D7FF || r >= 0x1F130 && r <= 0x1F189 || r >= 0x24B6 && r <= 0x24E9
+}
+
+// Confusable returns the ASCII letter or digit that r resembles although it is
+// another character.
+func Confusable(r rune) (rune, bool) {
+	if r < utf8.RuneSelf {
+		return 0, false
+	}
+	if l, ok := lookalikes[r]; ok {
+		return l, true
+	}
+	if r >= 0xFF01 && r <= 0xFF5E {
+		l := r - 0xFEE0
+		return l, l >= '0' && l <= '9' || isASCIILetter(l)
+	}
+	if isStyled(r) {
+		s := norm.NFKC.String(string(r))
+		if len(s) == 1 {
+			return rune(s[0]), true
+		}
+		if l, ok := lookalikes[firstRune(s)]; ok { // mathematical Greek
+			return l, true
+		}
+		if r >= 0x1F130 && r <= 0x1F149 {
+			return 'A' + r - 0x1F130, true
+		}
+		if r >= 0x1F150 && r <= 0x1F169 {
+			return 'A' + r - 0x1F150, true
+		}
+		if r >= 0x1F170 && r <= 0x1F189 {
+			return 'A' + r - 0x1F170, true
+		}
+	}
+	return 0, false
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+func isASCIILetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+
+func isWord(r rune) bool {
+	_, hid := Hidden(r) // invisible characters do not end a word for the eye
+	return hid && r >= utf8.RuneSelf || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || isStyled(r)
+}
+
+// judgeWord looks at the word around offset at and says whether it also holds
+// an ASCII letter, and where it ends. Words are cut at maxWord bytes on each
+// side, which keeps Marks linear.
+func judgeWord(s string, at int) (mixed bool, end int) {
+	const maxWord = 256
+	for i := at; i > 0 && at-i < maxWord; {
+		r, n := utf8.DecodeLastRuneInString(s[:i])
+		if !isWord(r) {
+			break
+		}
+		mixed = mixed || isASCIILetter(r)
+		i -= n
+	}
+	end = at
+	for end < len(s) && end-at < maxWord {
+		r, n := utf8.DecodeRuneInString(s[end:])
+		if !isWord(r) {
+			break
+		}
+		mixed = mixed || isASCIILetter(r)
+		end += n
+	}
+	return mixed, end
+}
+
+func script(r rune) string {
+	switch {
+	case unicode.Is(unicode.Cyrillic, r):
+		return "Cyrillic"
+	case unicode.Is(unicode.Greek, r):
+		return "Greek"
+	case unicode.Is(unicode.Armenian, r):
+		return "Armenian"
+	case unicode.Is(unicode.Cherokee, r):
+		return "Cherokee"
+	case r >= 0xFF00 && r <= 0xFFEF:
+		return "fullwidth"
+	case isStyled(r):
+		return "styled"
+	}
+	return "foreign"
+}

@@ -1,0 +1,114 @@
+// Package job is the agreement between the host side of the container executor
+// and threegate-init, process 1 of every sandbox: the files of the folder that
+// both see, on the host a task's box, inside /gate.
+//
+// The folder is mode 0700 root and tmpfs. The payload runs under another uid
+// and never gets near it, so what lies here was written by the gate or by
+// threegate-init; a reader still bounds what it reads. No text that the payload
+// chose is ever stored in these files, streams excepted.
+package job
+
+import (
+	"syscall"
+	"time"
+)
+
+// Where the folder and init itself lie inside a sandbox.
+const (
+	Dir      = "/gate"
+	InitPath = "/gate-init"
+)
+
+// Names inside the folder.
+const (
+	// SpecFile is written by the host before the start (atomically, by rename).
+	SpecFile = "job.json"
+	// StdinFile, if present, is the payload's standard input, else /dev/null is.
+	StdinFile = "stdin"
+	// StartedFile is written before the first instruction of the payload.
+	StartedFile = "started.json"
+	// StdoutFile and StderrFile are the kept bytes of the streams.
+	StdoutFile = "stdout"
+	StderrFile = "stderr"
+	// ResultFile is written, by rename, once nothing of the payload lives any more.
+	ResultFile = "result.json"
+)
+
+// MaxFileBytes bounds every JSON file of the folder.
+const MaxFileBytes = 4 << 20
+
+// Payload identity. The uid is the node's own: not 65534, which other services
+// share and to which some filesystems grant their reserve.
+const (
+	PayloadUID = 64017
+	PayloadGID = 64017
+)
+
+// Allowances of init, added to the limits of the payload.
+const (
+	// InitPids is how many threads init may have (it makes them before the payload starts).
+	InitPids = 16
+	// InitMemoryBytes is what init itself may use.
+	InitMemoryBytes = 8 << 20
+)
+
+// Exit codes of a run that the payload did not choose.
+const (
+	ExitTime       = 124
+	ExitNotExec    = 126
+	ExitNotFound   = 127
+	ExitSignalBase = 128
+	// ExitInit is init's own when it could not do its work; there may be no result then.
+	ExitInit = 125
+)
+
+// MontyMode is the argument that makes threegate-init the Monty driver.
+const MontyMode = "monty"
+
+// Spec is job.json: what init runs and within which bounds.
+type Spec struct {
+	ID   string   `json:"id"`
+	Argv []string `json:"argv"`
+	Env  []string `json:"env"`
+	Dir  string   `json:"dir"`
+	// Time is the wall clock limit, counted from the start of the payload.
+	Time        time.Duration `json:"time"`
+	StdoutBytes int64         `json:"stdout_bytes"`
+	StderrBytes int64         `json:"stderr_bytes"`
+}
+
+// Started is started.json.
+type Started struct {
+	At time.Time `json:"at"`
+	// Monotonic is CLOCK_MONOTONIC at the start, which host and sandbox share:
+	// the host's own deadline is counted from it.
+	Monotonic time.Duration `json:"monotonic"`
+}
+
+// Result is result.json: how the payload ended.
+type Result struct {
+	// ExitCode is the payload's, or one of the constants above.
+	ExitCode int `json:"exit_code"`
+	// Signal is the number of the signal that ended the main process, or 0.
+	Signal     int           `json:"signal,omitempty"`
+	StartedAt  time.Time     `json:"started_at"`
+	FinishedAt time.Time     `json:"finished_at"`
+	Wall       time.Duration `json:"wall"`
+	// CPU is user and system time of the payload and all of its children.
+	CPU time.Duration `json:"cpu"`
+	// MaxRSS is the largest resident set of a single process, in bytes.
+	MaxRSS int64 `json:"max_rss"`
+	// TimedOut: the wall clock limit ended it. Stopped: the host asked for the end.
+	TimedOut bool `json:"timed_out,omitempty"`
+	Stopped  bool `json:"stopped,omitempty"`
+	// StartErrno is set when the payload could not be executed.
+	StartErrno syscall.Errno `json:"start_errno,omitempty"`
+	Stdout     Stream        `json:"stdout"`
+	Stderr     Stream        `json:"stderr"`
+}
+
+// Stream counts one stream: bytes written by the payload, bytes kept.
+type Stream struct {
+	Total int64 `json:"total"`
+	Kept  int64 `json:"kept"`
+}

@@ -32,6 +32,8 @@ const (
 	StderrFile = "stderr"
 	// ResultFile is written, by rename, once nothing of the payload lives any more.
 	ResultFile = "result.json"
+	// FailureFile holds one line saying why init could not do its work.
+	FailureFile = "failure"
 )
 
 // MaxFileBytes bounds every JSON file of the folder.
@@ -75,6 +77,9 @@ type Spec struct {
 	Time        time.Duration `json:"time"`
 	StdoutBytes int64         `json:"stdout_bytes"`
 	StderrBytes int64         `json:"stderr_bytes"`
+	// Seccomp makes init refuse to start the payload unless a seccomp filter is
+	// in force. Only runtimes that filter system calls in another way go without.
+	Seccomp bool `json:"seccomp"`
 }
 
 // Started is started.json.

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/job"
+)
+
+// isolate checks from the inside what the host asked the runtime for, then
+// empties the bounding set, so that no program started from here can gain a
+// capability by any means.
+func isolate(spec job.Spec) error {
+	if os.Getpid() != 1 {
+		return errors.New("threegate-init must be process 1 of a sandbox")
+	}
+	nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err != nil || nnp != 1 {
+		return fmt.Errorf("the sandbox has no no_new_privs (%d, %v)", nnp, err)
+	}
+	if spec.Seccomp {
+		const filter = 2
+		mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
+		if err != nil || mode != filter {
+			return fmt.Errorf("the sandbox has no seccomp filter (%d, %v)", mode, err)
+		}
+	}
+	for c := uintptr(0); ; c++ {
+		held, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
+		if err != nil { // past the last capability of this kernel
+			return nil
+		}
+		if held == 0 {
+			continue
+		}
+		if _, _, e := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0); e != 0 {
+			return fmt.Errorf("drop capability %d from the bounding set: %w", c, e)
+		}
+	}
+}
+
+// keepOnlyKill gives up the capabilities that only the start of the payload needed.
+func keepOnlyKill() error {
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	data := [2]unix.CapUserData{{Effective: 1 << unix.CAP_KILL, Permitted: 1 << unix.CAP_KILL}}
+	_, _, e := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&hdr)), uintptr(unsafe.Pointer(&data[0])), 0)
+	runtime.KeepAlive(&hdr)
+	runtime.KeepAlive(&data)
+	if e != 0 {
+		return fmt.Errorf("give up capabilities: %w", e)
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+// Command threegate-init is process 1 of every sandbox: it starts the payload
+// as an unprivileged user, bounds its output and its time, and leaves the
+// result in files that outlive both itself and the gate. See executors/job.
+//
+// `threegate-init monty` is the payload of a Monty run, not process 1.
+package main
+
+import (
+	"os"
+
+	"github.com/threegate/tool-exec/executors/job"
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == job.MontyMode {
+		os.Exit(monty())
+	}
+	os.Exit(supervise(sandboxed))
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/job"
+)
+
+// payloadOOMScore makes the kernel choose the payload, not init, when memory is short.
+const payloadOOMScore = 1000
+
+// start executes the payload and returns its pid. A syscall.Errno in the error
+// means that the program could not be executed; anything else is trouble of ours.
+func start(p place, spec job.Spec, stdout, stderr *os.File) (int, error) {
+	stdin, err := os.Open(filepath.Join(p.dir, job.StdinFile))
+	if errors.Is(err, os.ErrNotExist) {
+		stdin, err = os.Open(os.DevNull)
+	}
+	if err != nil {
+		return 0, ours(err)
+	}
+	defer stdin.Close()
+
+	argv0, err := lookPath(spec.Argv[0], spec.Env)
+	if err != nil {
+		return 0, err
+	}
+	restore, err := raiseOOMScore()
+	if err != nil {
+		return 0, ours(err)
+	}
+	pid, err := syscall.ForkExec(argv0, spec.Argv, &syscall.ProcAttr{
+		Dir:   spec.Dir,
+		Env:   spec.Env,
+		Files: []uintptr{stdin.Fd(), stdout.Fd(), stderr.Fd()},
+		Sys: &syscall.SysProcAttr{
+			Setsid:     true,
+			Credential: &syscall.Credential{Uid: p.uid, Gid: p.gid}, // and no supplementary groups
+		},
+	})
+	if rerr := restore(); rerr != nil && err == nil {
+		return pid, ours(rerr)
+	}
+	return pid, err
+}
+
+// ours hides an errno that was not the payload's.
+func ours(err error) error { return fmt.Errorf("prepare the payload: %s", err) }
+
+// lookPath finds a program as execvp does. Whether it may be executed is for
+// the kernel to say, with the payload's identity.
+func lookPath(name string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	var path string
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = v
+		}
+	}
+	err := error(unix.ENOENT)
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		file := filepath.Join(dir, name)
+		st, serr := os.Stat(file)
+		switch {
+		case serr != nil || st.IsDir():
+		case st.Mode()&0o111 == 0:
+			err = unix.EACCES
+		default:
+			return file, nil
+		}
+	}
+	return "", err
+}
+
+// raiseOOMScore sets the score that the next child inherits: a child's own file
+// belongs to the payload's uid, and init has no capability to write to it.
+func raiseOOMScore() (restore func() error, err error) {
+	const file = "/proc/self/oom_score_adj"
+	old, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(file, []byte(strconv.Itoa(payloadOOMScore)), 0); err != nil {
+		return nil, err
+	}
+	return func() error { return os.WriteFile(file, old, 0) }, nil
+}
+
+// reap collects every dead process until the main one has ended, then ends and
+// collects all the others: as process 1, init is the parent of orphans.
+func reap(p place, main int) (syscall.WaitStatus, error) {
+	var status syscall.WaitStatus
+	for ended := false; ; {
+		if ended {
+			p.killAll()
+		}
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ECHILD) && ended:
+			return status, nil
+		case err != nil:
+			return status, fmt.Errorf("wait for the payload: %w", err)
+		case pid == main:
+			status, ended = ws, true
+		}
+	}
+}
+
+// recordExit turns a wait status into the exit code and its reason.
+func recordExit(res *job.Result, ws syscall.WaitStatus, end *ending) {
+	res.ExitCode = ws.ExitStatus()
+	if ws.Signaled() {
+		res.Signal = int(ws.Signal())
+		res.ExitCode = job.ExitSignalBase + res.Signal
+	}
+	// A payload that ended by itself in the same instant has ended by itself.
+	killed := ws.Signaled() && ws.Signal() == unix.SIGKILL
+	switch {
+	case killed && end.timedOut.Load():
+		res.TimedOut, res.ExitCode = true, job.ExitTime
+	case killed && end.stopped.Load():
+		res.Stopped = true
+	}
+}
+
+// recordUsage adds what the payload and all of its children used; every one of
+// them has been waited for.
+func recordUsage(res *job.Result) error {
+	var ru syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &ru); err != nil {
+		return fmt.Errorf("read resource usage: %w", err)
+	}
+	res.CPU = time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+	res.MaxRSS = ru.Maxrss << 10
+	return nil
+}

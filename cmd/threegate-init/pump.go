@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/job"
+)
+
+const pumpBufferBytes = 64 << 10
+
+// pump copies one stream of the payload into a file, up to a cap. It goes on
+// reading past the cap, so that the payload is never blocked by it.
+type pump struct {
+	readEnd, writeEnd *os.File
+	file              *os.File
+	limit             int64
+	total, kept       int64
+	err               error // of the file; the pipe is drained all the same
+	done              chan struct{}
+	buf               []byte
+}
+
+func newPump(path string, limit int64) (*pump, error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	// Only our end: the payload expects an ordinary blocking pipe.
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the file of a stream: %w", err)
+	}
+	return &pump{
+		readEnd: os.NewFile(uintptr(fds[0]), "pipe"), writeEnd: os.NewFile(uintptr(fds[1]), "pipe"),
+		file: file, limit: limit, done: make(chan struct{}), buf: make([]byte, pumpBufferBytes),
+	}, nil
+}
+
+func (p *pump) closeWriteEnd() { p.writeEnd.Close() }
+
+// copy runs until every write end is closed or the read deadline has passed.
+func (p *pump) copy() {
+	defer close(p.done)
+	for {
+		n, err := p.readEnd.Read(p.buf)
+		p.total += int64(n)
+		if keep := min(int64(n), p.limit-p.kept); keep > 0 && p.err == nil {
+			var w int
+			w, p.err = p.file.Write(p.buf[:keep])
+			p.kept += int64(w)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// finish waits for the last byte and reports the counts. Nothing may still
+// write, so it takes longer than an instant only if something went very wrong.
+func (p *pump) finish(s *job.Stream) error {
+	if err := p.readEnd.SetReadDeadline(time.Now().Add(drainTime)); err != nil {
+		return fmt.Errorf("drain a stream: %w", err)
+	}
+	<-p.done
+	p.readEnd.Close()
+	*s = job.Stream{Total: p.total, Kept: p.kept}
+	// A full disk (the box, or the memory limit behind it) cuts the stream; that
+	// shows as Kept below both Total and the cap.
+	if p.err != nil && !errors.Is(p.err, unix.ENOSPC) {
+		return fmt.Errorf("keep a stream: %w", p.err)
+	}
+	return p.file.Close()
+}

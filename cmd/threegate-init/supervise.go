@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/job"
+)
+
+// place is where and how init works: constants in a sandbox, else in a test.
+type place struct {
+	dir      string
+	uid, gid uint32
+	// killAll ends every process but init.
+	killAll func()
+	// isolate gives up what init does not need, and refuses if the sandbox lacks what it must have.
+	isolate func(job.Spec) error
+	// settle gives up what only the start of the payload needed.
+	settle func() error
+}
+
+var sandboxed = place{
+	dir: job.Dir, uid: job.PayloadUID, gid: job.PayloadGID,
+	killAll: func() { _ = unix.Kill(-1, unix.SIGKILL) },
+	isolate: isolate,
+	settle:  keepOnlyKill,
+}
+
+const (
+	// spareThreads are made before the payload starts: with the process limit
+	// reached, the Go runtime could not make one more and would abort.
+	spareThreads = 6
+	// drainTime bounds the reading of pipes after the last process has died.
+	drainTime = 5 * time.Second
+)
+
+// supervise runs the one job of this sandbox and returns the exit code.
+func supervise(p place) int {
+	runtime.LockOSThread() // the payload is forked from the thread that was stripped
+	debug.SetGCPercent(-1) // nothing below allocates without bound
+	spawnThreads(spareThreads)
+
+	spec, err := awaitSpec(p.dir, os.Stdin)
+	if err == nil {
+		err = p.isolate(spec)
+	}
+	if err != nil {
+		return fail(p.dir, err)
+	}
+	res, err := run(p, spec)
+	if err != nil {
+		return fail(p.dir, err)
+	}
+	if err := writeJSON(p.dir, job.ResultFile, res); err != nil {
+		return fail(p.dir, err)
+	}
+	return res.ExitCode
+}
+
+// fail leaves the reason for the host and ends the sandbox. Its text is ours:
+// nothing of the payload ran, or nothing of what it wrote is in the error.
+func fail(dir string, err error) int {
+	_ = os.WriteFile(filepath.Join(dir, job.FailureFile), []byte(err.Error()+"\n"), 0o600)
+	return job.ExitInit
+}
+
+// spawnThreads makes the runtime own n more threads, which it then keeps.
+func spawnThreads(n int) {
+	var ready, done sync.WaitGroup
+	release := make(chan struct{})
+	for range n {
+		ready.Add(1)
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			runtime.LockOSThread()
+			ready.Done()
+			<-release
+			runtime.UnlockOSThread()
+		}()
+	}
+	ready.Wait()
+	close(release)
+	done.Wait()
+}
+
+// ending says who ended the run early.
+type ending struct{ timedOut, stopped atomic.Bool }
+
+// run starts the payload and returns when nothing of it lives any more.
+func run(p place, spec job.Spec) (job.Result, error) {
+	stdout, err := newPump(filepath.Join(p.dir, job.StdoutFile), spec.StdoutBytes)
+	if err != nil {
+		return job.Result{}, err
+	}
+	stderr, err := newPump(filepath.Join(p.dir, job.StderrFile), spec.StderrBytes)
+	if err != nil {
+		return job.Result{}, err
+	}
+	// Before the payload, so that a stop that comes early is not lost.
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, unix.SIGTERM)
+	defer signal.Stop(stop)
+
+	var mono unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono); err != nil {
+		return job.Result{}, fmt.Errorf("read the clock: %w", err)
+	}
+	started := time.Now()
+	err = writeJSON(p.dir, job.StartedFile, job.Started{At: started.UTC(), Monotonic: time.Duration(mono.Nano())})
+	if err != nil {
+		return job.Result{}, err
+	}
+
+	pid, err := start(p, spec, stdout.writeEnd, stderr.writeEnd)
+	stdout.closeWriteEnd()
+	stderr.closeWriteEnd()
+	go stdout.copy()
+	go stderr.copy()
+	res := job.Result{StartedAt: started.UTC()}
+	if err != nil {
+		var errno syscall.Errno
+		if !errors.As(err, &errno) {
+			return job.Result{}, err
+		}
+		res.StartErrno = errno
+		res.ExitCode = job.ExitNotExec
+		if errno == unix.ENOENT || errno == unix.ENOTDIR {
+			res.ExitCode = job.ExitNotFound
+		}
+	} else {
+		var end ending
+		deadline := time.AfterFunc(spec.Time, func() { end.timedOut.Store(true); p.killAll() })
+		finished := make(chan struct{})
+		go func() {
+			select {
+			case <-stop:
+				end.stopped.Store(true)
+				p.killAll()
+			case <-finished:
+			}
+		}()
+		if err := p.settle(); err != nil {
+			p.killAll()
+			return job.Result{}, err
+		}
+		status, err := reap(p, pid)
+		deadline.Stop()
+		close(finished)
+		if err != nil {
+			return job.Result{}, err
+		}
+		recordExit(&res, status, &end)
+	}
+	now := time.Now()
+	res.FinishedAt, res.Wall = now.UTC(), now.Sub(started)
+	if err := errors.Join(stdout.finish(&res.Stdout), stderr.finish(&res.Stderr)); err != nil {
+		return job.Result{}, err
+	}
+	return res, recordUsage(&res)
+}

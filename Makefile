@@ -1,0 +1,47 @@
+# ThreeGate TOOL-EXEC. `make help` lists the targets.
+
+SHELL       := /bin/bash
+BIN         := bin
+IMAGES      := build/images
+export CGO_ENABLED ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: help build setup images demo test test-pure race check clean distclean docs
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/threegate and bin/threegate-init
+	@mkdir -p $(BIN)
+	go build -trimpath -o $(BIN)/threegate ./cmd/threegate
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-init ./cmd/threegate-init
+
+setup: ## install what this machine lacks (containerd, runc, mmdebstrap, npm), as root
+	@deploy/setup
+
+images: setup build ## build the language images and the Monty image into build/images
+	@deploy/images/build $(IMAGES)
+
+demo: images ## the whole gate at work: good requests of both backends, bad ones, results and quarantine
+	@deploy/demo/run
+
+test: images ## all tests, also those on real containers
+	go test ./...
+
+test-pure: ## the tests that need no container
+	go test ./schemas/... ./validate/... ./spool/... ./quarantine/... ./gate/config/... ./gate/ledger/...
+
+race: images ## all tests under the race detector
+	CGO_ENABLED=1 go test -race ./...
+
+check: ## gofmt, vet, staticcheck, go mod tidy, generated files
+	@deploy/check
+
+docs: build ## write man pages, completions and the rule pages anew
+	$(BIN)/threegate docs --man deploy/man --completions deploy/completions --rules docs/rules
+
+clean: ## remove what was built, but not the images
+	rm -rf $(BIN) build/demo
+
+distclean: ## remove everything that was built
+	rm -rf $(BIN) build

@@ -1,0 +1,159 @@
+// Package config reads threegate.yaml: strictly, with a default that is safe
+// for every key, and remembering where each value came from.
+package config
+
+import (
+	"time"
+
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// FileName is the configuration's name in a node's folder.
+const FileName = "threegate.yaml"
+
+// Version is the version of the registry format that this build reads.
+const Version = 1
+
+// Config is the whole effective configuration. Relative paths are relative to
+// the node's folder until Load has made them absolute.
+type Config struct {
+	Version     int         `yaml:"version"`
+	Node        Node        `yaml:"node"`
+	Inboxes     []Inbox     `yaml:"inboxes"`
+	CoreInbound CoreInbound `yaml:"core_inbound"`
+	Network     Network     `yaml:"network"`
+	// ShellAllow, when present, are regular expressions of which one must match the command line.
+	ShellAllow []string    `yaml:"shell_allow"`
+	Validators []Validator `yaml:"validators"`
+	Approvals  Approvals   `yaml:"approvals"`
+	Limits     Limits      `yaml:"limits"`
+	Backends   Backends    `yaml:"backends"`
+	Containerd Containerd  `yaml:"containerd"`
+	Results    Results     `yaml:"results"`
+}
+
+// Node names the node and bounds its work.
+type Node struct {
+	// Name appears in provenance.
+	Name string `yaml:"name"`
+	// Concurrency is how many jobs run at once.
+	Concurrency int `yaml:"concurrency"`
+	// Sweep is how often inboxes are read whatever the watcher says.
+	Sweep time.Duration `yaml:"sweep"`
+	// Settle is how long a request that somebody still writes is waited for.
+	Settle time.Duration `yaml:"settle"`
+	// Drain is how long SIGTERM waits for running jobs; those left are re-attached by the next start.
+	Drain time.Duration `yaml:"drain"`
+}
+
+// Inbox is one drop zone.
+type Inbox struct {
+	Name string `yaml:"name"`
+	Path string `yaml:"path"`
+}
+
+// CoreInbound is CORE's folder.
+type CoreInbound struct {
+	Path string `yaml:"path"`
+}
+
+// Network is the egress allowlist.
+type Network struct {
+	AllowedDomains []string `yaml:"allowed_domains"`
+}
+
+// Validator raises the level of a rule.
+type Validator struct {
+	Rule        string           `yaml:"rule"`
+	Enforcement schemas.Severity `yaml:"enforcement"`
+}
+
+// Approvals says what counts as approved.
+type Approvals struct {
+	Approvers         []string      `yaml:"approvers"`
+	MaxAge            time.Duration `yaml:"max_age"`
+	AllowSelfApproval bool          `yaml:"allow_self_approval"`
+	RequireSignature  bool          `yaml:"require_signature"`
+	// AllowedSigners is the path of an OpenSSH allowed_signers file.
+	AllowedSigners string `yaml:"allowed_signers"`
+}
+
+// Limits are the node's maxima and the limits that no request names.
+type Limits struct {
+	CPU        string `yaml:"cpu"` // cores or millicores, as in a request
+	MemoryMB   int    `yaml:"memory_mb"`
+	TimeSec    int    `yaml:"time_sec"`
+	Pids       int    `yaml:"pids"`
+	OpenFiles  int    `yaml:"open_files"`
+	OutMB      int    `yaml:"out_mb"`
+	OutFiles   int    `yaml:"out_files"`
+	TmpMB      int    `yaml:"tmp_mb"`
+	StreamKB   int    `yaml:"stream_kb"` // each of stdout and stderr
+	RequestKB  int    `yaml:"request_kb"`
+	InputsMB   int    `yaml:"inputs_mb"` // all inputs of a request together
+	InputFiles int    `yaml:"input_files"`
+	Outputs    int    `yaml:"outputs"`
+}
+
+// Backends says what runs a request.
+type Backends struct {
+	// Images is an OCI image layout folder that holds the pinned images.
+	Images string `yaml:"images"`
+	ERA    ERA    `yaml:"era"`
+	Monty  Monty  `yaml:"monty"`
+}
+
+// ERA maps a request's language to an image.
+type ERA struct {
+	Languages map[string]Language `yaml:"languages"`
+}
+
+// Language is one ERA language.
+type Language struct {
+	// Image is a manifest digest, "sha256:...".
+	Image string `yaml:"image"`
+}
+
+// Monty is the Monty backend; without an image it is off.
+type Monty struct {
+	Image string `yaml:"image"`
+}
+
+// Containerd says which containerd is used.
+type Containerd struct {
+	// Address of a host's containerd; empty means a private one, started by the node.
+	Address   string `yaml:"address"`
+	Namespace string `yaml:"namespace"`
+	// Runtime is containerd's runtime handler.
+	Runtime string `yaml:"runtime"`
+	// RuntimeBinary overrides the OCI runtime below the runc shim (runsc, crun).
+	RuntimeBinary string `yaml:"runtime_binary"`
+	// Root and State are the private containerd's folders.
+	Root  string `yaml:"root"`
+	State string `yaml:"state"`
+}
+
+// Results says what may be delivered.
+type Results struct {
+	StreamLines        int      `yaml:"stream_lines"`
+	AllowArtifactTypes []string `yaml:"allow_artifact_types"`
+}
+
+// Default is the configuration of a fresh node.
+func Default() Config {
+	return Config{
+		Version:     Version,
+		Node:        Node{Name: "tool-exec", Concurrency: 2, Sweep: 5 * time.Second, Settle: 30 * time.Second, Drain: 30 * time.Second},
+		Inboxes:     []Inbox{{Name: "default", Path: "inbox/default"}},
+		CoreInbound: CoreInbound{Path: "core-inbound"},
+		Network:     Network{AllowedDomains: []string{}},
+		ShellAllow:  []string{},
+		Validators:  []Validator{},
+		Approvals:   Approvals{Approvers: []string{}, MaxAge: 30 * 24 * time.Hour},
+		Limits: Limits{CPU: "2", MemoryMB: 2048, TimeSec: 600, Pids: 128, OpenFiles: 1024,
+			OutMB: 64, OutFiles: 4096, TmpMB: 64, StreamKB: 5 * 1024, RequestKB: 1024, InputsMB: 256, InputFiles: 64, Outputs: 64},
+		Backends:   Backends{Images: "/var/lib/threegate/images", ERA: ERA{Languages: map[string]Language{}}},
+		Containerd: Containerd{Namespace: "threegate", Runtime: "io.containerd.runc.v2", Root: "containerd", State: ""},
+		Results:    Results{StreamLines: 200, AllowArtifactTypes: []string{}},
+	}
+}

@@ -1,0 +1,50 @@
+package config
+
+import (
+	"bytes"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// YAML renders the whole effective configuration, each value with a comment
+// that says where it came from.
+func (l *Loaded) YAML() ([]byte, error) {
+	plain, err := yaml.Dump(l.Config)
+	if err != nil {
+		return nil, err
+	}
+	var doc yaml.Node
+	if err := yaml.Load(plain, &doc); err != nil {
+		return nil, err
+	}
+	annotate(doc.Content[0], "", l)
+	var buf bytes.Buffer
+	d, err := yaml.NewDumper(&buf, yaml.WithIndent(2))
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Dump(&doc); err != nil {
+		return nil, err
+	}
+	if err := d.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+// annotate puts the origin beside each leaf.
+func annotate(n *yaml.Node, prefix string, l *Loaded) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		dotted := strings.TrimPrefix(prefix+"."+key.Value, ".")
+		switch {
+		case value.Kind == yaml.MappingNode && len(value.Content) > 0:
+			annotate(value, dotted, l)
+		case value.Kind == yaml.SequenceNode && len(value.Content) > 0:
+			key.HeadComment = "# " + l.Origin(dotted)
+		default:
+			value.LineComment = "# " + l.Origin(dotted)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package gate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/quarantine"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate"
+)
+
+// artifactHead is how much of a large artifact is looked at.
+const artifactHead = 64 << 10
+
+// maxScannedArtifact is the size up to which the whole of an artifact is scanned.
+const maxScannedArtifact = 16 << 20
+
+// deliver makes the result of a finished job, checks the rendered bytes, and
+// moves them to CORE or to quarantine; then the job goes to the archive.
+//
+// The verdict is on disk before anything follows from it, so a later start
+// can't come to another one. Exactly once: a staged result is committed by one
+// rename, and a staged file that is gone was committed before.
+func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
+	a, err := readAdmission(j)
+	if err != nil {
+		return err
+	}
+	var d delivery
+	err = readRecord(j, deliveryFile, &d, &d.Version)
+	if errors.Is(err, os.ErrNotExist) {
+		d, err = g.stage(j, a)
+	}
+	if err != nil {
+		return err
+	}
+	if schemas.VerdictOf(d.Findings) == schemas.VerdictReject {
+		err = g.refuseResult(j, a, &d)
+	} else {
+		err = g.commit(j, a, &d)
+	}
+	if err != nil {
+		return err
+	}
+	if err := g.exec.Cleanup(ctx, j.ID); err != nil {
+		return fmt.Errorf("clean up after the run: %w", err)
+	}
+	if err := j.Archive(g.now()); err != nil {
+		return err
+	}
+	g.book.close(j.ID)
+	return nil
+}
+
+// stage renders and checks the result, puts what passed beside its final name,
+// and records the verdict.
+func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
+	var none delivery
+	o, err := readOutcome(j)
+	if err != nil {
+		return none, err
+	}
+	r, files, err := buildResult(j, a, o, g.cfg.Node.Name, g.cfg.Results.StreamLines)
+	if err != nil {
+		return none, err
+	}
+	raw, err := validate.RenderResult(r)
+	if err != nil {
+		return none, fmt.Errorf("render the result: %w", err)
+	}
+	p := g.cfg.Policy(g.now())
+	_, findings := validate.Result(r.ResultID+".md", raw, p)
+	for _, f := range files {
+		fs, err := checkArtifact(f, p)
+		if err != nil {
+			return none, err
+		}
+		findings = append(findings, fs...)
+	}
+	sum := sha256.Sum256(raw)
+	d := delivery{Version: recordVersion, ResultID: r.ResultID, ResultSHA256: hex.EncodeToString(sum[:]),
+		Artifacts: len(files), Findings: schemas.SortFindings(findings)}
+	if err := j.WriteFile(resultFile, raw); err != nil {
+		return none, err
+	}
+	if schemas.VerdictOf(findings) == schemas.VerdictAccept {
+		if err := g.publisher.Stage(r.ResultID+".md", raw, files); err != nil {
+			return none, err
+		}
+	}
+	return d, writeRecord(j, deliveryFile, &d)
+}
+
+// commit makes a staged result visible, once.
+func (g *Gate) commit(j *spool.Job, a *admission, d *delivery) error {
+	if !g.book.marks(j.ID).settled {
+		err := g.record(ledger.Event{Type: ledger.ResultDelivered, RunID: j.ID, RequestID: a.Request.RequestID,
+			RequestSHA256: a.RequestSHA256, ResultID: d.ResultID, ResultSHA256: d.ResultSHA256, Artifacts: d.Artifacts})
+		if err != nil {
+			return err
+		}
+	}
+	staged, err := g.publisher.Staged(d.ResultID + ".md")
+	if err != nil {
+		return err
+	}
+	if staged {
+		if err := g.publisher.Commit(d.ResultID + ".md"); err != nil {
+			return err
+		}
+	}
+	g.log.Info("result delivered", "job", j.ID, "request", a.Request.RequestID, "result", d.ResultID)
+	return nil
+}
+
+// refuseResult puts a result that may not leave into quarantine. Its outputs
+// stay in the job's folder, which goes to the archive.
+func (g *Gate) refuseResult(j *spool.Job, a *admission, d *delivery) error {
+	raw, err := j.ReadFile(resultFile, maxRecordBytes)
+	if err != nil {
+		return err
+	}
+	rules := blockingRules(d.Findings)
+	if !g.book.marks(j.ID).settled {
+		err := g.record(ledger.Event{Type: ledger.ResultQuarantined, RunID: j.ID, RequestID: a.Request.RequestID,
+			RequestSHA256: a.RequestSHA256, ResultID: d.ResultID, ResultSHA256: d.ResultSHA256, Rules: rules})
+		if err != nil {
+			return err
+		}
+	}
+	err = g.store.PutResult(quarantine.Reasons{
+		Item:         j.ID,
+		Kind:         schemas.KindResult,
+		RequestID:    a.Request.RequestID,
+		ApprovedBy:   a.Request.ApprovedBy,
+		OriginalName: d.ResultID + ".md",
+		Inbox:        j.Origin.Inbox,
+		SHA256:       d.ResultSHA256,
+		Size:         int64(len(raw)),
+		ReceivedAt:   j.Origin.ClaimedAt,
+		RefusedAt:    g.now().UTC(),
+		Findings:     d.Findings,
+	}, raw)
+	if err != nil {
+		return err
+	}
+	g.log.Info("result quarantined", "job", j.ID, "request", a.Request.RequestID, "rules", rules)
+	return nil
+}
+
+func checkArtifact(f spool.Artifact, p validate.Policy) ([]schemas.Finding, error) {
+	file, err := os.Open(f.SourcePath)
+	if err != nil {
+		return nil, fmt.Errorf("check artifact: %w", err)
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("check artifact: %w", err)
+	}
+	limit := int64(maxScannedArtifact)
+	whole := st.Size() <= limit
+	if !whole {
+		limit = artifactHead
+	}
+	data, err := io.ReadAll(io.LimitReader(file, limit))
+	if err != nil {
+		return nil, fmt.Errorf("check artifact: %w", err)
+	}
+	head, full := data, data
+	if len(head) > artifactHead {
+		head = head[:artifactHead]
+	}
+	if !whole {
+		full = nil
+	}
+	return validate.Artifact(f.RelPath, head, st.Size(), full, p), nil
+}

@@ -1,0 +1,345 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/quarantine"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// Gate owns one node while it runs.
+type Gate struct {
+	cfg       *config.Loaded
+	exec      Executor
+	log       *slog.Logger
+	now       func() time.Time
+	spool     *spool.Spool
+	ledger    *ledger.Ledger
+	book      *book
+	publisher *spool.Publisher
+	store     *quarantine.Store
+	troubles  *troubles
+	queue     *queue
+}
+
+// Options are what a Gate is wired with.
+type Options struct {
+	Executor Executor
+	Logger   *slog.Logger
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Open takes the node in cfg.Dir for this process, replays its ledger and
+// finishes claims that were cut short. It runs nothing yet. A node that another
+// process owns gives spool.ErrLocked.
+func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
+	g := &Gate{cfg: cfg, exec: o.Executor, log: o.Logger, now: o.Now, troubles: newTroubles(), queue: newQueue()}
+	if g.now == nil {
+		g.now = time.Now
+	}
+	inboxes := make([]spool.Inbox, len(cfg.Inboxes))
+	for i, in := range cfg.Inboxes {
+		inboxes[i] = spool.Inbox{Name: in.Name, Dir: in.Path}
+	}
+	g.spool, err = spool.Open(cfg.Dir, spool.Options{
+		Inboxes:         inboxes,
+		MaxRequestBytes: int64(cfg.Limits.RequestKB) << 10,
+		MaxInputBytes:   int64(cfg.Limits.InputsMB) << 20,
+		MaxInputs:       cfg.Limits.InputFiles,
+		SettleFor:       cfg.Node.Settle,
+		SweepEvery:      cfg.Node.Sweep,
+		Logger:          o.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = g.spool.Close()
+		}
+	}()
+	if g.publisher, err = spool.NewPublisher(cfg.CoreInbound.Path); err != nil {
+		return nil, err
+	}
+	g.store = quarantine.NewStore(g.spool.QuarantineDir())
+	var ids []string
+	for _, st := range spool.States {
+		jobs, err := g.spool.Jobs(st)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range jobs {
+			ids = append(ids, j.ID)
+		}
+	}
+	g.book = newBook(ids)
+	g.ledger, err = ledger.Open(g.spool.LedgerDir(), g.now, g.book.note)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Close gives the node back. Jobs stay where they are.
+func (g *Gate) Close() error {
+	return errors.Join(g.ledger.Close(), g.spool.Close())
+}
+
+// record makes events durable and takes them in.
+func (g *Gate) record(events ...ledger.Event) error {
+	if err := g.ledger.Append(events...); err != nil {
+		return err
+	}
+	for _, e := range events {
+		g.book.note(e)
+	}
+	return nil
+}
+
+// Run serves the node until ctx ends, then lets running jobs end within the
+// configured drain time. Jobs that are left stay in their state folder, their
+// containers alive, for the next start to go on with. The error is nil after an
+// orderly stop.
+func (g *Gate) Run(ctx context.Context) error {
+	if err := g.record(ledger.Event{Type: ledger.NodeStarted}); err != nil {
+		return err
+	}
+	claimed, err := g.resume(ctx)
+	if err != nil {
+		return err
+	}
+	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stopWork(nil)
+	fatal := make(chan error, 1)
+	var wg sync.WaitGroup
+	for range g.cfg.Node.Concurrency {
+		wg.Go(func() { g.worker(ctx, work, fatal) })
+	}
+	wg.Go(func() { g.intake(ctx, work, claimed, fatal) })
+	wg.Go(func() { g.reportStatus(work) })
+
+	var cause error
+	select {
+	case <-ctx.Done():
+	case cause = <-fatal:
+	}
+	g.queue.close()
+	drained := make(chan struct{})
+	go func() { g.queue.wait(); close(drained) }()
+	if cause == nil {
+		g.log.Info("stopping: no new request is taken in, running ones may end", "within", g.cfg.Node.Drain)
+		select {
+		case <-drained:
+		case cause = <-fatal:
+		case <-time.After(g.cfg.Node.Drain):
+			g.log.Warn("stopping: jobs are left to the next start", "jobs", g.queue.busy())
+		}
+	}
+	stopWork(errors.New("the node stops"))
+	wg.Wait()
+	if cause != nil {
+		return cause
+	}
+	return g.record(ledger.Event{Type: ledger.NodeStopped})
+}
+
+// resume queues every job that an earlier gate left, removes what no job owns,
+// and returns the jobs that have no verdict yet.
+func (g *Gate) resume(ctx context.Context) ([]*spool.Job, error) {
+	owned := map[string]bool{}
+	var claimed []*spool.Job
+	// What is nearest to its end goes first; within a state, in order of arrival.
+	for _, st := range []spool.State{spool.Finished, spool.Running, spool.Admitted, spool.Claimed} {
+		jobs, err := g.spool.Jobs(st)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range jobs {
+			owned[j.ID] = true
+			if st == spool.Claimed {
+				claimed = append(claimed, j)
+			} else {
+				g.queue.push(j)
+			}
+		}
+	}
+	ids, err := g.exec.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for leftovers: %w", err)
+	}
+	for _, id := range ids {
+		if owned[id] {
+			continue
+		}
+		g.log.Warn("removing the leftover of a run", "job", id)
+		if err := g.exec.Cleanup(ctx, id); err != nil {
+			return nil, fmt.Errorf("remove the leftover of run %s: %w", id, err)
+		}
+	}
+	return claimed, nil
+}
+
+// backlog is how many admitted jobs may wait for the workers before no more are
+// claimed: those stay in their inbox.
+const backlog = 256
+
+// claimBatch is how many names are read from the inboxes at a time.
+const claimBatch = 32
+
+// intake claims requests as they appear and gives the verdict on each, in the
+// order of their arrival. Only it admits: so two requests of one id can't both
+// be the first.
+func (g *Gate) intake(ctx, work context.Context, claimed []*spool.Job, fatal chan<- error) {
+	wake, err := g.spool.Watch(ctx)
+	if err != nil {
+		offer(fatal, err)
+		return
+	}
+	for {
+		again := false
+		for ctx.Err() == nil && g.queue.waitRoom(ctx, backlog) {
+			held, err := g.judgeAll(ctx, work, claimed)
+			claimed = held
+			if err == nil {
+				claimed, err = g.claimSome(claimed)
+			}
+			if errors.Is(err, ledger.ErrUnusable) {
+				offer(fatal, err)
+				return
+			}
+			if err != nil {
+				wait := g.troubles.set(troubleIntake, err)
+				g.log.Error("taking in requests is held up, will be tried again", "error", err, "again_in", wait)
+				sleep(ctx, wait)
+				again = true
+				break
+			}
+			g.troubles.clear(troubleIntake)
+			if len(claimed) == 0 {
+				break
+			}
+		}
+		if again {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		}
+	}
+}
+
+// judgeAll gives the verdict on claimed jobs; what it returns is still to be judged.
+func (g *Gate) judgeAll(ctx, work context.Context, claimed []*spool.Job) ([]*spool.Job, error) {
+	for i, j := range claimed {
+		if ctx.Err() != nil {
+			return claimed[i:], nil
+		}
+		done, err := g.admit(work, j)
+		if err != nil {
+			return claimed[i:], fmt.Errorf("job %s: %w", j.ID, err)
+		}
+		if !done {
+			g.queue.push(j)
+		}
+	}
+	return nil, nil
+}
+
+// claimSome claims the next few requests that wait in the inboxes.
+func (g *Gate) claimSome(claimed []*spool.Job) ([]*spool.Job, error) {
+	names, err := g.spool.Pending(claimBatch)
+	if err != nil {
+		return claimed, err
+	}
+	for _, p := range names {
+		j, err := g.spool.Claim(p.Inbox, p.Name)
+		switch {
+		case errors.Is(err, spool.ErrGone), errors.Is(err, spool.ErrStuck):
+			continue // taken by another node, or kept on the spool's own list
+		case err != nil:
+			return claimed, err
+		}
+		g.book.open(j.ID)
+		claimed = append(claimed, j)
+	}
+	return claimed, nil
+}
+
+// worker brings jobs to their end, one after the other.
+func (g *Gate) worker(ctx, work context.Context, fatal chan<- error) {
+	for {
+		j, ok := g.queue.pop()
+		if !ok {
+			return
+		}
+		err := g.advance(ctx, work, j)
+		switch {
+		case err == nil:
+			g.troubles.clear(j.ID)
+			g.queue.done(j)
+		case errors.Is(err, ledger.ErrUnusable):
+			offer(fatal, err)
+			g.queue.done(j)
+			return
+		case errors.Is(err, errStopping) || work.Err() != nil:
+			g.queue.done(j)
+		default:
+			wait := g.troubles.set(j.ID, err)
+			g.log.Error("job held up, will be tried again", "job", j.ID, "state", j.State, "error", err, "again_in", wait)
+			g.queue.later(j, wait)
+		}
+	}
+}
+
+// errStopping says that a job was left where it is because the node stops.
+var errStopping = errors.New("the node stops")
+
+// advance takes a job through the states to its end. Each step can be done
+// again after a crash anywhere: recovery is this function.
+func (g *Gate) advance(ctx, work context.Context, j *spool.Job) error {
+	for {
+		switch j.State {
+		case spool.Admitted:
+			if ctx.Err() != nil {
+				return errStopping
+			}
+			if err := g.start(work, j); err != nil {
+				return err
+			}
+		case spool.Running:
+			if err := g.finish(work, j); err != nil {
+				return err
+			}
+		case spool.Finished:
+			return g.deliver(work, j)
+		default:
+			return fmt.Errorf("job %s is in no known state: %q", j.ID, j.State)
+		}
+	}
+}
+
+func offer(c chan<- error, err error) {
+	select {
+	case c <- err:
+	default:
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// Type is the closed set of events. Names follow OpenWOP 1.11.0 where it has
+// one; the others are this node's own.
+type Type string
+
+// The types of events.
+const (
+	NodeStarted     Type = "node.started"
+	NodeStopped     Type = "node.stopped"
+	LedgerRecovered Type = "ledger.recovered" // a torn last line was cut off
+	// DeliveryAttempted is the verdict on a claimed request: outcome
+	// "delivered" (admitted) or "dead-lettered" (quarantined).
+	DeliveryAttempted Type = "trigger.delivery.attempted"
+	RunStarted        Type = "run.started"
+	RunCompleted      Type = "run.completed" // the program ended with exit code 0 and no limit ended it
+	RunFailed         Type = "run.failed"
+	CapBreached       Type = "cap.breached"
+	ResultDelivered   Type = "result.delivered"
+	ResultQuarantined Type = "result.quarantined"
+)
+
+var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted,
+	RunCompleted, RunFailed, CapBreached, ResultDelivered, ResultQuarantined}
+
+// DeliveryOutcome is the outcome of a DeliveryAttempted.
+type DeliveryOutcome string
+
+// The outcomes that this node uses.
+const (
+	Delivered    DeliveryOutcome = "delivered"
+	DeadLettered DeliveryOutcome = "dead-lettered"
+)
+
+// Event is one decision. It holds ids, hashes, numbers and rule ids, never
+// content: no command, output, path or secret.
+type Event struct {
+	// Seq counts from 1 without a gap. Prev is the sha256 of the line before
+	// (64 zeros for the first). Both, and Time, are set by Append.
+	Seq  int64     `json:"seq"`
+	Time time.Time `json:"time"`
+	Type Type      `json:"type"`
+	// RunID is the job's id.
+	RunID string `json:"runId,omitempty"`
+	// SubscriptionID is the inbox's name; DedupKey is RequestKey of the request id.
+	SubscriptionID string          `json:"subscriptionId,omitempty"`
+	DedupKey       string          `json:"dedupKey,omitempty"`
+	Attempt        int             `json:"attempt,omitempty"`
+	Outcome        DeliveryOutcome `json:"outcome,omitempty"`
+	// RequestID is set once it is known to be well formed.
+	RequestID     string `json:"requestId,omitempty"`
+	RequestSHA256 string `json:"requestSha256,omitempty"`
+	// Rules are the ids of the blocking rules of a refusal, sorted.
+	Rules        []string        `json:"rules,omitempty"`
+	Backend      schemas.Backend `json:"backend,omitempty"`
+	Image        string          `json:"image,omitempty"`
+	ExitCode     *int            `json:"exitCode,omitempty"`
+	Cause        schemas.Cause   `json:"cause,omitempty"`
+	WallMS       int64           `json:"wallMs,omitempty"`
+	CPUMS        int64           `json:"cpuMs,omitempty"`
+	PeakBytes    int64           `json:"peakBytes,omitempty"`
+	ResultID     string          `json:"resultId,omitempty"`
+	ResultSHA256 string          `json:"resultSha256,omitempty"`
+	Artifacts    int             `json:"artifacts,omitempty"`
+	// Dropped is how many bytes a LedgerRecovered cut off.
+	Dropped int64  `json:"dropped,omitempty"`
+	Prev    string `json:"prev"`
+}
+
+// check refuses an event that this build does not know.
+func (e *Event) check() error {
+	if !slices.Contains(types, e.Type) {
+		return fmt.Errorf("unknown event type %q", e.Type)
+	}
+	if e.Cause != "" && !slices.Contains(schemas.Causes, e.Cause) {
+		return fmt.Errorf("unknown cause %q", e.Cause)
+	}
+	switch e.Outcome {
+	case "", Delivered, DeadLettered:
+	default:
+		return fmt.Errorf("unknown outcome %q", e.Outcome)
+	}
+	return nil
+}

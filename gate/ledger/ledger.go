@@ -1,0 +1,230 @@
+// Package ledger is the append-only record of every decision of a node: lines
+// of JSON, each holding the hash of the line before, in segment files.
+//
+// An event is durable when Append returns. The folder is trusted (only the gate
+// writes there); what Verify proves is that no line was changed, removed or
+// inserted since, given the last hash.
+package ledger
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	// segmentBytes is the size at which a new segment is begun.
+	segmentBytes = 64 << 20
+	// maxLineBytes bounds one event.
+	maxLineBytes = 64 << 10
+	segmentName  = "events-%012d.jsonl" // by first seq
+	segmentGlob  = "events-*.jsonl"
+)
+
+// zeroHash is the Prev of the first event.
+const zeroHash = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// ErrUnusable is returned by every Append after the state of the file on disk
+// became unknown: the process must stop, and the next start decides.
+var ErrUnusable = errors.New("the ledger's state on disk is unknown")
+
+// Ledger is a node's open record. It is safe for concurrent use.
+type Ledger struct {
+	dir string
+	now func() time.Time
+
+	mu      sync.Mutex
+	synced  sync.Cond
+	pending []*batch // batches in order; the first may be being written
+	writing bool
+	broken  error
+
+	// The following belong to whoever is writing.
+	file *os.File
+	size int64
+
+	// Guarded by mu.
+	seq  int64
+	prev string
+}
+
+// batch is what one Append adds.
+type batch struct {
+	events []Event
+	done   bool
+	err    error
+}
+
+// Open replays the record in dir, calling each with every event in order, cuts
+// off a torn last line (which no Append had acknowledged), and opens it for
+// appending. A line that is damaged elsewhere is an error: nothing is skipped.
+func Open(dir string, now func() time.Time, each func(Event)) (*Ledger, error) {
+	l := &Ledger{dir: dir, now: now, prev: zeroHash}
+	l.synced.L = &l.mu
+	segs, err := segments(dir)
+	if err != nil {
+		return nil, err
+	}
+	var torn int64
+	for i, seg := range segs {
+		r, err := readSegment(seg, l.seq, l.prev, i == len(segs)-1, func(e Event, _ []byte) error { each(e); return nil })
+		if err != nil {
+			return nil, err
+		}
+		l.seq, l.prev = r.seq, r.prev
+		if i == len(segs)-1 {
+			torn = r.torn
+			if l.file, err = os.OpenFile(seg, os.O_RDWR, 0); err != nil {
+				return nil, fmt.Errorf("open ledger: %w", err)
+			}
+			l.size = r.size
+		}
+	}
+	if torn > 0 {
+		if err := errors.Join(l.file.Truncate(l.size), l.file.Sync()); err != nil {
+			return nil, fmt.Errorf("cut the torn end off the ledger: %w", err)
+		}
+		if err := l.Append(Event{Type: LedgerRecovered, Dropped: torn}); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// Append makes the events durable, in order and next to each other. Appends
+// that meet share one write and one fsync. An error other than ErrUnusable
+// means that none of the events was recorded.
+func (l *Ledger) Append(events ...Event) error {
+	for i := range events {
+		if err := events[i].check(); err != nil {
+			return fmt.Errorf("append to ledger: %w", err)
+		}
+	}
+	b := &batch{events: events}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending = append(l.pending, b)
+	for !b.done {
+		if l.writing {
+			l.synced.Wait()
+			continue
+		}
+		l.writing = true
+		todo := l.pending
+		l.pending = nil
+		l.flush(todo)
+		l.writing = false
+		l.synced.Broadcast()
+	}
+	return b.err
+}
+
+// flush writes the batches. It is called with mu held and gives it back while
+// it writes.
+func (l *Ledger) flush(todo []*batch) {
+	err := l.broken
+	if err == nil {
+		var buf bytes.Buffer
+		seq, prev := l.seq, l.prev
+		for _, b := range todo {
+			for i := range b.events {
+				e := &b.events[i]
+				seq++
+				e.Seq, e.Prev, e.Time = seq, prev, l.now().UTC().Truncate(time.Microsecond)
+				line, merr := json.Marshal(e)
+				if merr != nil {
+					err = fmt.Errorf("append to ledger: %w", merr)
+					break
+				}
+				sum := sha256.Sum256(line)
+				prev = hex.EncodeToString(sum[:])
+				buf.Write(line)
+				buf.WriteByte('\n')
+			}
+		}
+		if err == nil {
+			first := l.seq + 1
+			l.mu.Unlock()
+			err = l.write(first, buf.Bytes())
+			l.mu.Lock()
+		}
+		if err == nil {
+			l.seq, l.prev = seq, prev
+		}
+		if errors.Is(err, ErrUnusable) {
+			l.broken = err
+		}
+	}
+	for _, b := range todo {
+		b.done, b.err = true, err
+	}
+}
+
+// write appends p durably or leaves the file as it was; if neither is certain
+// it returns ErrUnusable.
+func (l *Ledger) write(first int64, p []byte) error {
+	if l.file == nil || l.size >= segmentBytes {
+		if err := l.roll(first); err != nil {
+			return err
+		}
+	}
+	_, err := l.file.WriteAt(p, l.size)
+	if err != nil {
+		// Nothing was acknowledged: take back what may have been written.
+		if terr := l.file.Truncate(l.size); terr != nil {
+			return fmt.Errorf("%w: append: %w; truncate: %w", ErrUnusable, err, terr)
+		}
+		return fmt.Errorf("append to ledger: %w", err)
+	}
+	// After a failed fsync the kernel may have dropped the pages: unknown.
+	if err := l.file.Sync(); err != nil {
+		return fmt.Errorf("%w: fsync: %w", ErrUnusable, err)
+	}
+	l.size += int64(len(p))
+	return nil
+}
+
+func (l *Ledger) roll(first int64) error {
+	f, err := os.OpenFile(filepath.Join(l.dir, fmt.Sprintf(segmentName, first)), os.O_RDWR|os.O_CREATE, 0o640)
+	if err != nil {
+		return fmt.Errorf("begin a ledger segment: %w", err)
+	}
+	d, err := os.Open(l.dir)
+	if err == nil {
+		err = errors.Join(d.Sync(), d.Close())
+	}
+	if err != nil {
+		_ = f.Close()
+		return fmt.Errorf("begin a ledger segment: %w", err)
+	}
+	if l.file != nil {
+		_ = l.file.Close() // all of it is fsynced
+	}
+	l.file, l.size = f, 0
+	return nil
+}
+
+// Head returns the last sequence number and the hash of its line.
+func (l *Ledger) Head() (int64, string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seq, l.prev
+}
+
+// Close closes the record; everything in it is durable already.
+func (l *Ledger) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = errors.New("the ledger is closed")
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}

@@ -1,0 +1,179 @@
+package ledger
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func fixed() time.Time { return time.Date(2026, 2, 9, 16, 5, 1, 0, time.UTC) }
+
+func open(t *testing.T, dir string) (*Ledger, []Event) {
+	t.Helper()
+	var got []Event
+	l, err := Open(dir, fixed, func(e Event) { got = append(got, e) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, got
+}
+
+func TestAppendIsReadBackInOrder(t *testing.T) {
+	dir := t.TempDir()
+	l, _ := open(t, dir)
+	if err := l.Append(Event{Type: NodeStarted}, Event{Type: RunStarted, RunID: "j1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append(Event{Type: NodeStopped}); err != nil {
+		t.Fatal(err)
+	}
+	seq, head := l.Head()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l2, got := open(t, dir)
+	defer l2.Close()
+	if len(got) != 3 || got[1].RunID != "j1" || got[2].Seq != 3 {
+		t.Fatalf("got %+v", got)
+	}
+	if s, h := l2.Head(); s != seq || h != head {
+		t.Fatalf("head moved over a restart: %d %s, was %d %s", s, h, seq, head)
+	}
+}
+
+func TestConcurrentAppendsKeepTheirEventsTogether(t *testing.T) {
+	dir := t.TempDir()
+	l, _ := open(t, dir)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if err := l.Append(Event{Type: RunStarted, RunID: "a"}, Event{Type: RunCompleted, RunID: "a"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	_ = l.Close()
+	var got []Event
+	if _, _, err := Read(dir, func(e Event) error { got = append(got, e); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 40 {
+		t.Fatalf("%d events, want 40", len(got))
+	}
+	for i := 0; i < len(got); i += 2 {
+		if got[i].Type != RunStarted || got[i+1].Type != RunCompleted {
+			t.Fatalf("events %d and %d were torn apart", i+1, i+2)
+		}
+	}
+}
+
+func TestATornEndIsCutAndSaid(t *testing.T) {
+	dir := t.TempDir()
+	l, _ := open(t, dir)
+	if err := l.Append(Event{Type: NodeStarted}); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	segs, _ := segments(dir)
+	f, err := os.OpenFile(segs[0], os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"seq":2,"type":"run.sta`); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	l, got := open(t, dir)
+	if len(got) != 1 {
+		t.Fatalf("replayed %d events, want 1", len(got))
+	}
+	_ = l.Close()
+	_, got = open(t, dir)
+	if len(got) != 2 || got[1].Type != LedgerRecovered || got[1].Dropped != 24 {
+		t.Fatalf("got %+v", got)
+	}
+}
+
+func TestAChangedRecordIsRefused(t *testing.T) {
+	tests := map[string]func(string) string{
+		"changed":  func(s string) string { return strings.Replace(s, "j1", "j9", 1) },
+		"removed":  func(s string) string { i := strings.Index(s, "\n"); return s[i+1:] },
+		"swapped":  func(s string) string { p := strings.SplitAfter(s, "\n"); return p[1] + p[0] + p[2] },
+		"unknown":  func(s string) string { return strings.Replace(s, "run.started", "run.invented", 1) },
+		"inserted": func(s string) string { p := strings.SplitAfter(s, "\n"); return p[0] + p[0] + p[1] + p[2] },
+		"not json": func(s string) string { return "hello\n" + s },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			l, _ := open(t, dir)
+			for _, id := range []string{"j1", "j2", "j3"} {
+				if err := l.Append(Event{Type: RunStarted, RunID: id}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = l.Close()
+			segs, _ := segments(dir)
+			raw, _ := os.ReadFile(segs[0])
+			if err := os.WriteFile(segs[0], []byte(change(string(raw))), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(dir, fixed, func(Event) {}); err == nil {
+				t.Fatal("opened")
+			}
+			if _, _, err := Read(dir, func(Event) error { return nil }); err == nil {
+				t.Fatal("read without complaint")
+			}
+		})
+	}
+}
+
+func TestAnUnknownEventIsNotRecorded(t *testing.T) {
+	l, _ := open(t, t.TempDir())
+	defer l.Close()
+	if err := l.Append(Event{Type: "run.invented"}); err == nil {
+		t.Fatal("recorded")
+	}
+	if seq, _ := l.Head(); seq != 0 {
+		t.Fatalf("seq %d", seq)
+	}
+}
+
+func TestAFullDiskLeavesTheRecordWhole(t *testing.T) {
+	dir := t.TempDir()
+	l, _ := open(t, dir)
+	if err := l.Append(Event{Type: NodeStarted}); err != nil {
+		t.Fatal(err)
+	}
+	// A read-only descriptor makes the next write fail before anything is written,
+	// and the truncate that follows too: the state counts as unknown.
+	segs, _ := segments(dir)
+	ro, err := os.Open(segs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.file.Close()
+	l.file = ro
+	if err := l.Append(Event{Type: NodeStopped}); !errors.Is(err, ErrUnusable) {
+		t.Fatalf("got %v", err)
+	}
+	if err := l.Append(Event{Type: NodeStopped}); !errors.Is(err, ErrUnusable) {
+		t.Fatalf("went on after that: %v", err)
+	}
+	_ = l.Close()
+	_, got := open(t, dir)
+	if len(got) != 1 {
+		t.Fatalf("%d events", len(got))
+	}
+}
+
+func TestOpenWantsItsFolder(t *testing.T) {
+	if _, err := Open(filepath.Join(t.TempDir(), "none"), fixed, func(Event) {}); err == nil {
+		t.Fatal("opened")
+	}
+}

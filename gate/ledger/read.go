@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// segments lists the segment files in order.
+func segments(dir string) ([]string, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, segmentGlob))
+	if err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+type replayed struct {
+	seq  int64
+	prev string
+	size int64 // of the whole lines
+	torn int64 // bytes after them
+}
+
+// readSegment reads one segment that goes on after seq and prev.
+func readSegment(path string, seq int64, prev string, last bool, each func(Event, []byte) error) (replayed, error) {
+	r := replayed{seq: seq, prev: prev}
+	f, err := os.Open(path)
+	if err != nil {
+		return r, fmt.Errorf("read ledger: %w", err)
+	}
+	defer f.Close()
+	br := bufio.NewReaderSize(f, maxLineBytes)
+	for {
+		line, err := br.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			if len(line) > 0 && !last {
+				return r, fmt.Errorf("ledger %s: ends in half a line after event %d", filepath.Base(path), r.seq)
+			}
+			r.torn = int64(len(line))
+			return r, nil
+		}
+		if err != nil {
+			return r, fmt.Errorf("ledger %s: after event %d: %w", filepath.Base(path), r.seq, err)
+		}
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		e, err := decode(line, r.seq+1, r.prev)
+		if err != nil {
+			return r, fmt.Errorf("ledger %s: event %d: %w", filepath.Base(path), r.seq+1, err)
+		}
+		if err := each(e, line); err != nil {
+			return r, err
+		}
+		sum := sha256.Sum256(line)
+		r.seq, r.prev = e.Seq, hex.EncodeToString(sum[:])
+		r.size += int64(len(line)) + 1
+	}
+}
+
+// decode reads one line strictly and checks that it follows on.
+func decode(line []byte, seq int64, prev string) (Event, error) {
+	var e Event
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil {
+		return e, fmt.Errorf("is damaged: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return e, errors.New("is damaged: there is more on the line")
+	}
+	if err := e.check(); err != nil {
+		return e, err
+	}
+	if e.Seq != seq {
+		return e, fmt.Errorf("has sequence number %d: an event is missing or was inserted", e.Seq)
+	}
+	if e.Prev != prev {
+		return e, errors.New("does not fit the event before it: one of the two was changed")
+	}
+	return e, nil
+}
+
+// Read calls each with every event of the record in dir, in order, checking the
+// chain; a torn last line, which a running gate may just be writing, is left
+// out. It returns the last sequence number and hash.
+func Read(dir string, each func(Event) error) (int64, string, error) {
+	segs, err := segments(dir)
+	if err != nil {
+		return 0, "", err
+	}
+	r := replayed{prev: zeroHash}
+	for i, seg := range segs {
+		r, err = readSegment(seg, r.seq, r.prev, i == len(segs)-1, func(e Event, _ []byte) error { return each(e) })
+		if err != nil {
+			return r.seq, r.prev, err
+		}
+	}
+	return r.seq, r.prev, nil
+}

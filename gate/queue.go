@@ -1,0 +1,137 @@
+package gate
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/threegate/tool-exec/spool"
+)
+
+// queue hands jobs to workers in the order in which they came.
+type queue struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	waiting []*spool.Job
+	delayed map[*spool.Job]*time.Timer
+	working map[string]bool
+	closed  bool
+}
+
+func newQueue() *queue {
+	q := &queue{delayed: map[*spool.Job]*time.Timer{}, working: map[string]bool{}}
+	q.changed.L = &q.mu
+	return q
+}
+
+func (q *queue) push(j *spool.Job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, j)
+	q.changed.Broadcast()
+}
+
+// pop waits for a job; ok is false once the queue is closed. done or later must
+// follow.
+func (q *queue) pop() (j *spool.Job, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for !q.closed && len(q.waiting) == 0 {
+		q.changed.Wait()
+	}
+	if q.closed {
+		return nil, false
+	}
+	j = q.waiting[0]
+	q.waiting[0] = nil
+	q.waiting = q.waiting[1:]
+	q.working[j.ID] = true
+	q.changed.Broadcast()
+	return j, true
+}
+
+func (q *queue) done(j *spool.Job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.working, j.ID)
+	q.changed.Broadcast()
+}
+
+// later gives a job back, to be popped again after d.
+func (q *queue) later(j *spool.Job, d time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.working, j.ID)
+	q.changed.Broadcast()
+	if q.closed {
+		return
+	}
+	q.delayed[j] = time.AfterFunc(d, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if _, ok := q.delayed[j]; ok {
+			delete(q.delayed, j)
+			q.waiting = append(q.waiting, j)
+			q.changed.Broadcast()
+		}
+	})
+}
+
+// waitRoom waits until fewer than limit jobs wait; false means that ctx ended
+// or the queue was closed.
+func (q *queue) waitRoom(ctx context.Context, limit int) bool {
+	stop := context.AfterFunc(ctx, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.changed.Broadcast()
+	})
+	defer stop()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for ctx.Err() == nil && !q.closed && len(q.waiting)+len(q.delayed) >= limit {
+		q.changed.Wait()
+	}
+	return ctx.Err() == nil && !q.closed
+}
+
+// close ends pop; jobs being worked on go on.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	for j, t := range q.delayed {
+		t.Stop()
+		delete(q.delayed, j)
+	}
+	q.changed.Broadcast()
+}
+
+// wait returns once no job is being worked on.
+func (q *queue) wait() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.working) > 0 {
+		q.changed.Wait()
+	}
+}
+
+// idle waits until there is nothing to do, or ctx ends.
+func (q *queue) idle(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.changed.Broadcast()
+	})
+	defer stop()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for ctx.Err() == nil && len(q.working)+len(q.waiting)+len(q.delayed) > 0 {
+		q.changed.Wait()
+	}
+}
+
+func (q *queue) busy() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.working)
+}

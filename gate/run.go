@@ -1,0 +1,124 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// start prepares an admitted job, says so in the ledger, and makes it running.
+// Up to the rename nothing of the task has run and all of it can be done again.
+func (g *Gate) start(ctx context.Context, j *spool.Job) error {
+	a, err := readAdmission(j)
+	if err != nil {
+		return err
+	}
+	task := a.Task
+	task.InputsDir = j.Path("inputs")
+	if err := g.exec.Prepare(ctx, task); err != nil {
+		return fmt.Errorf("prepare: %w", err)
+	}
+	if !g.book.marks(j.ID).started {
+		id, err := g.exec.Identity(ctx, task)
+		if err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+		err = g.record(ledger.Event{Type: ledger.RunStarted, RunID: j.ID, RequestID: a.Request.RequestID,
+			RequestSHA256: a.RequestSHA256, Backend: a.Request.Backend, Image: id.Image})
+		if err != nil {
+			return err
+		}
+	}
+	return j.Advance(spool.Running)
+}
+
+// finish brings a running job to its end, whoever started it and however far it
+// came: it is never started a second time.
+func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
+	a, err := readAdmission(j)
+	if err != nil {
+		return err
+	}
+	state, err := g.exec.State(ctx, j.ID)
+	if err != nil {
+		return fmt.Errorf("look at the run: %w", err)
+	}
+	o := &outcome{Version: recordVersion}
+	switch state {
+	case executors.StateAbsent:
+		if o.Collected, err = lostRun(j); err != nil {
+			return err
+		}
+		o.Outcome = executors.Outcome{ExitCode: -1, Cause: schemas.CauseInterrupted, Detail: "its container is gone"}
+		// What would have run it is the best that is known.
+		if id, err := g.exec.Identity(ctx, a.Task); err == nil {
+			o.Outcome.Identity = id
+		}
+	case executors.StateCreated:
+		// From here on the record says "running": a second gate would end it as
+		// interrupted if the container vanished, and never start another.
+		if err := g.exec.Start(ctx, j.ID); err != nil {
+			return fmt.Errorf("start: %w", err)
+		}
+		fallthrough
+	default:
+		if o.Outcome, err = g.exec.Wait(ctx, j.ID); err != nil {
+			return fmt.Errorf("wait for the run: %w", err)
+		}
+		if o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path()); err != nil {
+			return fmt.Errorf("collect outputs: %w", err)
+		}
+	}
+	o.CreatedAt = g.now().UTC()
+	if err := writeRecord(j, outcomeFile, o); err != nil {
+		return err
+	}
+	if !g.book.marks(j.ID).ended {
+		if err := g.record(endEvents(j, a, o)...); err != nil {
+			return err
+		}
+	}
+	return j.Advance(spool.Finished)
+}
+
+// endEvents says how a run ended: each limit, then the end itself.
+func endEvents(j *spool.Job, a *admission, o *outcome) []ledger.Event {
+	out := &o.Outcome
+	var evs []ledger.Event
+	causes := out.LimitsHit
+	if len(causes) == 0 {
+		switch out.Cause {
+		case schemas.CauseNone, schemas.CauseSignal, schemas.CauseStart, schemas.CauseInterrupted:
+		default:
+			causes = []schemas.Cause{out.Cause}
+		}
+	}
+	for _, c := range causes {
+		evs = append(evs, ledger.Event{Type: ledger.CapBreached, RunID: j.ID, RequestID: a.Request.RequestID, Cause: c})
+	}
+	t := ledger.RunCompleted
+	if out.ExitCode != 0 || (out.Cause != schemas.CauseNone && out.Cause != schemas.CauseOutput) {
+		t = ledger.RunFailed
+	}
+	code := out.ExitCode
+	return append(evs, ledger.Event{Type: t, RunID: j.ID, RequestID: a.Request.RequestID, ExitCode: &code, Cause: out.Cause,
+		WallMS: out.Wall.Milliseconds(), CPUMS: out.CPU.Milliseconds(), PeakBytes: out.PeakMemoryBytes})
+}
+
+// lostRun stands in for what a vanished run left: two empty streams.
+func lostRun(j *spool.Job) (executors.Collected, error) {
+	var c executors.Collected
+	for name, s := range map[string]*executors.Stream{"stdout": &c.Stdout, "stderr": &c.Stderr} {
+		if err := j.WriteFile(name, nil); err != nil {
+			return c, err
+		}
+		s.SHA256 = emptySHA256
+	}
+	return c, nil
+}
+
+const emptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

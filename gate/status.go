@@ -1,0 +1,103 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// StatusFile is where a running gate says what holds it up. It is a hint for
+// people and `threegate status`, never read by a gate.
+const StatusFile = "status.json"
+
+// Trouble is something of ours that holds up a job, or the intake.
+type Trouble struct {
+	// What is a job's id or "intake".
+	What  string       `json:"what"`
+	Code  schemas.Code `json:"code"`
+	Error string       `json:"error"`
+	Since time.Time    `json:"since"`
+	Tries int          `json:"tries"`
+}
+
+// LiveStatus is the content of StatusFile.
+type LiveStatus struct {
+	PID       int           `json:"pid"`
+	UpdatedAt time.Time     `json:"updated_at"`
+	Busy      int           `json:"busy"`
+	Troubles  []Trouble     `json:"troubles"`
+	Stuck     []spool.Stuck `json:"stuck"`
+}
+
+const (
+	troubleIntake = "intake"
+	statusEvery   = time.Second
+	firstRetry    = time.Second
+	lastRetry     = time.Minute
+)
+
+// troubles keeps what is being tried again.
+type troubles struct {
+	mu sync.Mutex
+	m  map[string]Trouble
+}
+
+func newTroubles() *troubles { return &troubles{m: map[string]Trouble{}} }
+
+// set notes another failure and says how long to wait before the next try.
+func (t *troubles) set(what string, err error) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x, ok := t.m[what]
+	if !ok {
+		x = Trouble{What: what, Since: time.Now().UTC()}
+	}
+	x.Code, x.Error = schemas.CodeInternal, err.Error()
+	x.Tries++
+	t.m[what] = x
+	return min(firstRetry<<min(x.Tries-1, 10), lastRetry)
+}
+
+func (t *troubles) clear(what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.m, what)
+}
+
+func (t *troubles) list() []Trouble {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := []Trouble{}
+	for _, x := range t.m {
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b Trouble) int { return cmp.Compare(a.What, b.What) })
+	return out
+}
+
+// reportStatus writes StatusFile when it changed, until ctx ends.
+func (g *Gate) reportStatus(ctx context.Context) {
+	last := ""
+	for ctx.Err() == nil {
+		s := LiveStatus{PID: g.spool.PID(), Busy: g.queue.busy(), Troubles: g.troubles.list(), Stuck: g.spool.Stuck()}
+		key := fmt.Sprint(s)
+		if key != last {
+			s.UpdatedAt = g.now().UTC()
+			b, err := json.MarshalIndent(s, "", "  ")
+			if err == nil {
+				err = g.spool.WriteHint(StatusFile, append(b, '\n'))
+			}
+			if err == nil {
+				last = key
+			}
+		}
+		sleep(ctx, statusEvery)
+	}
+}

@@ -1,0 +1,149 @@
+// Package encoded finds text that encodes other bytes (base64, hex, percent
+// and backslash escapes, compressed data, UTF-16) and decodes it, nested to a
+// bounded depth and with bounded memory. What it returns says nothing about
+// whether the bytes are harmful: judging is the caller's work. It never fails;
+// text that decodes to nothing sensible is passed over.
+package encoded
+
+import (
+	"iter"
+	"unicode/utf8"
+)
+
+// The encodings, as they appear in Piece.Encoding.
+const (
+	Base64  = "base64"
+	Hex     = "hex"
+	Percent = "percent"
+	Escape  = "escape" // \x41, \u0041, \101
+	Gzip    = "gzip"
+	Zlib    = "zlib"
+	Bzip2   = "bzip2"
+	UTF16   = "utf-16"
+)
+
+// Piece is a stretch of text and what it decodes to.
+type Piece struct {
+	// Offset and End bound the stretch in the outermost text.
+	Offset, End int
+	// Encoding names the encodings, outermost first: "base64", "base64+gzip".
+	Encoding string
+	// Data is the decoded content. The caller must not change it.
+	Data []byte
+	// Text says that Data reads as text.
+	Text  bool
+	depth int
+}
+
+// Limits bound the work of Pieces.
+type Limits struct {
+	// Depth is how many encodings may be nested.
+	Depth int
+	// Bytes is how much decoded content is looked at in all.
+	Bytes int
+}
+
+// DefaultLimits suits a document of size bytes.
+func DefaultLimits(size int) Limits {
+	return Limits{Depth: 4, Bytes: min(4*size+1<<20, 64<<20)}
+}
+
+// minData is the least decoded content that is worth a look.
+const minData = 8
+
+// Pieces yields every encoded stretch of raw, outer ones before what is nested
+// in them.
+func Pieces(raw []byte, lim Limits) iter.Seq[Piece] {
+	return func(yield func(Piece) bool) {
+		w := walker{lim: lim, budget: lim.Bytes, yield: yield}
+		w.walk(raw, Piece{Offset: 0, End: len(raw), Text: true})
+	}
+}
+
+type walker struct {
+	lim    Limits
+	budget int
+	yield  func(Piece) bool
+	done   bool
+}
+
+// walk looks for pieces in data, which is parent's content.
+func (w *walker) walk(data []byte, parent Piece) {
+	if w.done || parent.depth >= w.lim.Depth {
+		return
+	}
+	if !parent.Text || parent.depth == 0 {
+		w.binary(data, parent)
+	}
+	if !parent.Text {
+		return
+	}
+	if hasUTF16(data) {
+		w.emit(parent, 0, len(data), UTF16, fromUTF16(data))
+	}
+	for _, find := range finders {
+		for s := range find(data) {
+			w.emit(parent, s.from, s.to, s.enc, s.data)
+			if w.done {
+				return
+			}
+		}
+	}
+}
+
+// binary looks into data whose form a magic number gives away.
+func (w *walker) binary(data []byte, parent Piece) {
+	if enc, out := expand(data, min(w.budget, maxExpand)); out != nil {
+		w.emit(parent, 0, len(data), enc, out)
+	} else if hasUTF16(data) {
+		w.emit(parent, 0, len(data), UTF16, fromUTF16(data))
+	}
+}
+
+func (w *walker) emit(parent Piece, from, to int, enc string, data []byte) {
+	if w.done || len(data) < minData {
+		return
+	}
+	if w.budget < len(data) {
+		w.done = true
+		return
+	}
+	w.budget -= len(data)
+	p := Piece{Offset: parent.Offset, End: parent.End, Encoding: enc, Data: data, Text: LooksText(data), depth: parent.depth + 1}
+	if parent.depth == 0 {
+		p.Offset, p.End = from, to
+	} else {
+		p.Encoding = parent.Encoding + "+" + enc
+	}
+	if !w.yield(p) {
+		w.done = true
+		return
+	}
+	w.walk(data, p)
+}
+
+// LooksText reports whether b is text to a reader: hardly any control or
+// undecodable bytes.
+func LooksText(b []byte) bool {
+	if len(b) == 0 {
+		return false
+	}
+	odd := 0
+	sample := b[:min(len(b), 64<<10)]
+	for i := 0; i < len(sample); {
+		c := sample[i]
+		if c < utf8.RuneSelf {
+			if c < 0x20 && c != '\n' && c != '\t' && c != '\r' && c != 0x1b || c == 0x7F {
+				odd++
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(sample[i:])
+		if r == utf8.RuneError && n == 1 {
+			odd++
+		}
+		i += n
+	}
+	return odd*20 <= len(sample)
+}

@@ -1,0 +1,71 @@
+package encoded
+
+import (
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"compress/zlib"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxExpand bounds what one compressed piece may unfold to: enough to tell
+// what it is, too little for a bomb.
+const maxExpand = 4 << 20
+
+// expand decompresses data as far as limit allows; damaged data counts as far
+// as it goes.
+func expand(data []byte, limit int) (enc string, out []byte) {
+	var r io.Reader
+	var err error
+	switch {
+	case len(data) > 10 && data[0] == 0x1f && data[1] == 0x8b && data[2] == 8:
+		enc = Gzip
+		r, err = gzip.NewReader(bytes.NewReader(data))
+	case len(data) > 8 && data[0] == 0x78 && (int(data[0])<<8|int(data[1]))%31 == 0:
+		enc = Zlib
+		r, err = zlib.NewReader(bytes.NewReader(data))
+	case len(data) > 14 && bytes.HasPrefix(data, []byte("BZh")) && bytes.Equal(data[4:10], []byte("1AY&SY")):
+		enc = Bzip2
+		r = bzip2.NewReader(bytes.NewReader(data))
+	default:
+		return "", nil
+	}
+	if err != nil {
+		return "", nil
+	}
+	out, _ = io.ReadAll(io.LimitReader(r, int64(limit)))
+	if len(out) == 0 {
+		return "", nil
+	}
+	return enc, out
+}
+
+// hasUTF16 reports whether data reads as little-endian UTF-16 of mostly ASCII,
+// which is what PowerShell's encoded commands are.
+func hasUTF16(data []byte) bool {
+	if len(data) < 2*minData {
+		return false
+	}
+	n, zero := 0, 0
+	for i := 0; i+1 < len(data) && i < 4096; i += 2 {
+		n++
+		if data[i+1] == 0 && data[i] != 0 {
+			zero++
+		}
+	}
+	return zero*10 >= n*8
+}
+
+func fromUTF16(data []byte) []byte {
+	u := make([]uint16, 0, len(data)/2)
+	for i := 0; i+1 < len(data); i += 2 {
+		u = append(u, uint16(data[i])|uint16(data[i+1])<<8)
+	}
+	out := make([]byte, 0, len(u))
+	for _, r := range utf16.Decode(u) {
+		out = utf8.AppendRune(out, r)
+	}
+	return out
+}

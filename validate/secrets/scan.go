@@ -1,0 +1,234 @@
+package secrets
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+
+	"github.com/threegate/tool-exec/validate/encoded"
+	"github.com/threegate/tool-exec/validate/text"
+)
+
+// Match is one secret. It does not hold the secret.
+type Match struct {
+	// Rule names the kind of secret, as gitleaks does ("github-pat").
+	Rule string
+	// Offset and End bound the secret in the scanned bytes, or the encoded
+	// stretch that it is in.
+	Offset, End int
+	// Decoded is empty, or the encodings that hide the secret, outermost first:
+	// "base64", "base64+gzip".
+	Decoded string
+	// Masked describes the secret: a public prefix of at most four characters
+	// and its length.
+	Masked string
+}
+
+// RuleUnscannable is the Rule of a Match that stands for text so dense with
+// key words that scanning all of it would take too long. It counts as a
+// finding: what could not be looked at does not pass.
+const RuleUnscannable = "unscannable"
+
+// The bounds of one Scan.
+const (
+	maxMatches   = 1000
+	maxRegexWork = 48 << 20 // bytes that regular expressions may look at, plus maxRegexFold times the input
+	maxRegexFold = 12
+	lookBehind   = 256  // before a keyword
+	lookAhead    = 2048 // behind it
+	maxLine      = 4096 // a window grows to whole lines up to this
+)
+
+// rule is one kind of secret.
+type rule struct {
+	id       string
+	re       *regexp.Regexp
+	group    int // of the secret; 0 means the first that matched something
+	entropy  float64
+	keywords []string         // lower case; one of them must be near
+	allow    func(found) bool // true: no secret
+	check    func(found) bool // false: no secret
+	prefix   string           // public beginning that all secrets of the kind share
+}
+
+// found is what a rule matched.
+type found struct {
+	secret, match, line string
+}
+
+// Scan finds the secrets of raw, sorted by place. It is pure and safe for
+// concurrent use, takes time linear in len(raw) and returns at most maxMatches.
+func Scan(raw []byte) []Match {
+	s := scanner{d: shared(), work: maxRegexWork + maxRegexFold*len(raw), seen: map[Match]bool{}}
+	s.scan(raw, nil)
+	for p := range encoded.Pieces(raw, encoded.DefaultLimits(len(raw))) {
+		if p.Text {
+			s.scan(p.Data, &p)
+		}
+		if s.full() {
+			break
+		}
+	}
+	slices.SortStableFunc(s.out, func(a, b Match) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.End, b.End), cmp.Compare(a.Rule, b.Rule))
+	})
+	return s.out
+}
+
+type scanner struct {
+	d    *detector
+	work int
+	out  []Match
+	seen map[Match]bool
+}
+
+func (s *scanner) full() bool { return s.work < 0 || len(s.out) >= maxMatches }
+
+// scan looks at one layer; p is the piece that it was decoded from, or nil.
+func (s *scanner) scan(b []byte, p *encoded.Piece) {
+	lower := asciiLower(b)
+	windows := map[int][][2]int{}
+	for m := range s.d.hits(lower) {
+		for _, ri := range s.d.byWord[m.word] {
+			windows[ri] = addWindow(windows[ri], b, m.pos, m.pos+len(m.word))
+		}
+	}
+	for ri := range s.d.rules {
+		for _, w := range windows[ri] {
+			s.work -= w[1] - w[0]
+			if s.work < 0 {
+				s.add(Match{Rule: RuleUnscannable, Offset: 0, End: 0, Masked: "text too dense with key words to be scanned"}, p)
+				return
+			}
+			s.apply(&s.d.rules[ri], b, w[0], w[1], p)
+			if s.full() {
+				return
+			}
+		}
+	}
+}
+
+// addWindow widens the last window or adds one; hits come in ascending order of
+// their end, so windows stay sorted and apart.
+func addWindow(ws [][2]int, b []byte, from, to int) [][2]int {
+	lo, hi := max(0, from-lookBehind), min(len(b), to+lookAhead)
+	if n := len(ws); n > 0 && lo <= ws[n-1][1] && hi <= ws[n-1][1] {
+		return ws
+	}
+	floor := max(0, lo-maxLine)
+	if i := bytes.LastIndexByte(b[floor:lo], '\n'); i >= 0 {
+		lo = floor + i + 1
+	} else {
+		lo = floor
+	}
+	ceil := min(len(b), hi+maxLine)
+	if i := bytes.IndexByte(b[hi:ceil], '\n'); i >= 0 {
+		hi += i
+	} else {
+		hi = ceil
+	}
+	if n := len(ws); n > 0 && lo <= ws[n-1][1] {
+		ws[n-1][1] = max(hi, ws[n-1][1])
+		return ws
+	}
+	return append(ws, [2]int{lo, hi})
+}
+
+func (s *scanner) apply(r *rule, b []byte, lo, hi int, p *encoded.Piece) {
+	win := b[lo:hi]
+	for _, ix := range r.re.FindAllSubmatchIndex(win, maxMatches) {
+		from, to := ix[0], ix[1]
+		if r.group > 0 && 2*r.group+1 < len(ix) && ix[2*r.group] >= 0 {
+			from, to = ix[2*r.group], ix[2*r.group+1]
+		} else {
+			for g := 1; 2*g+1 < len(ix); g++ {
+				if ix[2*g] >= 0 && ix[2*g+1] > ix[2*g] {
+					from, to = ix[2*g], ix[2*g+1]
+					break
+				}
+			}
+		}
+		for to > from && (win[to-1] == '\n' || win[to-1] == '\r') {
+			to--
+		}
+		f := found{secret: string(win[from:to]), match: string(bytes.Trim(win[ix[0]:ix[1]], "\n")), line: string(lineAround(win, ix[0], ix[1]))}
+		if r.entropy > 0 && entropy(f.secret) <= r.entropy || placeholder(f.secret) ||
+			r.allow != nil && r.allow(f) || r.check != nil && !r.check(f) {
+			continue
+		}
+		s.add(Match{Rule: r.id, Offset: lo + from, End: lo + to, Masked: text.Mask(f.secret, publicPrefix(f.secret))}, p)
+		if s.full() {
+			return
+		}
+	}
+}
+
+func (s *scanner) add(m Match, p *encoded.Piece) {
+	if p != nil {
+		m.Offset, m.End, m.Decoded = p.Offset, p.End, p.Encoding
+	}
+	if !s.seen[m] {
+		s.seen[m] = true
+		s.out = append(s.out, m)
+	}
+}
+
+// lineAround returns the lines of b that hold b[from:to], bounded.
+func lineAround(b []byte, from, to int) []byte {
+	lo := max(0, from-maxLine)
+	if i := bytes.LastIndexByte(b[lo:from], '\n'); i >= 0 {
+		lo += i + 1
+	}
+	hi := min(len(b), to+maxLine)
+	if i := bytes.IndexByte(b[to:hi], '\n'); i >= 0 {
+		hi = to + i
+	}
+	return b[lo:hi]
+}
+
+type hit struct {
+	word string
+	pos  int
+}
+
+// hits yields the keywords in lower case text, in order of their end.
+func (d *detector) hits(lower []byte) func(yield func(hit) bool) {
+	return func(yield func(hit) bool) {
+		stop := false
+		d.words.Walk(lower, func(end, n, _ int64) bool {
+			from := int(end) - int(n) + 1
+			stop = !yield(hit{string(lower[from : end+1]), from})
+			return !stop
+		})
+	}
+}
+
+// asciiLower keeps every offset, unlike bytes.ToLower.
+func asciiLower(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out[i] = c
+	}
+	return out
+}
+
+// entropy is Shannon's, in bits a character, as gitleaks' rules count it.
+func entropy(s string) float64 {
+	var n [256]int
+	for i := range len(s) {
+		n[s[i]]++
+	}
+	e, total := 0.0, float64(len(s))
+	for _, c := range n {
+		if c > 0 {
+			f := float64(c) / total
+			e -= f * math.Log2(f)
+		}
+	}
+	return e
+}

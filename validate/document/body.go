@@ -1,0 +1,180 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// MaxNesting is how deep quotes and lists may nest in a body. Deeper input
+// makes Markdown parsers slow and is meant to.
+const MaxNesting = 16
+
+// parseBody reads the sections from the syntax tree of the body.
+func (d *Document) parseBody() {
+	if len(bytes.TrimSpace(d.Text[d.BodyOffset:])) == 0 {
+		return
+	}
+	// Blank lines in place of the front matter keep offsets those of Text.
+	source := make([]byte, len(d.Text))
+	for i := range d.BodyOffset {
+		source[i] = '\n'
+	}
+	copy(source[d.BodyOffset:], d.Text[d.BodyOffset:])
+	limit := &depthLimit{}
+	root := blockParser(limit).Parse(text.NewReader(source))
+	if limit.hit {
+		d.report.At("doc.nesting", limit.offset, fmt.Sprintf("quotes or lists nest deeper than %d levels", MaxNesting), "write plain text")
+	}
+	d.sections(root)
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		d.inspect(n)
+	}
+}
+
+// blockParser parses blocks only. The library's inline parsing takes quadratic
+// time and more on hostile input, and nothing here needs it: raw HTML inside of
+// text is found by inlineHTML.
+func blockParser(limit *depthLimit) parser.Parser {
+	limited := func(p parser.BlockParser) parser.BlockParser { return &limitedParser{BlockParser: p, limit: limit} }
+	return parser.NewParser(parser.WithBlockParsers(
+		util.Prioritized(parser.NewSetextHeadingParser(), 100),
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(limited(parser.NewListParser()), 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(limited(parser.NewBlockquoteParser()), 800),
+		util.Prioritized(parser.NewHTMLBlockParser(), 900),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	))
+}
+
+type depthLimit struct {
+	hit    bool
+	offset int
+}
+
+// limitedParser refuses to open a container that nests too deep.
+type limitedParser struct {
+	parser.BlockParser
+	limit *depthLimit
+}
+
+// Open implements parser.BlockParser.
+func (p *limitedParser) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := 0
+	for n := parent; n != nil && depth <= 2*MaxNesting; n = n.Parent() {
+		if n.Kind() == ast.KindList || n.Kind() == ast.KindBlockquote {
+			depth++
+		}
+	}
+	if depth < MaxNesting {
+		return p.BlockParser.Open(parent, reader, pc)
+	}
+	if line, segment := reader.PeekLine(); !p.limit.hit && container.Match(line) {
+		p.limit.hit, p.limit.offset = true, segment.Start
+	}
+	return nil, parser.NoChildren
+}
+
+var container = regexp.MustCompile(`^[ \t]*(>|[-+*][ \t\n]|[0-9]{1,9}[.)][ \t\n])`)
+
+// sections cuts the top level blocks at the "## " headings.
+func (d *Document) sections(root ast.Node) {
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		heading, ok := n.(*ast.Heading)
+		if ok && heading.Level == 2 && d.isATX(heading) {
+			d.open(heading)
+			continue
+		}
+		if ok {
+			d.badHeading(heading)
+		}
+		if len(d.Sections) == 0 {
+			d.Preamble = append(d.Preamble, n)
+			continue
+		}
+		s := &d.Sections[len(d.Sections)-1]
+		s.Blocks = append(s.Blocks, n)
+	}
+	for i := range d.Sections {
+		end := len(d.Text)
+		if i+1 < len(d.Sections) {
+			end = d.Sections[i+1].Offset
+		}
+		s := &d.Sections[i]
+		s.Body = d.Text[s.BodyOffset:max(end, s.BodyOffset)]
+	}
+}
+
+func (d *Document) open(h *ast.Heading) {
+	line, _ := d.Pos(h.Pos())
+	whole := d.report.lines.Text(line)
+	offset := d.report.lines.Offset(line, 1)
+	s := Section{Line: line, Offset: offset, BodyOffset: min(offset+len(whole)+1, len(d.Text))}
+	if h.Lines().Len() > 0 {
+		segment := h.Lines().At(0)
+		s.Title = strings.TrimSpace(string(segment.Value(d.Text)))
+	}
+	if want := "## " + s.Title; string(whole) != want {
+		d.report.At("doc.heading.form", offset, "the heading is written "+Quote(string(whole)), "write it "+Quote(want)+" and nothing else on its line")
+	}
+	d.Sections = append(d.Sections, s)
+}
+
+func (d *Document) isATX(h *ast.Heading) bool {
+	line, _ := d.Pos(h.Pos())
+	return bytes.HasPrefix(bytes.TrimLeft(d.report.lines.Text(line), " "), []byte("#"))
+}
+
+func (d *Document) badHeading(h *ast.Heading) {
+	offset := h.Pos()
+	text, _ := d.TextOf(h)
+	switch {
+	case !d.isATX(h):
+		d.report.At("doc.heading.form", offset, "text underlined with - or = is a heading in Markdown", `write section headings as "## Title", and keep lines of dashes out of the text`)
+	case h.Level == 1:
+		d.report.At("doc.heading.level", offset, "a heading of level 1: "+Quote(string(text)), `sections start with "## "; remove other headings`)
+	default:
+		d.report.At("doc.heading.level", offset, fmt.Sprintf("a heading of level %d inside a section: %s", h.Level, Quote(string(text))),
+			"write it as plain text: sections have no parts of their own")
+	}
+}
+
+var secondDocument = regexp.MustCompile(`^\s*["']?(request_type|result_type)["']?\s*:`)
+
+// inspect looks for nested headings, hidden text and a second document.
+func (d *Document) inspect(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.HTMLBlock:
+		d.htmlBlock(n)
+		return
+	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		return
+	case *ast.Heading:
+		if n.Parent() != nil && n.Parent().Kind() != ast.KindDocument {
+			d.report.At("doc.heading.level", n.Pos(), "a heading inside a list or a quote", "write it as plain text")
+		}
+	}
+	if n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeBlock {
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			d.inspect(c)
+		}
+		return
+	}
+	d.inlineHTML(n)
+	for i := range n.Lines().Len() {
+		segment := n.Lines().At(i)
+		if secondDocument.Match(segment.Value(d.Text)) {
+			d.report.At("doc.documents", segment.Start, "a second document starts inside this one", "put every request or result in a file of its own")
+		}
+	}
+}

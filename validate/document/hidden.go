@@ -1,0 +1,146 @@
+package document
+
+import (
+	"bytes"
+	"regexp"
+	"sort"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// HiddenKind says how a piece of a body hides from a reader.
+type HiddenKind string
+
+// The kinds.
+const (
+	HiddenComment    HiddenKind = "comment"    // <!-- ... -->
+	HiddenHTML       HiddenKind = "html"       // a tag or a block of HTML
+	HiddenDefinition HiddenKind = "definition" // [label]: target, which is not displayed
+)
+
+// Hidden is a piece of a body that a rendered view shows differently or not at all.
+type Hidden struct {
+	Kind   HiddenKind
+	Offset int
+}
+
+// MaxTagBytes is how far a tag is followed; a longer one counts as a tag.
+const MaxTagBytes = 4096
+
+func (d *Document) htmlBlock(n *ast.HTMLBlock) {
+	kind := HiddenHTML
+	offset := n.Pos()
+	if bytes.HasPrefix(bytes.TrimLeft(d.Text[offset:], " "), []byte("<!--")) {
+		kind = HiddenComment
+	}
+	d.Hidden = append(d.Hidden, Hidden{kind, offset})
+}
+
+var definition = regexp.MustCompile(`^ {0,3}\[(?:[^\[\]\\]|\\.){1,999}\]:`)
+
+// inlineHTML finds tags, comments and link definitions in the text of a block,
+// outside of code spans, in linear time.
+func (d *Document) inlineHTML(n ast.Node) {
+	lines := n.Lines()
+	if lines.Len() == 0 {
+		return
+	}
+	start, end := lines.At(0).Start, lines.At(lines.Len()-1).Stop
+	src := d.Text[start:end]
+	if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock {
+		if definition.Match(src[:min(len(src), 1100)]) {
+			d.Hidden = append(d.Hidden, Hidden{HiddenDefinition, start})
+		}
+	}
+	spans := codeSpans(src)
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '\\':
+			i++
+		case '`':
+			if stop := spans[i]; stop > 0 {
+				i = stop - 1
+			} else {
+				for i+1 < len(src) && src[i+1] == '`' {
+					i++
+				}
+			}
+		case '<':
+			if kind := tag(src[i:]); kind != "" {
+				d.Hidden = append(d.Hidden, Hidden{kind, start + i})
+			}
+		}
+	}
+}
+
+// codeSpans maps the offset of every opening backtick run to the end of its
+// code span, as CommonMark pairs them: the next run of the same length.
+func codeSpans(src []byte) map[int]int {
+	runs := map[int][]int{}
+	for i := 0; i < len(src); i++ {
+		if src[i] != '`' {
+			continue
+		}
+		j := i
+		for j < len(src) && src[j] == '`' {
+			j++
+		}
+		runs[j-i] = append(runs[j-i], i)
+		i = j - 1
+	}
+	out := map[int]int{}
+	for length, starts := range runs {
+		for _, s := range starts {
+			if k := sort.SearchInts(starts, s+1); k < len(starts) {
+				out[s] = starts[k] + length
+			}
+		}
+	}
+	return out
+}
+
+// tag says what the text, which starts with "<", is in CommonMark's terms.
+func tag(s []byte) HiddenKind {
+	rest := s[1:min(len(s), MaxTagBytes)]
+	switch {
+	case bytes.HasPrefix(rest, []byte("!--")):
+		return HiddenComment
+	case len(rest) > 1 && rest[0] == '?', bytes.HasPrefix(rest, []byte("![CDATA[")),
+		len(rest) > 1 && rest[0] == '!' && letter(rest[1]):
+		return HiddenHTML
+	}
+	i := 0
+	if i < len(rest) && rest[i] == '/' {
+		i++
+	}
+	if i >= len(rest) || !letter(rest[i]) {
+		return ""
+	}
+	for i < len(rest) && (letter(rest[i]) || rest[i] >= '0' && rest[i] <= '9' || rest[i] == '-') {
+		i++
+	}
+	if i < len(rest) && !bytes.ContainsRune([]byte(" \t\n/>"), rune(rest[i])) {
+		return "" // <https://...> and <name@host> are links, a<b is arithmetic
+	}
+	quote := byte(0)
+	for ; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '>':
+			return HiddenHTML
+		case c == '<' || c == '`':
+			return ""
+		}
+	}
+	if len(s) > MaxTagBytes {
+		return HiddenHTML
+	}
+	return ""
+}
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

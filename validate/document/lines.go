@@ -1,0 +1,72 @@
+package document
+
+import (
+	"bytes"
+	"sort"
+	"unicode/utf8"
+)
+
+// Lines translates byte offsets of a text into lines and columns. It is not for
+// concurrent use.
+type Lines struct {
+	text   []byte
+	starts []int // offset of the first byte of every line
+
+	// Where byteColumn last stood: it is asked from left to right, and one line
+	// may be as long as the text.
+	line, rune, byte int
+}
+
+// NewLines indexes text, which must not change afterwards.
+func NewLines(text []byte) *Lines {
+	starts := make([]int, 1, 1+bytes.Count(text, []byte{'\n'}))
+	for i, b := range text {
+		if b == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return &Lines{text: text, starts: starts}
+}
+
+// Count is the number of lines; a newline at the end starts an empty last one.
+func (l *Lines) Count() int { return len(l.starts) }
+
+// Pos gives the line and the column in bytes, both from 1, of a byte offset.
+// Offsets outside the text mean its nearest end.
+func (l *Lines) Pos(offset int) (line, column int) {
+	offset = min(max(offset, 0), len(l.text))
+	i := sort.SearchInts(l.starts, offset+1) - 1
+	return i + 1, offset - l.starts[i] + 1
+}
+
+// Offset is the inverse of Pos; a column behind the line's end means its end.
+func (l *Lines) Offset(line, column int) int {
+	line = min(max(line, 1), len(l.starts))
+	start := l.starts[line-1]
+	return start + min(max(column-1, 0), len(l.Text(line)))
+}
+
+// Text is line number line (from 1) without its newline, or nil.
+func (l *Lines) Text(line int) []byte {
+	if line < 1 || line > len(l.starts) {
+		return nil
+	}
+	start, end := l.starts[line-1], len(l.text)
+	if line < len(l.starts) {
+		end = l.starts[line] - 1
+	}
+	return l.text[start:end]
+}
+
+// byteColumn turns a column that counts characters into one that counts bytes.
+func (l *Lines) byteColumn(line, runes int) int {
+	text := l.Text(line)
+	if l.line != line || l.rune > runes {
+		l.line, l.rune, l.byte = line, 1, 0
+	}
+	for ; l.rune < runes && l.byte < len(text); l.rune++ {
+		_, size := utf8.DecodeRune(text[l.byte:])
+		l.byte += size
+	}
+	return l.byte + 1
+}

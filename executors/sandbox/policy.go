@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Places inside a sandbox.
+const (
+	InDir  = "/in"
+	OutDir = "/out"
+	TmpDir = "/tmp"
+	ShmDir = "/dev/shm"
+)
+
+// Hostname is the same for every sandbox: it says nothing about the node.
+const Hostname = "sandbox"
+
+// OCIVersion is the version of the runtime specification that is written: the
+// newest that every supported runtime reads (crun 1.8 refuses newer ones).
+const OCIVersion = "1.0.2"
+
+// Policy is all that two sandboxes can differ in.
+type Policy struct {
+	// Root is the read-only root filesystem, Init the static program that
+	// becomes process 1: host paths.
+	Root, Init string
+	// Gate is init's folder; In, Out, Tmp and Shm become InDir to ShmDir.
+	Gate, In, Out, Tmp, Shm string
+	// CgroupsPath is absolute, below the root of every hierarchy.
+	CgroupsPath string
+	// Egress lets the payload make TCP sockets. There is no route either way:
+	// the network namespace has nothing but loopback.
+	Egress bool
+
+	MilliCPU    int
+	MemoryBytes int64
+	Pids        int
+	OpenFiles   int
+	// FileBytes bounds any single file.
+	FileBytes int64
+	// CPUTime bounds each single process, behind the wall clock limit.
+	CPUTime time.Duration
+	// SwapControl says that the host accounts swap, see Host.
+	SwapControl bool
+}
+
+// errPolicy prefixes every fault of a Policy.
+var errPolicy = errors.New("sandbox policy")
+
+// Validate reports every fault of the policy, joined.
+func (p Policy) Validate() error {
+	var errs []error
+	bad := func(field, msg string) { errs = append(errs, fmt.Errorf("%w: %s %s", errPolicy, field, msg)) }
+	for _, f := range []struct{ name, path string }{
+		{"Root", p.Root}, {"Init", p.Init}, {"Gate", p.Gate}, {"In", p.In}, {"Out", p.Out},
+		{"Tmp", p.Tmp}, {"Shm", p.Shm}, {"CgroupsPath", p.CgroupsPath},
+	} {
+		if !filepath.IsAbs(f.path) || filepath.Clean(f.path) != f.path || f.path == "/" || strings.ContainsAny(f.path, "\x00\n") {
+			bad(f.name, fmt.Sprintf("must be a clean absolute path, not %q", f.path))
+		}
+	}
+	for _, f := range []struct {
+		name string
+		n    int64
+	}{
+		{"MilliCPU", int64(p.MilliCPU)}, {"MemoryBytes", p.MemoryBytes}, {"Pids", int64(p.Pids)},
+		{"OpenFiles", int64(p.OpenFiles)}, {"FileBytes", p.FileBytes}, {"CPUTime", int64(p.CPUTime)},
+	} {
+		if f.n <= 0 {
+			bad(f.name, fmt.Sprintf("must be above zero, not %d", f.n))
+		}
+	}
+	return errors.Join(errs...)
+}

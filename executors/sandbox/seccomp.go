@@ -1,0 +1,112 @@
+package sandbox
+
+import (
+	"slices"
+	"syscall"
+
+	"github.com/containerd/containerd/v2/contrib/seccomp"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+)
+
+// deniedSyscalls are taken out of the common default profile. They fail with
+// EPERM; those of absentSyscalls fail with ENOSYS, for which programs have a
+// fallback. What the default profile denies stays denied.
+var (
+	deniedSyscalls = []string{
+		// other processes' memory and descriptors
+		"kcmp", "pidfd_getfd", "process_madvise", "process_mrelease", "process_vm_readv", "process_vm_writev", "ptrace",
+		// file handles reach beyond a mount, fanotify and lsm_* beyond a process
+		"fanotify_mark", "lsm_get_self_attr", "lsm_list_modules", "lsm_set_self_attr", "name_to_handle_at", "open_by_handle_at",
+		// rich history of kernel faults, no use to a batch program
+		"io_cancel", "io_destroy", "io_getevents", "io_pgetevents", "io_pgetevents_time64", "io_setup", "io_submit",
+		"modify_ldt", "remap_file_pages", "uretprobe", "vmsplice",
+		// flushes the disks of the whole host
+		"sync",
+		// one more door to sockets, which can't be filtered
+		"socketcall",
+	}
+	absentSyscalls = []string{
+		"clone3", // its flags lie behind a pointer
+		// files without a name could be executed in spite of noexec
+		"execveat", "memfd_create", "memfd_secret",
+		"io_uring_enter", "io_uring_register", "io_uring_setup", "userfaultfd",
+	}
+	// conditionalSyscalls are allowed with certain arguments only.
+	conditionalSyscalls = []string{"clone", "mknod", "mknodat", "personality", "socket", "socketpair"}
+)
+
+// newNamespaces are clone's flags that make a namespace.
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWCGROUP
+
+// socketTypeMask separates a socket's type from its flags.
+const socketTypeMask = 0xf
+
+// seccompProfile is the default profile of containerd for a process without
+// capabilities, tightened. System calls of other ABIs than the host's own are
+// not allowed at all.
+func seccompProfile(egress bool) *specs.LinuxSeccomp {
+	base := seccomp.DefaultProfile(&specs.Spec{Process: &specs.Process{Capabilities: &specs.LinuxCapabilities{}}})
+	var allowed []string
+	for _, rule := range base.Syscalls {
+		if rule.Action == specs.ActAllow && len(rule.Args) == 0 {
+			allowed = append(allowed, rule.Names...)
+		}
+	}
+	allowed = slices.DeleteFunc(allowed, func(name string) bool {
+		return slices.Contains(deniedSyscalls, name) || slices.Contains(absentSyscalls, name) || slices.Contains(conditionalSyscalls, name)
+	})
+	slices.Sort(allowed)
+
+	rules := []specs.LinuxSyscall{
+		{Names: slices.Compact(allowed), Action: specs.ActAllow},
+		refuse(unix.ENOSYS, absentSyscalls...),
+		allow("clone", masked(0, newNamespaces, 0)),
+		// named pipes and plain files, no device nodes
+		allow("mknod", masked(1, unix.S_IFMT, unix.S_IFIFO)), allow("mknod", masked(1, unix.S_IFMT, unix.S_IFREG)),
+		allow("mknodat", masked(2, unix.S_IFMT, unix.S_IFIFO)), allow("mknodat", masked(2, unix.S_IFMT, unix.S_IFREG)),
+		// the default personality, and asking for the present one
+		allow("personality", equal(0, 0)), allow("personality", equal(0, 0xffffffff)),
+		allow("socketpair", equal(0, unix.AF_UNIX)),
+	}
+	return &specs.LinuxSeccomp{
+		DefaultAction: specs.ActErrno,
+		Architectures: nativeArch(),
+		Syscalls:      append(rules, sockets(egress)...),
+	}
+}
+
+// sockets allows UNIX sockets and, with egress, TCP. All other families are
+// said not to exist, which is what programs expect of a host without them.
+func sockets(egress bool) []specs.LinuxSyscall {
+	rules := []specs.LinuxSyscall{allow("socket", equal(0, unix.AF_UNIX))}
+	if !egress {
+		no := refuse(unix.EAFNOSUPPORT, "socket")
+		no.Args = []specs.LinuxSeccompArg{{Index: 0, Value: unix.AF_UNIX, Op: specs.OpNotEqual}}
+		return append(rules, no)
+	}
+	for _, family := range []uint64{unix.AF_INET, unix.AF_INET6} {
+		for _, protocol := range []uint64{0, unix.IPPROTO_TCP} {
+			rules = append(rules, allow("socket", equal(0, family), masked(1, socketTypeMask, unix.SOCK_STREAM), equal(2, protocol)))
+		}
+	}
+	return rules
+}
+
+func allow(name string, args ...specs.LinuxSeccompArg) specs.LinuxSyscall {
+	return specs.LinuxSyscall{Names: []string{name}, Action: specs.ActAllow, Args: args}
+}
+
+func refuse(errno syscall.Errno, names ...string) specs.LinuxSyscall {
+	code := uint(errno)
+	return specs.LinuxSyscall{Names: names, Action: specs.ActErrno, ErrnoRet: &code}
+}
+
+func equal(index uint, v uint64) specs.LinuxSeccompArg {
+	return specs.LinuxSeccompArg{Index: index, Value: v, Op: specs.OpEqualTo}
+}
+
+func masked(index uint, mask, v uint64) specs.LinuxSeccompArg {
+	return specs.LinuxSeccompArg{Index: index, Value: mask, ValueTwo: v, Op: specs.OpMaskedEqual}
+}

@@ -1,0 +1,133 @@
+package sandbox
+
+import (
+	"time"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"github.com/threegate/tool-exec/executors/job"
+)
+
+const (
+	// A short period keeps a throttled program's pauses, and the delay until it
+	// notices that it was killed, short.
+	cpuPeriod    = 25 * time.Millisecond
+	cpuPeriodMax = 100 * time.Millisecond
+	cpuQuotaMin  = time.Millisecond // the kernel's own
+
+	initOOMScore = 500
+)
+
+// initCapabilities are what process 1 needs to become somebody else, to end
+// what it started, and to give the first two up. The payload has none.
+var initCapabilities = []string{"CAP_KILL", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID"}
+
+// maskedPaths and readonlyPaths hide what /proc says or lets change beyond the
+// sandbox. There is no /sys at all.
+var (
+	maskedPaths = []string{
+		"/proc/acpi", "/proc/asound", "/proc/bus", "/proc/cmdline", "/proc/config.gz", "/proc/driver", "/proc/fs",
+		"/proc/interrupts", "/proc/iomem", "/proc/ioports", "/proc/irq", "/proc/kallsyms", "/proc/kcore", "/proc/key-users",
+		"/proc/keys", "/proc/kmsg", "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags", "/proc/latency_stats",
+		"/proc/modules", "/proc/mtrr", "/proc/pagetypeinfo", "/proc/sched_debug", "/proc/schedstat", "/proc/scsi",
+		"/proc/slabinfo", "/proc/softirqs", "/proc/swaps", "/proc/sysrq-trigger", "/proc/sysvipc", "/proc/timer_list",
+		"/proc/timer_stats", "/proc/vmallocinfo",
+	}
+	readonlyPaths = []string{"/proc/sys"}
+)
+
+// Spec is the OCI configuration of a sandbox. It is a pure function of p: same
+// policy, same configuration, on every host of one architecture.
+func Spec(p Policy) (*specs.Spec, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	return &specs.Spec{
+		Version:  OCIVersion,
+		Hostname: Hostname,
+		Root:     &specs.Root{Path: p.Root, Readonly: true},
+		Process:  process(p),
+		Mounts:   mounts(p),
+		Linux: &specs.Linux{
+			CgroupsPath: p.CgroupsPath,
+			Namespaces: []specs.LinuxNamespace{
+				{Type: specs.PIDNamespace}, {Type: specs.IPCNamespace}, {Type: specs.UTSNamespace},
+				{Type: specs.MountNamespace}, {Type: specs.NetworkNamespace}, {Type: specs.CgroupNamespace},
+			},
+			Resources:         resources(p),
+			Seccomp:           seccompProfile(p.Egress),
+			MaskedPaths:       maskedPaths,
+			ReadonlyPaths:     readonlyPaths,
+			RootfsPropagation: "private",
+		},
+	}, nil
+}
+
+func process(p Policy) *specs.Process {
+	limit := func(name string, n uint64) specs.POSIXRlimit {
+		return specs.POSIXRlimit{Type: name, Hard: n, Soft: n}
+	}
+	score := initOOMScore
+	return &specs.Process{
+		User: specs.User{UID: 0, GID: 0},
+		Args: []string{job.InitPath},
+		// One thread at a time is enough for init, and keeps its thread count small.
+		Env: []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=1", "GOTRACEBACK=none"},
+		Cwd: "/",
+		Capabilities: &specs.LinuxCapabilities{
+			Bounding: initCapabilities, Effective: initCapabilities, Permitted: initCapabilities,
+		},
+		Rlimits: []specs.POSIXRlimit{
+			limit("RLIMIT_CORE", 0),
+			limit("RLIMIT_CPU", uint64((p.CPUTime+time.Second-1)/time.Second)),
+			limit("RLIMIT_FSIZE", uint64(p.FileBytes)),
+			limit("RLIMIT_NOFILE", uint64(p.OpenFiles)),
+			limit("RLIMIT_RTPRIO", 0),
+		},
+		NoNewPrivileges: true,
+		OOMScoreAdj:     &score,
+	}
+}
+
+func mounts(p Policy) []specs.Mount {
+	bind := func(dst, src string, options ...string) specs.Mount {
+		return specs.Mount{Destination: dst, Type: "bind", Source: src, Options: append([]string{"bind", "nosuid", "nodev"}, options...)}
+	}
+	return []specs.Mount{
+		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
+		{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "noexec", "strictatime", "mode=755", "size=64k", "ro"}},
+		bind(ShmDir, p.Shm, "noexec", "rw"),
+		bind(InDir, p.In, "noexec", "ro"),
+		bind(OutDir, p.Out, "noexec", "rw"),
+		bind(TmpDir, p.Tmp, "noexec", "rw"),
+		bind(job.Dir, p.Gate, "noexec", "rw"),
+		bind(job.InitPath, p.Init, "ro"),
+	}
+}
+
+func resources(p Policy) *specs.LinuxResources {
+	quota, period := cpuBandwidth(p.MilliCPU)
+	memory := p.MemoryBytes + job.InitMemoryBytes
+	pids := int64(p.Pids) + job.InitPids
+	r := &specs.LinuxResources{
+		Devices: []specs.LinuxDeviceCgroup{{Allow: false, Access: "rwm"}},
+		CPU:     &specs.LinuxCPU{Quota: &quota, Period: &period},
+		Memory:  &specs.LinuxMemory{Limit: &memory},
+		Pids:    &specs.LinuxPids{Limit: &pids},
+	}
+	if p.SwapControl {
+		swap := memory // memory and swap together: no swap
+		r.Memory.Swap = &swap
+	}
+	return r
+}
+
+// cpuBandwidth is quota and period in microseconds.
+func cpuBandwidth(milliCPU int) (int64, uint64) {
+	period := cpuPeriod
+	if cpuPeriod*time.Duration(milliCPU)/1000 < cpuQuotaMin {
+		period = cpuPeriodMax
+	}
+	quota := max(period*time.Duration(milliCPU)/1000, cpuQuotaMin)
+	return quota.Microseconds(), uint64(period.Microseconds())
+}

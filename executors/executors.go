@@ -7,6 +7,7 @@
 package executors
 
 import (
+	"errors"
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -114,3 +115,7 @@ type Refused struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
+
+// ErrUnavailable says that this node has no such backend, language or network.
+// It is a fact about the request's wish, not a trouble that may pass.
+var ErrUnavailable = errors.New("not available on this node")

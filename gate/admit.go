@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,6 +21,7 @@ const (
 	ruleDuplicate = "request.duplicate"
 	ruleConflict  = "request.conflict"
 	ruleBackend   = "request.backend.unavailable"
+	ruleDamaged   = "spool.job.damaged"
 )
 
 // admit gives the verdict on a claimed job: it ends in quarantine (done is
@@ -27,25 +29,21 @@ const (
 func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 	switch g.book.marks(j.ID).verdict {
 	case ledger.Delivered: // recorded by a gate that died before the rename
-		return false, j.Advance(spool.Admitted)
+		return false, j.Advance(spool.StateAdmitted)
 	case ledger.DeadLettered:
 		return true, g.shelve(j)
 	}
-	raw, sum, findings, err := j.Request()
+	req, findings, err := g.judge(ctx, j)
 	if err != nil {
 		return false, err
 	}
-	var req *schemas.Request
-	if schemas.VerdictOf(findings) == schemas.VerdictAccept {
-		req, findings = g.judge(ctx, j, raw, sum, findings)
-	}
 	if req == nil || schemas.VerdictOf(findings) == schemas.VerdictReject {
-		return true, g.refuse(j, req, raw, sum, findings)
+		return true, g.refuse(j, req, findings)
 	}
 	a := &admission{
 		Version:       recordVersion,
 		Request:       *req,
-		RequestSHA256: sum,
+		RequestSHA256: j.SHA256,
 		Task:          g.task(j, req),
 		AdmittedAt:    g.now().UTC(),
 		Findings:      findings,
@@ -56,81 +54,90 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 	err = g.record(ledger.Event{
 		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: 1,
 		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(req.RequestID),
-		RunID: j.ID, RequestID: req.RequestID, RequestSHA256: sum, Backend: req.Backend,
+		RunID: j.ID, RequestID: req.RequestID, RequestSHA256: j.SHA256, Backend: req.Backend,
 	})
 	if err != nil {
 		return false, err
 	}
-	return false, j.Advance(spool.Admitted)
+	return false, j.Advance(spool.StateAdmitted)
 }
 
-// judge runs every rule over the document and all that came with it.
-func (g *Gate) judge(ctx context.Context, j *spool.Job, raw []byte, sum string, findings []schemas.Finding) (*schemas.Request, []schemas.Finding) {
+// judge runs every rule over the document and all that came with it. What was
+// wrong with the files themselves is enough to refuse: then the document is not
+// looked at, as it may not be whole.
+func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []schemas.Finding, error) {
+	if j.Damage != nil {
+		return nil, []schemas.Finding{finding(ruleDamaged, "the job's folder is not as the node writes it")}, nil
+	}
+	findings := j.Findings()
+	if schemas.VerdictOf(findings) == schemas.VerdictReject {
+		return nil, findings, nil
+	}
+	raw, err := j.Request()
+	if errors.Is(err, spool.ErrDamaged) {
+		return nil, append(findings, finding(ruleDamaged, "the claimed bytes are not what was claimed")), nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	sig, err := j.Signature()
+	if err != nil {
+		return nil, nil, err
+	}
 	p := g.cfg.Policy(g.now())
 	req, fs := validate.Request(j.Origin.Name, raw, p)
 	findings = append(findings, fs...)
 	if req == nil {
-		return nil, schemas.SortFindings(findings)
+		return nil, schemas.SortFindings(findings), nil
 	}
-	inputs, fs := j.Inputs()
-	findings = append(findings, fs...)
-	findings = append(findings, validate.Inputs(req, inputs, p)...)
-	sig, _ := j.Signature()
+	findings = append(findings, validate.Inputs(req, j.InputHashes(), p)...)
 	findings = append(findings, validate.Signature(raw, sig, req, p)...)
-	findings = append(findings, g.repeated(j, req, sum)...)
+	findings = append(findings, g.repeated(j, req)...)
 	if _, err := g.exec.Identity(ctx, g.task(j, req)); err != nil {
-		findings = append(findings, schemas.Finding{
-			Rule: ruleBackend, Severity: schemas.SeverityBlocking,
-			Message: fmt.Sprintf("this node can't run it: %v", err),
-			Hint:    "`threegate doctor` says which backends and languages this node has",
-		})
+		if !errors.Is(err, executors.ErrUnavailable) {
+			return nil, nil, err
+		}
+		findings = append(findings, finding(ruleBackend, fmt.Sprintf("this node can't run it: %v", err)))
 	}
-	return req, schemas.SortFindings(findings)
+	return req, schemas.SortFindings(findings), nil
+}
+
+// finding is a blocking finding of the gate's own about a whole document.
+func finding(rule, message string) schemas.Finding {
+	f := schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: message}
+	if r, ok := schemas.RuleByID(rule); ok {
+		f.Hint = r.Fix
+	}
+	return f
 }
 
 // repeated finds a request id that was admitted before under another job.
-func (g *Gate) repeated(j *spool.Job, req *schemas.Request, sum string) []schemas.Finding {
+func (g *Gate) repeated(j *spool.Job, req *schemas.Request) []schemas.Finding {
 	first, ok := g.book.admittedAs(req.RequestID)
 	switch {
 	case !ok || first.job == j.ID:
 		return nil
-	case first.sha256 == sum:
-		return []schemas.Finding{{
-			Rule: ruleDuplicate, Severity: schemas.SeverityBlocking,
-			Message: fmt.Sprintf("request_id %s was taken in before, with the same bytes, as job %s", req.RequestID, first.job),
-			Hint:    "nothing is to be done: the first one's result stands. To run it again, give it a new request_id and approve it again",
-		}}
+	case first.sha256 == j.SHA256:
+		return []schemas.Finding{finding(ruleDuplicate, fmt.Sprintf("request_id %s was taken in before, with the same bytes, as job %s", req.RequestID, first.job))}
 	default:
-		return []schemas.Finding{{
-			Rule: ruleConflict, Severity: schemas.SeverityBlocking,
-			Message: fmt.Sprintf("request_id %s was taken in before with other bytes (sha256 %s), as job %s", req.RequestID, first.sha256, first.job),
-			Hint:    "give the changed request a new request_id and have it approved",
-		}}
+		return []schemas.Finding{finding(ruleConflict, fmt.Sprintf("request_id %s was taken in before with other bytes (sha256 %s), as job %s", req.RequestID, first.sha256, first.job))}
 	}
 }
 
 // refuse moves a claimed job to quarantine with its reasons.
-func (g *Gate) refuse(j *spool.Job, req *schemas.Request, raw []byte, sum string, findings []schemas.Finding) error {
-	reasons := quarantine.Reasons{
-		Item:         j.ID,
-		Kind:         schemas.KindRequest,
-		OriginalName: j.Origin.Name,
-		Inbox:        j.Origin.Inbox,
-		SHA256:       sum,
-		Size:         int64(len(raw)),
-		ReceivedAt:   j.Origin.ClaimedAt,
-		RefusedAt:    g.now().UTC(),
-		Findings:     findings,
-	}
+func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Finding) error {
 	ev := ledger.Event{
 		Type: ledger.DeliveryAttempted, Outcome: ledger.DeadLettered, Attempt: 1,
-		SubscriptionID: j.Origin.Inbox, RunID: j.ID, RequestSHA256: sum, Rules: blockingRules(findings),
+		SubscriptionID: j.Origin.Inbox, RunID: j.ID, RequestSHA256: j.SHA256, Rules: blockingRules(findings),
 	}
 	if req != nil {
-		reasons.RequestID, reasons.ApprovedBy = req.RequestID, req.ApprovedBy
 		ev.RequestID, ev.DedupKey = req.RequestID, dedupKey(req.RequestID)
 	}
-	if err := quarantine.Write(j.Path(), reasons); err != nil {
+	reasons := g.reasons(j, schemas.KindRequest, findings)
+	if req != nil {
+		reasons.RequestID, reasons.ApprovedBy = req.RequestID, req.ApprovedBy
+	}
+	if err := writeReasons(j, reasons); err != nil {
 		return err
 	}
 	if err := g.record(ev); err != nil {
@@ -142,7 +149,7 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, raw []byte, sum string
 
 // shelve moves a refused job, reasons and all, to quarantine.
 func (g *Gate) shelve(j *spool.Job) error {
-	if err := j.Quarantine(); err != nil {
+	if err := j.Quarantine(spool.StoreRequests); err != nil {
 		return err
 	}
 	g.book.close(j.ID)

@@ -41,8 +41,9 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	if schemas.VerdictOf(d.Findings) == schemas.VerdictReject {
-		err = g.refuseResult(j, a, &d)
+	refused := schemas.VerdictOf(d.Findings) == schemas.VerdictReject
+	if refused {
+		err = g.recordRefusal(j, a, &d)
 	} else {
 		err = g.commit(j, a, &d)
 	}
@@ -52,7 +53,12 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if err := g.exec.Cleanup(ctx, j.ID); err != nil {
 		return fmt.Errorf("clean up after the run: %w", err)
 	}
-	if err := j.Archive(g.now()); err != nil {
+	if refused {
+		err = j.Quarantine(spool.StoreResults)
+	} else {
+		err = j.Archive(g.now())
+	}
+	if err != nil {
 		return err
 	}
 	g.book.close(j.ID)
@@ -120,11 +126,12 @@ func (g *Gate) commit(j *spool.Job, a *admission, d *delivery) error {
 	return nil
 }
 
-// refuseResult puts a result that may not leave into quarantine. Its outputs
-// stay in the job's folder, which goes to the archive.
-func (g *Gate) refuseResult(j *spool.Job, a *admission, d *delivery) error {
-	raw, err := j.ReadFile(resultFile, maxRecordBytes)
-	if err != nil {
+// recordRefusal writes why a result may not leave. The whole job, with its
+// outputs, then goes to quarantine.
+func (g *Gate) recordRefusal(j *spool.Job, a *admission, d *delivery) error {
+	reasons := g.reasons(j, schemas.KindResult, d.Findings)
+	reasons.RequestID, reasons.ApprovedBy = a.Request.RequestID, a.Request.ApprovedBy
+	if err := writeReasons(j, reasons); err != nil {
 		return err
 	}
 	rules := blockingRules(d.Findings)
@@ -135,24 +142,23 @@ func (g *Gate) refuseResult(j *spool.Job, a *admission, d *delivery) error {
 			return err
 		}
 	}
-	err = g.store.PutResult(quarantine.Reasons{
-		Item:         j.ID,
-		Kind:         schemas.KindResult,
-		RequestID:    a.Request.RequestID,
-		ApprovedBy:   a.Request.ApprovedBy,
-		OriginalName: d.ResultID + ".md",
-		Inbox:        j.Origin.Inbox,
-		SHA256:       d.ResultSHA256,
-		Size:         int64(len(raw)),
-		ReceivedAt:   j.Origin.ClaimedAt,
-		RefusedAt:    g.now().UTC(),
-		Findings:     d.Findings,
-	}, raw)
-	if err != nil {
-		return err
-	}
 	g.log.Info("result quarantined", "job", j.ID, "request", a.Request.RequestID, "rules", rules)
 	return nil
+}
+
+// reasons is what is known of a refused item.
+func (g *Gate) reasons(j *spool.Job, kind schemas.Kind, findings []schemas.Finding) quarantine.Reasons {
+	return quarantine.Reasons{
+		Item:         j.ID,
+		Kind:         kind,
+		OriginalName: j.Origin.Name,
+		Inbox:        j.Origin.Inbox,
+		SHA256:       j.SHA256,
+		Size:         j.Origin.Size,
+		ReceivedAt:   j.Origin.ClaimedAt,
+		RefusedAt:    g.now().UTC(),
+		Findings:     findings,
+	}
 }
 
 func checkArtifact(f spool.Artifact, p validate.Policy) ([]schemas.Finding, error) {

@@ -157,14 +157,14 @@ func (g *Gate) resume(ctx context.Context) ([]*spool.Job, error) {
 	owned := map[string]bool{}
 	var claimed []*spool.Job
 	// What is nearest to its end goes first; within a state, in order of arrival.
-	for _, st := range []spool.State{spool.Finished, spool.Running, spool.Admitted, spool.Claimed} {
+	for _, st := range []spool.State{spool.StateFinished, spool.StateRunning, spool.StateAdmitted, spool.StateClaimed} {
 		jobs, err := g.spool.Jobs(st)
 		if err != nil {
 			return nil, err
 		}
 		for _, j := range jobs {
 			owned[j.ID] = true
-			if st == spool.Claimed {
+			if st == spool.StateClaimed {
 				claimed = append(claimed, j)
 			} else {
 				g.queue.push(j)
@@ -309,18 +309,18 @@ var errStopping = errors.New("the node stops")
 func (g *Gate) advance(ctx, work context.Context, j *spool.Job) error {
 	for {
 		switch j.State {
-		case spool.Admitted:
+		case spool.StateAdmitted:
 			if ctx.Err() != nil {
 				return errStopping
 			}
 			if err := g.start(work, j); err != nil {
 				return err
 			}
-		case spool.Running:
+		case spool.StateRunning:
 			if err := g.finish(work, j); err != nil {
 				return err
 			}
-		case spool.Finished:
+		case spool.StateFinished:
 			return g.deliver(work, j)
 		default:
 			return fmt.Errorf("job %s is in no known state: %q", j.ID, j.State)

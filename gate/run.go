@@ -33,7 +33,7 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 			return err
 		}
 	}
-	return j.Advance(spool.Running)
+	return j.Advance(spool.StateRunning)
 }
 
 // finish brings a running job to its end, whoever started it and however far it
@@ -82,7 +82,7 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 			return err
 		}
 	}
-	return j.Advance(spool.Finished)
+	return j.Advance(spool.StateFinished)
 }
 
 // endEvents says how a run ended: each limit, then the end itself.

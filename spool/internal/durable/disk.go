@@ -1,0 +1,149 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Disk takes filesystem steps. The zero value is the real disk.
+type Disk struct {
+	Seam Seam
+}
+
+// Mkdir makes one folder with exactly this mode, whatever the umask. It is
+// durable once its parent has been synced. An existing folder is an error that
+// matches fs.ErrExist.
+func (d Disk) Mkdir(step, path string, mode fs.FileMode) error {
+	return d.take(Step{Name: step + ".mkdir", Op: OpMkdir, Path: path}, func() error {
+		if err := unix.Mkdir(path, unixMode(mode)); err != nil {
+			return err
+		}
+		return unix.Chmod(path, unixMode(mode))
+	})
+}
+
+// Move renames without syncing any folder: the caller syncs both before it
+// relies on the move. Without replace an existing target is an error that
+// matches fs.ErrExist. A move that reports an error although it happened is
+// found out by looking, and counts as done.
+func (d Disk) Move(step, from, to string, replace bool) error {
+	s := Step{Name: step + ".rename", Op: OpRename, Path: from, To: to}
+	err := d.Seam.do(s, func() error {
+		if replace {
+			return unix.Rename(from, to)
+		}
+		return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	})
+	if err == nil {
+		return nil
+	}
+	gone, errGone := missing(from)
+	absent, errAbsent := missing(to)
+	switch {
+	case errGone != nil || errAbsent != nil:
+		return &StepError{Step: s, Uncertain: true, Err: err}
+	case gone && !absent && !errors.Is(err, fs.ErrExist):
+		return nil
+	}
+	return &StepError{Step: s, Err: err}
+}
+
+// Rename is Move followed by a sync of both folders. It is the one way in which
+// a state changes.
+func (d Disk) Rename(step, from, to string, replace bool) error {
+	if err := d.Move(step, from, to, replace); err != nil {
+		return err
+	}
+	return d.syncParents(step, from, to)
+}
+
+func (d Disk) syncParents(step, from, to string) error {
+	target, source := filepath.Dir(to), filepath.Dir(from)
+	err := d.SyncDir(step, target)
+	if err == nil && source != target {
+		err = d.SyncDir(step+".source", source)
+	}
+	return uncertain(err)
+}
+
+// SyncDir makes the entries of a folder durable.
+func (d Disk) SyncDir(step, path string) error {
+	return d.take(Step{Name: step + ".fsyncdir", Op: OpSyncDir, Path: path}, func() error {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		err = unix.Fsync(fd)
+		return errors.Join(err, unix.Close(fd))
+	})
+}
+
+// Remove removes one file or empty folder; one that is not there is no error.
+func (d Disk) Remove(step, path string) error {
+	return d.take(Step{Name: step + ".remove", Op: OpRemove, Path: path}, func() error {
+		err := os.Remove(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+}
+
+// RemoveTree removes a folder with all that it holds, following no link. One
+// that is not there is no error.
+func (d Disk) RemoveTree(step, path string) error {
+	s := Step{Name: step + ".removetree", Op: OpRemove, Path: path, Torn: func() error {
+		es, err := os.ReadDir(path)
+		if err == nil && len(es) > 0 {
+			err = os.RemoveAll(filepath.Join(path, es[0].Name()))
+		}
+		return err
+	}}
+	return d.take(s, func() error { return os.RemoveAll(path) })
+}
+
+// Open runs a caller's own open of a file that is to be read, so that a lack of
+// descriptors can be injected there too.
+func (d Disk) Open(step, path string, open func() error) error {
+	return d.Seam.do(Step{Name: step + ".open", Op: OpOpen, Path: path}, open)
+}
+
+// take wraps the error of a step that did not happen.
+func (d Disk) take(s Step, apply func() error) error {
+	if err := d.Seam.do(s, apply); err != nil {
+		return &StepError{Step: s, Err: err}
+	}
+	return nil
+}
+
+// uncertain marks the error of a step that followed a change already made.
+func uncertain(err error) error {
+	var se *StepError
+	if errors.As(err, &se) {
+		se.Uncertain = true
+	}
+	return err
+}
+
+func missing(path string) (bool, error) {
+	_, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return false, err
+}
+
+func unixMode(m fs.FileMode) uint32 {
+	u := uint32(m.Perm())
+	if m&fs.ModeSticky != 0 {
+		u |= unix.S_ISVTX
+	}
+	if m&fs.ModeSetgid != 0 {
+		u |= unix.S_ISGID
+	}
+	return u
+}

@@ -1,0 +1,154 @@
+package durable
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// How says what to do when a file of that name is there already.
+type How int
+
+// The two ways to write a file.
+const (
+	// Keep refuses with an error that matches fs.ErrExist.
+	Keep How = iota
+	// Replace replaces it in one step.
+	Replace
+)
+
+// ErrTooLong is returned by Copy for a source of more than the allowed size.
+var ErrTooLong = errors.New("more bytes than allowed")
+
+// Temporary is the name under which WriteFile prepares the file name. There is
+// one per name, so a crash never leaves more than one, and the next write of
+// the same name takes it away.
+func Temporary(name string) string { return "." + name + ".tmp" }
+
+// WriteFile writes dir/name with exactly this mode: temporary, write, sync,
+// close, rename, sync of the folder. Whoever reads dir/name sees all of data or
+// what was there before. Only one writer per name may be at work.
+func (d Disk) WriteFile(step, dir, name string, data []byte, mode fs.FileMode, how How) error {
+	tmp, dst := filepath.Join(dir, Temporary(name)), filepath.Join(dir, name)
+	if how == Keep {
+		// The rename would find out too, but after the work.
+		if absent, err := missing(dst); err == nil && !absent {
+			return fmt.Errorf("%s: %q: %w", step, dst, fs.ErrExist)
+		}
+	}
+	if err := d.Remove(step+".stale", tmp); err != nil {
+		return err
+	}
+	err := d.fill(step, tmp, mode, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.Move(step, tmp, dst, how == Replace); err != nil {
+		return errors.Join(err, d.Remove(step+".undo", tmp))
+	}
+	return uncertain(d.SyncDir(step, dir))
+}
+
+// Copied is what Copy has written.
+type Copied struct {
+	Size   int64
+	SHA256 string // lower-case hex
+}
+
+// Copy writes all of src to a fresh file path, hashing it on the way, and syncs
+// the file but not its folder. A source of more than limit bytes is ErrTooLong.
+// After an error there is no file. An error of src itself matches ErrSource.
+func (d Disk) Copy(step, path string, mode fs.FileMode, src io.Reader, limit int64) (Copied, error) {
+	var c Copied
+	h := sha256.New()
+	err := d.fill(step, path, mode, func(w io.Writer) error {
+		in := &source{r: io.LimitReader(src, limit+1)}
+		n, err := io.Copy(io.MultiWriter(w, h), in)
+		switch {
+		case in.err != nil:
+			return fmt.Errorf("%w: %w", ErrSource, in.err)
+		case err != nil:
+			return err
+		case n > limit:
+			return ErrTooLong
+		}
+		c.Size = n
+		return nil
+	})
+	if err != nil {
+		return Copied{}, err
+	}
+	c.SHA256 = hex.EncodeToString(h.Sum(nil))
+	return c, nil
+}
+
+// ErrSource marks a failure to read what was to be copied.
+var ErrSource = errors.New("reading the source failed")
+
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// fill makes a fresh file, lets write fill it, syncs and closes it, and removes
+// it again if any of these fails.
+func (d Disk) fill(step, path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+	var f *os.File
+	err = d.take(Step{Name: step + ".create", Op: OpCreate, Path: path}, func() error {
+		var err error
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
+		return err
+	})
+	defer func() {
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			if f != nil {
+				_ = f.Close() // a second close only reports that it is one
+			}
+			err = errors.Join(err, d.Remove(step+".undo", path))
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	if err = f.Chmod(mode); err != nil {
+		return &StepError{Step: Step{Name: step + ".chmod", Path: path}, Err: err}
+	}
+	if err = write(&file{d: d, step: step, f: f}); err != nil {
+		return err
+	}
+	if err = d.take(Step{Name: step + ".fsync", Op: OpSync, Path: path}, f.Sync); err != nil {
+		return err
+	}
+	return d.take(Step{Name: step + ".close", Op: OpClose, Path: path}, f.Close)
+}
+
+type file struct {
+	d    Disk
+	step string
+	f    *os.File
+}
+
+func (w *file) Write(p []byte) (n int, err error) {
+	s := Step{Name: w.step + ".write", Op: OpWrite, Path: w.f.Name()}
+	s.Torn = func() error { _, err := w.f.Write(p[:len(p)/2]); return err }
+	err = w.d.take(s, func() error { n, err = w.f.Write(p); return err })
+	return n, err
+}

@@ -1,0 +1,52 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const lockName = ".lock"
+
+// lock takes the node for this process. The kernel gives it back when the
+// process ends, however it ends; the pid in the file is only for people.
+func lock(dir string) (*os.File, error) {
+	p := filepath.Join(dir, lockName)
+	f, err := os.OpenFile(p, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, modePrivateFile)
+	if err != nil {
+		return nil, fmt.Errorf("locking the node: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		defer f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			pid, _ := io.ReadAll(io.LimitReader(f, 20))
+			return nil, fmt.Errorf("%w: %q is held by process %s", ErrLocked, p, orUnknown(strings.TrimSpace(string(pid))))
+		}
+		return nil, fmt.Errorf("locking %q: %w", p, err)
+	}
+	if err = f.Truncate(0); err == nil {
+		_, err = f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("writing %q: %w", p, err)
+	}
+	return f, nil
+}
+
+func orUnknown(pid string) string {
+	for _, r := range pid {
+		if r < '0' || r > '9' {
+			return "unknown"
+		}
+	}
+	if pid == "" {
+		return "unknown"
+	}
+	return pid
+}

@@ -1,0 +1,152 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/threegate/tool-exec/spool/internal/durable"
+)
+
+// Advance moves the job to the state after its own: one rename, then a sync of
+// both folders. On an error that matches ErrUncertain the caller must stop;
+// State then says where the folder was last seen.
+func (j *Job) Advance(to State) error {
+	if j.Damage != nil {
+		return j.Damage
+	}
+	if to == "" || j.State.next() != to {
+		return fmt.Errorf("%w: job %s can't go from %s to %q", ErrTransition, j.ID, j.State, string(to))
+	}
+	err := j.move("advance."+string(to), filepath.Join(j.s.stateDir(to), j.ID))
+	if j.dir == filepath.Join(j.s.stateDir(to), j.ID) {
+		j.State = to
+	}
+	return err
+}
+
+// move renames the job's folder and notes where it is.
+func (j *Job) move(step, dst string) error {
+	err := j.s.disk.Rename(step, j.dir, dst, false)
+	if err != nil {
+		if there, lookErr := exists(j.dir); lookErr != nil || there {
+			return err
+		}
+		if there, lookErr := exists(dst); lookErr != nil || !there {
+			return err
+		}
+	}
+	j.dir = dst
+	return err
+}
+
+// Archive moves a finished job to archive/YYYY/MM/JOB, by the UTC month of at.
+// Path then leads there.
+func (j *Job) Archive(at time.Time) error {
+	if j.Damage != nil {
+		return j.Damage
+	}
+	if j.State != StateFinished {
+		return fmt.Errorf("%w: job %s is %s; only a finished job is archived", ErrTransition, j.ID, j.State)
+	}
+	dir := j.s.path(DirArchive)
+	for _, part := range []string{at.UTC().Format("2006"), at.UTC().Format("01")} {
+		if err := j.s.ensureDir("archive.month", dir, part); err != nil {
+			return err
+		}
+		dir = filepath.Join(dir, part)
+	}
+	return j.move("archive", filepath.Join(dir, j.ID))
+}
+
+// ensureDir makes a private folder durably unless it is there.
+func (s *Spool) ensureDir(step, parent, name string) error {
+	p := filepath.Join(parent, name)
+	if there, err := exists(p); err != nil || there {
+		return err
+	}
+	if err := s.disk.Mkdir(step, p, modePrivateDir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return s.disk.SyncDir(step, parent)
+}
+
+// Store names one half of the quarantine.
+type Store string
+
+// The stores.
+const (
+	StoreRequests Store = "requests" // refused before it was run
+	StoreResults  Store = "results"  // it ran; its result was refused
+)
+
+// File is a small file to be written.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Quarantine writes files (the reasons) into the job's folder, durably and in
+// their order, and then moves the job to quarantine/STORE/JOB. It takes a job of
+// any state, damaged ones too. Repeating it after a crash is the same as doing
+// it once.
+func (j *Job) Quarantine(to Store, files ...File) error {
+	if to != StoreRequests && to != StoreResults {
+		return fmt.Errorf("unknown quarantine store %q", string(to))
+	}
+	store := j.s.path(DirQuarantine, string(to))
+	fi, err := os.Lstat(j.dir)
+	if err != nil {
+		return err
+	}
+	if !ValidID(j.ID) || !fi.IsDir() {
+		return j.wrapUp(store, files)
+	}
+	if err := j.s.writeAll("quarantine", j.dir, files); err != nil {
+		return err
+	}
+	return j.move("quarantine", filepath.Join(store, j.ID))
+}
+
+// wrapUp quarantines something that is no job folder: it becomes the entry
+// "found" of a new item.
+func (j *Job) wrapUp(store string, files []File) error {
+	id := j.s.ids.next(time.Now())
+	hidden := filepath.Join(store, "."+id)
+	if err := j.s.disk.Mkdir("quarantine.wrap", hidden, modePrivateDir); err != nil {
+		return err
+	}
+	err := j.s.writeAll("quarantine.wrap", hidden, files)
+	if err == nil {
+		err = j.s.disk.SyncDir("quarantine.wrap", store)
+	}
+	if err == nil {
+		err = j.move("quarantine.wrap", filepath.Join(hidden, wrapped))
+	}
+	if err == nil {
+		err = j.s.disk.Rename("quarantine.wrap.commit", hidden, filepath.Join(store, id), false)
+	}
+	if err != nil {
+		return errors.Join(err, j.s.finishWraps())
+	}
+	j.ID, j.dir = id, filepath.Join(store, id)
+	return nil
+}
+
+// wrapped is the name of an entry that was found where only jobs may lie.
+const wrapped = "found"
+
+func (s *Spool) writeAll(step, dir string, files []File) error {
+	for _, f := range files {
+		if err := plainName(f.Name); err != nil {
+			return err
+		}
+		if err := s.disk.WriteFile(step+"."+f.Name, dir, f.Name, f.Data, modePrivateFile, durable.Replace); err != nil {
+			return err
+		}
+	}
+	return nil
+}

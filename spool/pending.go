@@ -1,0 +1,375 @@
+package spool
+
+import (
+	"cmp"
+	"container/heap"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds on what is kept in memory of one inbox.
+const (
+	// maxQueued names are taken from one reading of an inbox, the oldest ones;
+	// the rest stays for the next reading.
+	maxQueued = 1 << 17
+	// maxHints names are taken from events between two readings.
+	maxHints = 4096
+	// maxStuck names that can't be claimed are remembered.
+	maxStuck = 4096
+)
+
+// inboxState is what is known of one inbox. Spool.mu guards it.
+type inboxState struct {
+	Inbox
+	queue []string // oldest first
+	// dirty says that the folder must be read again once the queue is empty.
+	dirty bool
+	// mayRead limits one call of Pending to one reading: what it has just
+	// handed out is still there.
+	mayRead bool
+	hints   []string // names from events since the last reading, in their order
+	hinted  map[string]bool
+	stuck   map[string]*stuck
+	// unrecognised counts names of the last reading that are no request.
+	unrecognised int
+	failed       error // why the folder can't be read
+	failedSince  time.Time
+	fails        int
+}
+
+// stuck is a request that can't be renamed out of its inbox.
+type stuck struct {
+	since    time.Time
+	attempts int
+	next     time.Time
+	err      error
+}
+
+// waiting is one name and when it came into its folder.
+type waiting struct {
+	name string
+	at   int64 // ctime: unlike mtime, nobody can set it
+}
+
+func (w waiting) compare(o waiting) int {
+	return cmp.Or(cmp.Compare(w.at, o.at), cmp.Compare(w.name, o.name))
+}
+
+// Pending returns up to limit requests to claim: first what was begun and could
+// not be finished, then, in turn from every inbox, the ones that came first.
+// While a Watch runs, what it returned once it offers again only after a failed
+// Claim, an event or a sweep; without one it looks again whenever it has nothing
+// left. A folder is read once for all that waits in it, not once per request.
+func (s *Spool) Pending(limit int) []Arrival {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, in := range s.inboxes {
+		in.mayRead = true
+		in.dirty = in.dirty || s.watchers == 0
+	}
+	out := s.dueHeld(limit)
+	for len(out) < limit {
+		a, ok := s.nextInTurn()
+		if !ok {
+			break
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func (s *Spool) dueHeld(limit int) []Arrival {
+	var due []*held
+	for _, h := range s.held {
+		if !h.busyNow && h.attempts > 0 && !s.now().Before(h.next) {
+			due = append(due, h)
+		}
+	}
+	slices.SortFunc(due, func(a, b *held) int { return cmp.Compare(a.id, b.id) })
+	var out []Arrival
+	for _, h := range due[:min(len(due), limit)] {
+		out = append(out, h.Arrival)
+	}
+	return out
+}
+
+// nextInTurn takes one name from the next inbox that has one.
+func (s *Spool) nextInTurn() (Arrival, bool) {
+	for range s.inboxes {
+		in := s.inboxes[s.turn%len(s.inboxes)]
+		s.turn++
+		if name, ok := s.nextOf(in); ok {
+			return Arrival{Inbox: in.Inbox, Name: name}, true
+		}
+	}
+	return Arrival{}, false
+}
+
+func (s *Spool) nextOf(in *inboxState) (string, bool) {
+	for {
+		if len(in.queue) == 0 && !s.refill(in) {
+			return "", false
+		}
+		name := in.queue[0]
+		in.queue[0] = ""
+		in.queue = in.queue[1:]
+		if st := in.stuck[name]; st == nil || !s.now().Before(st.next) {
+			return name, true
+		}
+	}
+}
+
+// refill gets more names; false means that there are none.
+func (s *Spool) refill(in *inboxState) bool {
+	if !in.dirty {
+		in.queue, in.hints = in.hints, nil
+		clear(in.hinted)
+		return len(in.queue) > 0
+	}
+	if !in.mayRead {
+		return false
+	}
+	in.mayRead = false
+	in.hints = nil
+	clear(in.hinted)
+	names, more, err := s.read(in)
+	if err != nil {
+		if in.failed == nil {
+			in.failedSince = time.Now()
+		}
+		in.failed = err
+		in.fails++
+		in.dirty = false // until the next sweep
+		return false
+	}
+	in.failed, in.fails = nil, 0
+	in.dirty = more
+	in.queue = names
+	return len(names) > 0
+}
+
+// read reads an inbox: the oldest maxQueued requests that are not stuck, oldest
+// first, and whether there are more.
+func (s *Spool) read(in *inboxState) (names []string, more bool, err error) {
+	f, err := os.Open(in.Dir)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	var found newest
+	other := 0
+	seen := map[string]bool{}
+	err = readDirNames(f, func(name string) bool {
+		if !isRequest(name) {
+			if name[0] != '.' && !isCompanion(name) {
+				other++
+			}
+			return true
+		}
+		if st := in.stuck[name]; st != nil {
+			seen[name] = true
+			if s.now().Before(st.next) {
+				return true
+			}
+		}
+		var st unix.Stat_t
+		if unix.Fstatat(int(f.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+			return true // gone meanwhile
+		}
+		heap.Push(&found, waiting{name, st.Ctim.Nano()})
+		if len(found) > maxQueued {
+			heap.Pop(&found)
+			more = true
+		}
+		return true
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	for name := range in.stuck {
+		if !seen[name] {
+			delete(in.stuck, name)
+		}
+	}
+	in.unrecognised = other
+	slices.SortFunc(found, waiting.compare)
+	names = make([]string, len(found))
+	for i, w := range found {
+		names[i] = w.name
+	}
+	return names, more, nil
+}
+
+// newest is a heap with the youngest on top, which is the first to be left out.
+type newest []waiting
+
+func (h newest) Len() int           { return len(h) }
+func (h newest) Less(i, j int) bool { return h[i].compare(h[j]) > 0 }
+func (h newest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push and Pop implement heap.Interface.
+func (h *newest) Push(x any) { *h = append(*h, x.(waiting)) }
+
+// Pop removes the last element.
+func (h *newest) Pop() any {
+	old := *h
+	w := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return w
+}
+
+// Sweep makes the next Pending read every inbox. Watch does it by itself.
+func (s *Spool) Sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, in := range s.inboxes {
+		in.dirty = true
+	}
+}
+
+// hint notes a name that an event told of.
+func (s *Spool) hint(in *inboxState, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !isRequest(name) || in.dirty || in.hinted[name]:
+	case len(in.hints) >= maxHints:
+		in.dirty = true
+	default:
+		in.hints = append(in.hints, name)
+		in.hinted[name] = true
+	}
+}
+
+// Backlog says how many names are known to wait, at least.
+func (s *Spool) Backlog() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.held)
+	for _, in := range s.inboxes {
+		n += len(in.queue) + len(in.hints)
+	}
+	return n
+}
+
+// Unrecognised says, per inbox, how many names at its last reading were neither a
+// request nor what belongs to one nor hidden. They are never touched.
+func (s *Spool) Unrecognised() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := map[string]int{}
+	for _, in := range s.inboxes {
+		m[in.Name] = in.unrecognised
+	}
+	return m
+}
+
+// Troubles lists what can't be taken in now, in a stable order.
+func (s *Spool) Troubles() []Trouble {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ts []Trouble
+	for _, in := range s.inboxes {
+		if in.failed != nil {
+			ts = append(ts, Trouble{Inbox: in.Name, Reason: inboxReason(in.failed), Since: in.failedSince, Attempts: in.fails})
+		}
+		for name, st := range in.stuck {
+			ts = append(ts, Trouble{in.Name, Quote(name), st.err.Error(), false, st.since, st.attempts, st.next})
+		}
+	}
+	for _, h := range s.held {
+		if h.err != nil {
+			ts = append(ts, Trouble{h.Inbox.Name, Quote(h.Name), h.err.Error(), true, h.since, h.attempts, h.next})
+		}
+	}
+	slices.SortFunc(ts, func(a, b Trouble) int { return cmp.Or(cmp.Compare(a.Inbox, b.Inbox), cmp.Compare(a.Name, b.Name)) })
+	return ts
+}
+
+func inboxReason(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "the inbox is missing; make its folder again or mount it: " + err.Error()
+	}
+	return "the inbox can't be read: " + err.Error()
+}
+
+// noteStuck remembers a request that stays in its inbox.
+func (s *Spool) noteStuck(a Arrival, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := &ClaimError{Inbox: a.Inbox.Name, Name: Quote(a.Name), Err: err}
+	in := s.inbox(a.Inbox.Name)
+	if in == nil {
+		return out
+	}
+	st := in.stuck[a.Name]
+	if st == nil {
+		if len(in.stuck) >= maxStuck {
+			return out
+		}
+		st = &stuck{since: s.now()}
+		in.stuck[a.Name] = st
+	}
+	st.attempts++
+	st.err = err
+	st.next = s.now().Add(backoff(retryDelay, maxDelay, st.attempts))
+	return out
+}
+
+// settled forgets a request that is no longer in its inbox.
+func (s *Spool) settled(a Arrival) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unstick(a)
+}
+
+func (s *Spool) unstick(a Arrival) {
+	if in := s.inbox(a.Inbox.Name); in != nil {
+		delete(in.stuck, a.Name)
+	}
+}
+
+// putBack makes a name that was handed out the next one again.
+func (s *Spool) putBack(a Arrival) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if in := s.inbox(a.Inbox.Name); in != nil {
+		in.queue = slices.Insert(in.queue, 0, a.Name)
+	}
+}
+
+func (s *Spool) inbox(name string) *inboxState {
+	for _, in := range s.inboxes {
+		if in.Name == name {
+			return in
+		}
+	}
+	return nil
+}
+
+// nextDue says when something is to be tried again, if anything is.
+func (s *Spool) nextDue() (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var due time.Time
+	for _, h := range s.held {
+		if !h.next.IsZero() && (due.IsZero() || h.next.Before(due)) {
+			due = h.next
+		}
+	}
+	return due, !due.IsZero()
+}
+
+// Inboxes are the drop zones of this node.
+func (s *Spool) Inboxes() []Inbox { return slices.Clone(s.o.Inboxes) }
+
+func (in Inbox) path(name string) string { return filepath.Join(in.Dir, name) }
+
+func (a Arrival) String() string { return fmt.Sprintf("%s/%s", a.Inbox.Name, Quote(a.Name)) }

@@ -1,0 +1,373 @@
+package spool
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/spool/internal/durable"
+)
+
+// Artifact is one file to be delivered beside a result.
+type Artifact struct {
+	// Path is relative to the artifacts folder.
+	Path string
+	// Source is the file to copy, SHA256 (lower-case hex) what it must be.
+	Source string
+	SHA256 string
+}
+
+// Publisher delivers results into CORE's folder, which may be another mount.
+// Delivery has two steps, so that it happens exactly once:
+//
+//	Stage   copies everything; nothing of it is a result yet
+//	        (the caller now notes, durably, that the result is staged)
+//	Commit  one rename makes the result appear
+//
+// After a crash a caller that did not note it stages again. One that did calls
+// Commit if Staged says so, and otherwise has nothing left to do: the result
+// appeared, and CORE may already have taken it away.
+type Publisher struct {
+	dir                string
+	disk               durable.Disk
+	fileMode, dirMode  fs.FileMode
+	maxResult, maxFile int64
+}
+
+// PublisherOptions say how results are delivered.
+type PublisherOptions struct {
+	// FileMode and DirMode are the modes of what CORE reads; zero means 0640
+	// and 0750.
+	FileMode, DirMode fs.FileMode
+	Seam              Seam
+}
+
+// Bounds of a delivery.
+const (
+	maxResultBytes   = 64 << 20
+	maxArtifactBytes = 1 << 40 // the caller bounds artifacts when it collects them
+)
+
+// NewPublisher delivers into dir.
+func NewPublisher(dir string, o PublisherOptions) *Publisher {
+	p := &Publisher{dir: dir, disk: durable.Disk{Seam: o.Seam}, fileMode: o.FileMode, dirMode: o.DirMode, maxResult: maxResultBytes, maxFile: maxArtifactBytes}
+	if p.fileMode == 0 {
+		p.fileMode = 0o640
+	}
+	if p.dirMode == 0 {
+		p.dirMode = 0o750
+	}
+	return p
+}
+
+// Names in CORE's folder.
+const (
+	resultSuffix    = ".md"
+	artifactsSuffix = ".artifacts"
+	stagedSuffix    = ".md.staged"
+)
+
+var resultNameRE = regexp.MustCompile(`^TS-[A-Za-z0-9][A-Za-z0-9._-]{0,220}$`)
+
+func checkResultName(name string) error {
+	if !resultNameRE.MatchString(name) || strings.Contains(name, "..") {
+		return fmt.Errorf("%s is no name of a result", Quote(name))
+	}
+	return nil
+}
+
+// ResultPath is where Commit makes the result appear.
+func (p *Publisher) ResultPath(name string) string { return filepath.Join(p.dir, name+resultSuffix) }
+
+// ArtifactsPath is where the artifacts of a result lie.
+func (p *Publisher) ArtifactsPath(name string) string {
+	return filepath.Join(p.dir, name+artifactsSuffix)
+}
+
+func (p *Publisher) stagedName(name string) string { return "." + name + stagedSuffix }
+
+// Stage writes the artifacts of result name ("TS-...", without ".md") to their
+// folder and the result beside it under a hidden name, all durably. Every artifact
+// must have its digest. What an earlier try left is completed or replaced; other
+// artifacts or another result under that name are an error that matches
+// ErrConflict, and nothing is overwritten.
+func (p *Publisher) Stage(name string, result []byte, artifacts []Artifact) error {
+	if err := checkResultName(name); err != nil {
+		return err
+	}
+	if int64(len(result)) > p.maxResult {
+		return fmt.Errorf("result %s has %d bytes, at most %d can be delivered", name, len(result), p.maxResult)
+	}
+	switch same, err := p.compare(p.ResultPath(name), result); {
+	case err != nil:
+		return err
+	case same == equal:
+		return nil // it appeared already
+	case same == differs:
+		return fmt.Errorf("result %s: %w: %q", name, ErrConflict, p.ResultPath(name))
+	}
+	if len(artifacts) > 0 {
+		if err := p.stageArtifacts(name, artifacts); err != nil {
+			return err
+		}
+	}
+	return p.disk.WriteFile("publish.stage", p.dir, p.stagedName(name), result, p.fileMode, durable.Replace)
+}
+
+// Commit makes the staged result appear. That it appeared already is fine; that
+// another one is there is ErrConflict; that nothing was staged is an error that
+// matches fs.ErrNotExist.
+func (p *Publisher) Commit(name string) error {
+	if err := checkResultName(name); err != nil {
+		return err
+	}
+	staged, final := filepath.Join(p.dir, p.stagedName(name)), p.ResultPath(name)
+	err := p.disk.Rename("publish.commit", staged, final, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		if there, lookErr := exists(final); lookErr == nil && there {
+			return p.disk.SyncDir("publish.again", p.dir)
+		}
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	data, readErr := readBounded(staged, p.maxResult)
+	if readErr != nil {
+		return readErr
+	}
+	switch same, cmpErr := p.compare(final, data); {
+	case cmpErr != nil:
+		return cmpErr
+	case same == differs:
+		return fmt.Errorf("result %s: %w: %q", name, ErrConflict, final)
+	}
+	if err := p.disk.Remove("publish.again", staged); err != nil {
+		return err
+	}
+	return p.disk.SyncDir("publish.again", p.dir)
+}
+
+// Staged says whether a result is staged and not committed.
+func (p *Publisher) Staged(name string) (bool, error) {
+	if err := checkResultName(name); err != nil {
+		return false, err
+	}
+	return exists(filepath.Join(p.dir, p.stagedName(name)))
+}
+
+// Discard removes what Stage made of a result that was never committed. The
+// caller must know that: after a Commit the artifacts are CORE's.
+func (p *Publisher) Discard(name string) error {
+	if err := checkResultName(name); err != nil {
+		return err
+	}
+	if there, err := exists(p.ResultPath(name)); err != nil || there {
+		return errors.Join(fmt.Errorf("result %s: %w: it was delivered", name, ErrConflict), err)
+	}
+	for _, path := range []string{p.tmpArtifacts(name), p.ArtifactsPath(name)} {
+		if err := p.disk.RemoveTree("publish.discard", path); err != nil {
+			return err
+		}
+	}
+	if err := p.disk.Remove("publish.discard", filepath.Join(p.dir, p.stagedName(name))); err != nil {
+		return err
+	}
+	return p.disk.SyncDir("publish.discard", p.dir)
+}
+
+func (p *Publisher) tmpArtifacts(name string) string {
+	return filepath.Join(p.dir, durable.Temporary(name+artifactsSuffix))
+}
+
+func (p *Publisher) stageArtifacts(name string, artifacts []Artifact) error {
+	for i, a := range artifacts {
+		if !fs.ValidPath(a.Path) || a.Path == "." || slices.ContainsFunc(artifacts[:i], func(b Artifact) bool { return b.Path == a.Path }) {
+			return fmt.Errorf("result %s: artifact %s: not a path of its own below the artifacts folder", name, Quote(a.Path))
+		}
+	}
+	final, tmp := p.ArtifactsPath(name), p.tmpArtifacts(name)
+	if there, err := exists(final); err != nil {
+		return err
+	} else if there {
+		return p.sameArtifacts(name, artifacts)
+	}
+	if err := p.disk.RemoveTree("publish.stale", tmp); err != nil {
+		return err
+	}
+	err := p.copyArtifacts(tmp, artifacts)
+	if err == nil {
+		err = p.disk.Rename("publish.artifacts", tmp, final, false)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("result %s: %w", name, err), p.disk.RemoveTree("publish.undo", tmp))
+	}
+	return nil
+}
+
+func (p *Publisher) copyArtifacts(tmp string, artifacts []Artifact) error {
+	made := []string{tmp}
+	if err := p.disk.Mkdir("publish.artifacts", tmp, p.dirMode); err != nil {
+		return err
+	}
+	for _, a := range artifacts {
+		for _, dir := range parents(a.Path) {
+			full := filepath.Join(tmp, dir)
+			if slices.Contains(made, full) {
+				continue
+			}
+			if err := p.disk.Mkdir("publish.artifacts", full, p.dirMode); err != nil {
+				return err
+			}
+			made = append(made, full)
+		}
+		if err := p.copyArtifact(filepath.Join(tmp, a.Path), a); err != nil {
+			return err
+		}
+	}
+	for _, dir := range slices.Backward(made) {
+		if err := p.disk.SyncDir("publish.artifacts", dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Publisher) copyArtifact(dst string, a Artifact) error {
+	f, err := openRegular(a.Source)
+	if err != nil {
+		return fmt.Errorf("artifact %s: %w", Quote(a.Path), err)
+	}
+	defer f.Close()
+	c, err := p.disk.Copy("publish.artifact", dst, p.fileMode, f, p.maxFile)
+	if err == nil && c.SHA256 != a.SHA256 {
+		err = fmt.Errorf("%w: its source has digest %s instead of %s", ErrDamaged, c.SHA256, a.SHA256)
+	}
+	if err != nil {
+		return fmt.Errorf("artifact %s: %w", Quote(a.Path), err)
+	}
+	return nil
+}
+
+// sameArtifacts checks that the folder which is there holds exactly these files.
+func (p *Publisher) sameArtifacts(name string, artifacts []Artifact) error {
+	want := map[string]string{}
+	for _, a := range artifacts {
+		want[a.Path] = a.SHA256
+	}
+	root := p.ArtifactsPath(name)
+	err := filepath.WalkDir(root, func(full string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(root, full)
+		if err != nil {
+			return err
+		}
+		sum, err := digest(full)
+		if err != nil || want[filepath.ToSlash(rel)] != sum {
+			return errors.Join(fmt.Errorf("%w: artifact %s", ErrConflict, Quote(rel)), err)
+		}
+		delete(want, filepath.ToSlash(rel))
+		return nil
+	})
+	if err == nil && len(want) > 0 {
+		err = fmt.Errorf("%w: %d artifacts are missing", ErrConflict, len(want))
+	}
+	if err != nil {
+		return fmt.Errorf("result %s: %q: %w", name, root, err)
+	}
+	return p.disk.SyncDir("publish.artifacts.again", p.dir)
+}
+
+// parents are the folders above a path, outermost first.
+func parents(rel string) []string {
+	var ps []string
+	for d := path.Dir(rel); d != "."; d = path.Dir(d) {
+		ps = append(ps, d)
+	}
+	slices.Reverse(ps)
+	return ps
+}
+
+type comparison int
+
+const (
+	absent comparison = iota
+	equal
+	differs
+)
+
+func (p *Publisher) compare(file string, want []byte) (comparison, error) {
+	data, err := readBounded(file, int64(len(want)))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return absent, nil
+	case errors.Is(err, durable.ErrTooLong), errors.Is(err, errNotRegular):
+		return differs, nil
+	case err != nil:
+		return differs, err
+	case bytes.Equal(data, want):
+		return equal, nil
+	}
+	return differs, nil
+}
+
+var errNotRegular = errors.New("it is no regular file")
+
+// openRegular opens a regular file for reading and nothing else.
+func openRegular(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		if errors.Is(err, unix.ELOOP) {
+			return nil, fmt.Errorf("%q: %w", name, errNotRegular)
+		}
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = fmt.Errorf("%q: %w", name, errNotRegular)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func readBounded(name string, limit int64) ([]byte, error) {
+	f, err := openRegular(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%q: %w", name, durable.ErrTooLong)
+	}
+	return data, err
+}
+
+func digest(name string) (string, error) {
+	f, err := openRegular(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

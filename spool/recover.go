@@ -1,0 +1,203 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// held is a claim in the making that could not be finished yet.
+type held struct {
+	Arrival
+	first    time.Time // of the tries of this process
+	since    time.Time
+	attempts int
+	next     time.Time
+	err      error
+	busyNow  bool // a goroutine is at it
+}
+
+// Waiting times between tries.
+const (
+	busyDelay  = 20 * time.Millisecond
+	retryDelay = time.Second
+	maxDelay   = time.Minute
+	maxBusy    = time.Second
+)
+
+// recover does what an earlier process left undone: it finishes half-done
+// claims, and removes what only those needed.
+func (s *Spool) recover() error {
+	es, err := os.ReadDir(s.stateDir(StateClaimed))
+	if err != nil {
+		return err
+	}
+	for _, e := range es {
+		name := e.Name()
+		switch {
+		case isHidden(name):
+			s.ids.seed(name[1:])
+			if _, err := s.goOn(name[1:], Arrival{}); err != nil && !errors.Is(err, ErrGone) {
+				s.log.Warn("a half-done claim can't be finished yet", "job", name[1:], "err", err)
+			}
+		case ValidID(name):
+			if j, err := s.load(StateClaimed, name); err == nil && j.Damage == nil {
+				s.tidy(j.dir, &j.rec)
+			}
+		}
+	}
+	if err := s.finishWraps(); err != nil {
+		return err
+	}
+	return s.seedIDs()
+}
+
+// seedIDs makes new ids greater than those of all jobs in progress, also when
+// the clock was set back.
+func (s *Spool) seedIDs() error {
+	for _, st := range States {
+		names, err := s.entries(st)
+		if err != nil {
+			return err
+		}
+		for _, n := range names {
+			s.ids.seed(n)
+		}
+	}
+	return nil
+}
+
+// goOn finishes a claim in the making, and remembers it if it can't.
+func (s *Spool) goOn(id string, a Arrival) (*Job, error) {
+	s.mu.Lock()
+	h := s.held[id]
+	if h == nil {
+		now := s.now()
+		h = &held{Arrival: a, first: now, since: now}
+		h.id = id
+		s.held[id] = h
+	}
+	if h.busyNow {
+		s.mu.Unlock()
+		return nil, ErrGone
+	}
+	h.busyNow = true
+	late := s.now().Sub(h.first) >= s.o.SettleFor
+	s.mu.Unlock()
+
+	if h.Inbox.Name == "" {
+		if in, err := readIntent(s.hidden(id)); err == nil && in != nil {
+			h.Inbox, h.Name = Inbox{in.Inbox, in.Dir}, in.Name
+		}
+	}
+	j, err := s.finish(id, late)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.busyNow = false
+	if err == nil || errors.Is(err, ErrGone) {
+		delete(s.held, id)
+		s.unstick(h.Arrival)
+		return j, err
+	}
+	h.err = err
+	h.attempts++
+	delay := backoff(retryDelay, maxDelay, h.attempts)
+	if errors.Is(err, ErrBusy) {
+		delay = min(backoff(busyDelay, maxBusy, h.attempts), s.o.SettleFor)
+	}
+	h.next = s.now().Add(delay)
+	if errors.Is(err, ErrBusy) {
+		return nil, fmt.Errorf("inbox %s: request %s: %w", h.Inbox.Name, Quote(h.Name), ErrBusy)
+	}
+	return nil, &ClaimError{Inbox: h.Inbox.Name, Name: Quote(h.Name), Held: true, Err: err}
+}
+
+// backoff doubles from first up to most.
+func backoff(first, most time.Duration, attempts int) time.Duration {
+	for range attempts - 1 {
+		if first *= 2; first >= most {
+			return most
+		}
+	}
+	return first
+}
+
+// finishWraps does what wrapUp may have left undone.
+func (s *Spool) finishWraps() error {
+	for _, sub := range []string{DirQuarantineRequests, DirQuarantineResults} {
+		store := s.path(sub)
+		es, err := os.ReadDir(store)
+		if err != nil {
+			return err
+		}
+		for _, e := range es {
+			if !isHidden(e.Name()) {
+				continue
+			}
+			item := filepath.Join(store, e.Name())
+			there, err := exists(filepath.Join(item, wrapped))
+			switch {
+			case err != nil:
+			case there:
+				err = s.disk.Rename("quarantine.wrap.commit", item, filepath.Join(store, e.Name()[1:]), false)
+			default:
+				err = s.disk.RemoveTree("quarantine.undo", item)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkRenames proves that a rename works from every inbox and to every store:
+// all on one mount, and with the promise not to overwrite.
+func (s *Spool) checkRenames() error {
+	type place struct{ what, dir string }
+	var places []place
+	for _, f := range layout() {
+		if f.mode == modePrivateDir && f.path != DirLedger {
+			places = append(places, place{"folder of the node", s.path(f.path)})
+		}
+	}
+	for _, in := range s.inboxes {
+		places = append(places, place{"inbox " + in.Name, in.Dir})
+	}
+	claimed := s.stateDir(StateClaimed)
+	for _, p := range places {
+		// The kernel compares the mounts before it looks for the file, so a
+		// file that does not exist is enough, and the inbox stays untouched.
+		err := unix.Renameat2(unix.AT_FDCWD, filepath.Join(p.dir, probeName), unix.AT_FDCWD, filepath.Join(claimed, probeName), unix.RENAME_NOREPLACE)
+		if errors.Is(err, unix.EXDEV) {
+			return fmt.Errorf("%s: %q is on another filesystem or mount than %q: a claim and every step is one rename, so both must be on one; move one of them", p.what, p.dir, claimed)
+		}
+		if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+			s.log.Warn("a rename out of this folder does not work", "what", p.what, "dir", p.dir, "err", err)
+		}
+	}
+	return s.checkNoReplace()
+}
+
+const probeName = ".threegate-probe"
+
+// checkNoReplace proves that the filesystem can rename without overwriting.
+func (s *Spool) checkNoReplace() error {
+	a, b := s.path(DirSpool, probeName+"-a"), s.path(DirSpool, probeName+"-b")
+	for _, p := range []string{a, b} {
+		if err := os.WriteFile(p, nil, modePrivateFile); err != nil {
+			return err
+		}
+		defer os.Remove(p)
+	}
+	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_NOREPLACE)
+	if !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("the filesystem of %q can't rename without overwriting (%v): use ext4, xfs, btrfs or tmpfs", s.dir, err)
+	}
+	return nil
+}

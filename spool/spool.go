@@ -1,0 +1,160 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/threegate/tool-exec/spool/internal/durable"
+)
+
+// Seam, Step and Op let tests stand before every filesystem step.
+type (
+	Seam = durable.Seam
+	Step = durable.Step
+	Op   = durable.Op
+)
+
+// Inbox is one drop zone. Its folder must be on the node's filesystem.
+type Inbox struct {
+	Name string
+	Dir  string
+}
+
+// Options say how a Spool works. Zero values mean the defaults below.
+type Options struct {
+	Inboxes         []Inbox
+	MaxRequestBytes int64
+	MaxInputBytes   int64 // of all inputs of one request together
+	MaxInputs       int
+	// SettleFor is how long a request that is still open for writing is waited
+	// for. It is refused then; other requests never wait for it.
+	SettleFor time.Duration
+	// SweepEvery is how often inboxes are read although no event came.
+	SweepEvery time.Duration
+	// MinFreeBytes stops claiming when less is free on the node's filesystem.
+	MinFreeBytes uint64
+	Logger       *slog.Logger
+	// Seam is for fault injection.
+	Seam Seam
+}
+
+// Defaults of Options.
+const (
+	DefaultMaxRequestBytes = 1 << 20
+	DefaultMaxInputBytes   = 256 << 20
+	DefaultMaxInputs       = 64
+	DefaultSettleFor       = 5 * time.Second
+	DefaultSweepEvery      = 5 * time.Second
+	DefaultMinFreeBytes    = 64 << 20
+)
+
+// Spool is one node's spool, owned by this process until Close. It is safe for
+// concurrent use; one Job belongs to one goroutine at a time.
+type Spool struct {
+	dir  string
+	o    Options
+	disk durable.Disk
+	log  *slog.Logger
+	lock *os.File
+	ids  ids
+	now  func() time.Time // for backoff and settling; has the monotonic clock
+
+	mu      sync.Mutex
+	inboxes []*inboxState
+	turn    int              // whose turn it is to hand out a name
+	held    map[string]*held // half-done claims by job id
+	// watchers counts running Watches: with one, only it asks for readings.
+	watchers int
+}
+
+// Open takes the node in dir for this process and finishes what an earlier one
+// left half done. It fails with ErrLocked if another process has the node, and
+// with a clear error if a rename from an inbox or between states can't work. An
+// inbox that is missing is no error: Troubles lists it until it comes.
+func Open(dir string, o Options) (*Spool, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLayout(abs); err != nil {
+		return nil, fmt.Errorf("opening the spool: %w", err)
+	}
+	s := &Spool{dir: abs, o: o.withDefaults(), disk: durable.Disk{Seam: o.Seam}, now: time.Now, held: map[string]*held{}}
+	s.log = s.o.Logger
+	if s.lock, err = lock(abs); err != nil {
+		return nil, err
+	}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the spool: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Spool) start() error {
+	seen := map[string]bool{}
+	for _, in := range s.o.Inboxes {
+		abs, err := filepath.Abs(in.Dir)
+		if err != nil {
+			return err
+		}
+		if in.Name == "" || seen[in.Name] {
+			return fmt.Errorf("inbox %q: every inbox needs a name of its own", in.Name)
+		}
+		seen[in.Name] = true
+		in.Dir = abs
+		s.inboxes = append(s.inboxes, &inboxState{Inbox: in, dirty: true, stuck: map[string]*stuck{}, hinted: map[string]bool{}})
+	}
+	if err := s.checkRenames(); err != nil {
+		return err
+	}
+	return s.recover()
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxRequestBytes <= 0 {
+		o.MaxRequestBytes = DefaultMaxRequestBytes
+	}
+	if o.MaxInputBytes <= 0 {
+		o.MaxInputBytes = DefaultMaxInputBytes
+	}
+	if o.MaxInputs <= 0 {
+		o.MaxInputs = DefaultMaxInputs
+	}
+	if o.SettleFor <= 0 {
+		o.SettleFor = DefaultSettleFor
+	}
+	if o.SweepEvery <= 0 {
+		o.SweepEvery = DefaultSweepEvery
+	}
+	if o.MinFreeBytes == 0 {
+		o.MinFreeBytes = DefaultMinFreeBytes
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Close gives the node back. Watchers must have been cancelled before.
+func (s *Spool) Close() error {
+	if s.lock == nil {
+		return nil
+	}
+	err := s.lock.Close()
+	s.lock = nil
+	return err
+}
+
+// Dir is the node's folder.
+func (s *Spool) Dir() string { return s.dir }
+
+func (s *Spool) path(elem ...string) string {
+	return filepath.Join(append([]string{s.dir}, elem...)...)
+}
+
+func (s *Spool) stateDir(st State) string { return s.path(DirSpool, string(st)) }

@@ -1,0 +1,122 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds on what comes along with a request.
+const (
+	// MaxSignatureBytes bounds a detached signature.
+	MaxSignatureBytes = 64 << 10
+	// MaxInputDepth bounds how deep folders of inputs nest.
+	MaxInputDepth = 8
+	// MaxInputName bounds one path element of an input.
+	MaxInputName = 200
+	// extraEntries is how many folders and specials are looked at below an
+	// inputs folder, above the most inputs that are allowed.
+	extraEntries = 256
+)
+
+// takeIn copies what raw holds to fresh files beside it and notes what it found.
+// Leftovers of an earlier try are removed first. With late set, a file that is
+// still open for writing is refused; otherwise it is ErrBusy.
+func (s *Spool) takeIn(hidden string, found *jobRecord, late bool) error {
+	for _, name := range []string{FileRequest, FileSignature} {
+		if err := s.disk.Remove("claim.again", filepath.Join(hidden, name)); err != nil {
+			return err
+		}
+	}
+	if err := s.disk.RemoveTree("claim.again", filepath.Join(hidden, DirInputs)); err != nil {
+		return err
+	}
+	raw, err := openDir(filepath.Join(hidden, rawDir))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(raw)
+	t := taker{s: s, late: late, found: found}
+	if err := t.request(raw, hidden); err != nil {
+		return err
+	}
+	if err := t.signature(raw, hidden); err != nil {
+		return err
+	}
+	if err := t.inputs(raw, hidden); err != nil {
+		return err
+	}
+	found.RawKept, found.Inert = t.keep, t.inert
+	return nil
+}
+
+// taker takes in one claim.
+type taker struct {
+	s     *Spool
+	late  bool
+	found *jobRecord
+	// keep says that raw holds something that was not copied whole.
+	keep bool
+	// inert names entries of raw that are only described, never kept.
+	inert []string
+}
+
+func (t *taker) request(raw int, hidden string) error {
+	c, in, err := t.s.copyIn("claim.copy", raw, rawRequest, filepath.Join(hidden, FileRequest), t.s.o.MaxRequestBytes, t.late)
+	if err != nil {
+		return err
+	}
+	t.found.Origin.UID, t.found.Origin.Size, t.found.Origin.ModTime = in.uid, in.size, in.modTime
+	t.found.Size, t.found.SHA256, t.found.HasRequest = c.Size, c.SHA256, in.copied
+	for _, d := range in.defects {
+		t.found.refuse(d.rule("spool.request."), "the request file "+d.text, in.excerpt)
+	}
+	t.leftover(in, rawRequest)
+	return nil
+}
+
+func (t *taker) signature(raw int, hidden string) error {
+	if !present(raw, rawSig) {
+		return nil
+	}
+	_, in, err := t.s.copyIn("claim.copysig", raw, rawSig, filepath.Join(hidden, FileSignature), MaxSignatureBytes, t.late)
+	if err != nil {
+		return err
+	}
+	t.found.HasSignature = in.copied
+	for _, d := range in.defects {
+		t.found.refuse("spool.signature", "the signature file "+d.text, in.excerpt)
+	}
+	t.leftover(in, rawSig)
+	return nil
+}
+
+// leftover decides what becomes of an entry that was not copied whole: a file or
+// a folder is kept as it came; a special is described and removed (by tidy, once
+// the description is on the disk), because whoever looks at it later would hang
+// on it or follow it.
+func (t *taker) leftover(in looked, name string) {
+	switch {
+	case in.copied:
+	case in.special:
+		t.inert = append(t.inert, name)
+	default:
+		t.keep = true
+	}
+}
+
+// present says whether an entry of a folder exists.
+func present(dir int, name string) bool {
+	var st unix.Stat_t
+	return !errors.Is(unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW), unix.ENOENT)
+}
+
+func openDir(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("opening folder %q: %w", path, err)
+	}
+	return fd, nil
+}

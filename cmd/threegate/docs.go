@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+//go:generate go run . docs --man ../../deploy/man --completions ../../deploy/completions
+
+// docsDate stands in every man page, so that pages change only when their text does.
+var docsDate = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
+
+func newDocs(a *app) *cobra.Command {
+	var man, completions string
+	cmd := &cobra.Command{
+		Use:    "docs",
+		Short:  "Write the man pages and shell completions of this build",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if man == "" && completions == "" {
+				return usagef("", "name a folder with --man or --completions")
+			}
+			if man != "" {
+				if err := writeManPages(newRoot(a), man); err != nil {
+					return troublef(err, "", "can't write the man pages")
+				}
+			}
+			if completions != "" {
+				if err := writeCompletions(newRoot(a), completions); err != nil {
+					return troublef(err, "", "can't write the completions")
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&man, "man", "", "write section 1 pages below this `folder`")
+	cmd.Flags().StringVar(&completions, "completions", "", "write completions for bash, zsh and fish below this `folder`")
+	return cmd
+}
+
+// writeManPages writes a page for every command and help topic to dir/man1.
+func writeManPages(root *cobra.Command, dir string) error {
+	dir = filepath.Join(dir, "man1")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	root.DisableAutoGenTag = true
+	root.InitDefaultCompletionCmd()
+	if len(root.Commands()) > 0 {
+		// The exit codes belong on the main page, as on that of any program.
+		root.Long += "\n\n# EXIT STATUS\n\n" + manExitCodes()
+	}
+	header := &doc.GenManHeader{Section: "1", Date: &docsDate, Source: "ThreeGate", Manual: "ThreeGate TOOL-EXEC"}
+	if err := doc.GenManTree(root, header, dir); err != nil {
+		return err
+	}
+	// cobra leaves help topics out.
+	for _, topic := range newTopics() {
+		page := &cobra.Command{Use: "threegate-" + topic.Name(), Short: topic.Short, Long: "```\n" + topic.Long + "\n```", DisableAutoGenTag: true}
+		h := *header
+		h.Title = strings.ToUpper("threegate-" + topic.Name())
+		f, err := os.Create(filepath.Join(dir, "threegate-"+topic.Name()+".1"))
+		if err != nil {
+			return err
+		}
+		if err := doc.GenMan(page, &h, f); err != nil {
+			f.Close()
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func manExitCodes() string {
+	var b strings.Builder
+	for _, c := range exitCodes {
+		fmt.Fprintf(&b, "**%d** (%s): %s\n\n", c.Code, c.Name, c.Meaning)
+	}
+	return b.String()
+}
+
+func writeCompletions(root *cobra.Command, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := root.GenBashCompletionFileV2(filepath.Join(dir, "threegate.bash"), true); err != nil {
+		return err
+	}
+	if err := root.GenZshCompletionFile(filepath.Join(dir, "_threegate")); err != nil {
+		return err
+	}
+	return root.GenFishCompletionFile(filepath.Join(dir, "threegate.fish"), true)
+}

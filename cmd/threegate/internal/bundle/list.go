@@ -1,0 +1,192 @@
+// Package bundle handles the files that travel with a request: it finds and
+// hashes input files, and puts a request with its inputs and its signature into
+// an inbox so that nobody ever sees a part of them.
+//
+// Input files are hostile: links, pipes, devices and files that change while
+// they are read are refused, and every count and size is bounded.
+package bundle
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+)
+
+// InDir is where inputs appear inside the sandbox.
+const InDir = "/in/"
+
+// Limits bound the inputs of one request.
+type Limits struct {
+	Files int
+	Bytes int64 // all files together
+}
+
+// File is one input file.
+type File struct {
+	// Rel is its slash-separated path below the folder of inputs.
+	Rel string
+	// Host is where its bytes are read from.
+	Host   string
+	Size   int64
+	SHA256 string
+}
+
+// Path is where the file appears inside the sandbox.
+func (f File) Path() string { return InDir + f.Rel }
+
+// ErrTooMuch says that inputs are more or larger than allowed.
+var ErrTooMuch = errors.New("more than allowed")
+
+// Dir is the folder in which the inputs of a request file lie.
+func Dir(request string) string {
+	return strings.TrimSuffix(request, ".md") + ".inputs"
+}
+
+// Folder lists the files below dir, sorted. A dir that does not exist holds none.
+func Folder(dir string, l Limits) ([]File, error) {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var files []File
+	var total int64
+	err = fs.WalkDir(root.FS(), ".", func(rel string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if !d.Type().IsRegular() {
+			return fmt.Errorf("%s: %w: it is %s", filepath.Join(dir, rel), source.ErrNotRegular, source.Describe(d.Type()))
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		total += info.Size()
+		files = append(files, File{Rel: rel, Host: filepath.Join(dir, rel), Size: info.Size()})
+		return l.check(len(files), total)
+	})
+	return files, err
+}
+
+// Named lists the files that a person named: a file is taken under its base
+// name, a folder with all that lies below it.
+func Named(paths []string, l Limits) ([]File, error) {
+	var files []File
+	var total int64
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, err
+		}
+		found := []File{{Rel: filepath.Base(p), Host: p, Size: info.Size()}}
+		switch {
+		case info.IsDir():
+			if found, err = Folder(p, l); err != nil {
+				return nil, err
+			}
+		case !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s: %w: it is %s", p, source.ErrNotRegular, source.Describe(info.Mode()))
+		}
+		for _, f := range found {
+			total += f.Size
+		}
+		files = append(files, found...)
+		if err := l.check(len(files), total); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Rel, b.Rel) })
+	for i := 1; i < len(files); i++ {
+		if files[i].Rel == files[i-1].Rel {
+			return nil, fmt.Errorf("%s and %s would both become %s", files[i-1].Host, files[i].Host, files[i].Path())
+		}
+	}
+	return files, nil
+}
+
+func (l Limits) check(files int, bytes int64) error {
+	if files > l.Files {
+		return fmt.Errorf("%w: at most %d input files", ErrTooMuch, l.Files)
+	}
+	if bytes > l.Bytes {
+		return fmt.Errorf("%w: input files of at most %d bytes together", ErrTooMuch, l.Bytes)
+	}
+	return nil
+}
+
+// Total is the size of all files.
+func Total(files []File) int64 {
+	var n int64
+	for _, f := range files {
+		n += f.Size
+	}
+	return n
+}
+
+// Hash reads every file once and fills in its size and hash. count is told
+// about the bytes as they are read.
+func Hash(ctx context.Context, files []File, l Limits, count io.Writer) error {
+	var total int64
+	for i := range files {
+		n, sum, err := stream(ctx, files[i], l.Bytes-total, count)
+		if err != nil {
+			return err
+		}
+		files[i].Size, files[i].SHA256 = n, sum
+		total += n
+	}
+	return nil
+}
+
+// stream copies a file to w and returns its length and hash.
+func stream(ctx context.Context, f File, limit int64, w io.Writer) (int64, string, error) {
+	// A link was refused, or named by a person, when the file was listed.
+	in, err := source.Open(f.Host, true)
+	if err != nil {
+		return 0, "", fmt.Errorf("%s: %w", f.Host, err)
+	}
+	defer in.Close()
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(h, w), io.LimitReader(&reader{ctx, in}, limit+1))
+	if err != nil {
+		return 0, "", fmt.Errorf("%s: %w", f.Host, err)
+	}
+	if n > limit {
+		return 0, "", fmt.Errorf("%s: %w: the inputs are longer than %d bytes together", f.Host, ErrTooMuch, limit)
+	}
+	return n, hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// reader stops reading when its context ends.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// InFolder says whether p is a path below /in that names a file of a bundle.
+func InFolder(p string) (rel string, ok bool) {
+	rel, ok = strings.CutPrefix(p, InDir)
+	return rel, ok && rel != "" && path.Clean(rel) == rel && !strings.HasPrefix(rel, "../") && rel != ".."
+}

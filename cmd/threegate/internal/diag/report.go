@@ -1,0 +1,109 @@
+// Package diag writes what was found in documents: for people as a compiler
+// does, and as JSON Lines, SARIF and GitHub workflow commands for programs.
+//
+// It trusts neither file names nor documents: what it writes to a terminal is
+// made visible first, and no line of a document in which a secret was found is
+// ever repeated.
+package diag
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// Report is the judgement of one document.
+type Report struct {
+	// File is the path as it is shown; "-" is standard input.
+	File     string
+	Kind     schemas.Kind
+	Verdict  schemas.Verdict
+	Findings []schemas.Finding
+	// Source is the document, for showing lines of it. It may be cut or absent.
+	Source []byte
+	starts []int // where each line of Source begins
+}
+
+// New makes the report of findings and derives the verdict.
+func New(file string, kind schemas.Kind, source []byte, findings []schemas.Finding) Report {
+	// Places count from behind a byte order mark.
+	source = bytes.TrimPrefix(source, []byte("\xef\xbb\xbf"))
+	r := Report{File: file, Kind: kind, Verdict: schemas.VerdictOf(findings), Findings: findings, Source: source}
+	if len(findings) > 0 {
+		r.starts = append(r.starts, 0)
+		for i, c := range source {
+			if c == '\n' {
+				r.starts = append(r.starts, i+1)
+			}
+		}
+	}
+	return r
+}
+
+// HasSecret reports whether a finding says that the document holds a secret.
+func (r Report) HasSecret() bool {
+	for _, f := range r.Findings {
+		if secretRule(f.Rule) {
+			return true
+		}
+	}
+	return false
+}
+
+func secretRule(id string) bool {
+	return id == "secrets" || strings.HasPrefix(id, "secrets.")
+}
+
+// line returns line n of the source, counted from 1, without its end.
+func (r Report) line(n int) (string, bool) {
+	if n < 1 || n > len(r.starts) {
+		return "", false
+	}
+	end := len(r.Source)
+	if n < len(r.starts) {
+		end = r.starts[n] - 1
+	}
+	return string(r.Source[r.starts[n-1]:end]), true
+}
+
+// Trouble is a file that could not be judged at all.
+type Trouble struct {
+	File    string
+	Message string
+	Hint    string
+}
+
+// Summary counts what was judged.
+type Summary struct {
+	Files, Accepted, Rejected, Troubled int
+	Blocking, Warnings, Suggestions     int
+}
+
+// Add counts one report.
+func (s *Summary) Add(r Report) {
+	s.Files++
+	if r.Verdict == schemas.VerdictReject {
+		s.Rejected++
+	} else {
+		s.Accepted++
+	}
+	for _, f := range r.Findings {
+		switch f.Severity {
+		case schemas.SeverityBlocking:
+			s.Blocking++
+		case schemas.SeverityWarning:
+			s.Warnings++
+		default:
+			s.Suggestions++
+		}
+	}
+}
+
+// Writer writes reports in one format, one at a time in the order of the calls.
+// Close ends the output; it is called exactly once, also when nothing was judged.
+type Writer interface {
+	Report(Report) error
+	Trouble(Trouble) error
+	Close(Summary) error
+}

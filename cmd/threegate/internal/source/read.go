@@ -1,0 +1,100 @@
+// Package source finds and reads the documents that a person names on a command
+// line.
+//
+// What it meets is hostile: pipes that never end, devices, symbolic links,
+// files larger than memory, files that change or vanish meanwhile. It opens
+// without waiting, follows only links that the person named, reads regular files
+// only, and never more than it was told. It says nothing about content beyond
+// whether a request or a result was meant.
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotRegular says that a path names something that is no file of bytes.
+var ErrNotRegular = errors.New("not a regular file")
+
+// Open opens a regular file for reading without ever waiting for one. With
+// follow, a symbolic link as the last element of path is followed.
+func Open(path string, follow bool) (*os.File, error) {
+	flags := unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	if !follow {
+		flags |= unix.O_NOFOLLOW
+	}
+	f, err := os.OpenFile(path, flags, 0)
+	if err != nil {
+		if !follow && errors.Is(err, unix.ELOOP) {
+			return nil, fmt.Errorf("%w: it is a symbolic link", ErrNotRegular)
+		}
+		if errors.Is(err, unix.ENXIO) {
+			return nil, fmt.Errorf("%w: it is a socket or a device", ErrNotRegular)
+		}
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%w: it is %s", ErrNotRegular, Describe(info.Mode())), f.Close())
+	}
+	return f, nil
+}
+
+// Read returns the first limit+1 bytes of a regular file at most: a result that
+// is longer than limit tells that the file is.
+func Read(path string, follow bool, limit int64) ([]byte, error) {
+	f, err := Open(path, follow)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	return data, errors.Join(err, f.Close())
+}
+
+// ReadStream is Read for a stream such as standard input. It returns when ctx
+// ends, although a read that waits for a terminal can't be called off.
+func ReadStream(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
+	type answer struct {
+		data []byte
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(r, limit+1))
+		done <- answer{data, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case a := <-done:
+		return a.data, a.err
+	}
+}
+
+// Describe names a file's type in words.
+func Describe(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return "a regular file"
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "no ordinary file"
+}

@@ -1,0 +1,107 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	xterm "golang.org/x/term"
+)
+
+// DefaultWidth is assumed where no terminal says how wide it is.
+const DefaultWidth = 100
+
+// UI is a pair of streams: Out takes data, Err what is said to people.
+type UI struct {
+	Out, Err io.Writer
+	// OutStyle and ErrStyle colour text for the stream, or leave it as it is.
+	OutStyle, ErrStyle Style
+	// OutTTY and ErrTTY say whether the stream is a terminal.
+	OutTTY, ErrTTY bool
+	// Columns is the width to lay text out for.
+	Columns int
+}
+
+// New looks at the streams and at NO_COLOR and TERM.
+func New(out, err io.Writer, getenv func(string) string) *UI {
+	u := &UI{Out: out, Err: err, OutTTY: isTerminal(out), ErrTTY: isTerminal(err), Columns: DefaultWidth}
+	plain := getenv("NO_COLOR") != "" || getenv("TERM") == "dumb"
+	u.OutStyle = Style(u.OutTTY && !plain)
+	u.ErrStyle = Style(u.ErrTTY && !plain)
+	if f, ok := out.(*os.File); ok && u.OutTTY {
+		if w, _, err := xterm.GetSize(int(f.Fd())); err == nil && w >= 40 {
+			u.Columns = w
+		}
+	}
+	return u
+}
+
+// SetColor overrides what New found: "always", "never" or "auto".
+func (u *UI) SetColor(when string) error {
+	switch when {
+	case "auto":
+	case "always":
+		u.OutStyle, u.ErrStyle = true, true
+	case "never":
+		u.OutStyle, u.ErrStyle = false, false
+	default:
+		return fmt.Errorf("--color is auto, always or never, not %q", when)
+	}
+	return nil
+}
+
+func isTerminal(s any) bool {
+	f, ok := s.(*os.File)
+	return ok && xterm.IsTerminal(int(f.Fd()))
+}
+
+// IsTerminal reports whether r is a terminal that a person can answer at.
+func IsTerminal(r io.Reader) bool { return isTerminal(r) }
+
+// Error writes an error and, if there is one, its hint to Err.
+func (u *UI) Error(message, hint string) {
+	fmt.Fprintf(u.Err, "%s %s\n", u.ErrStyle.Red("error:"), indent(message, len("error: ")))
+	u.Hint(hint)
+}
+
+// Warn writes a warning and, if there is one, its hint to Err.
+func (u *UI) Warn(message, hint string) {
+	fmt.Fprintf(u.Err, "%s %s\n", u.ErrStyle.Yellow("warning:"), indent(message, len("warning: ")))
+	u.Hint(hint)
+}
+
+// Hint writes what to do next to Err; nothing if hint is empty.
+func (u *UI) Hint(hint string) {
+	if hint != "" {
+		fmt.Fprintf(u.Err, "%s %s\n", u.ErrStyle.Cyan("hint:"), indent(hint, len("hint: ")))
+	}
+}
+
+// Say writes one line to Err.
+func (u *UI) Say(format string, args ...any) {
+	fmt.Fprintln(u.Err, Block(fmt.Sprintf(format, args...)))
+}
+
+// indent makes text visible and sets its further lines below the first one.
+func indent(text string, n int) string {
+	return strings.ReplaceAll(Block(strings.TrimRight(text, "\n")), "\n", "\n"+strings.Repeat(" ", n))
+}
+
+// Style colours text if it is true.
+type Style bool
+
+// Bold, Red, Yellow, Green, Cyan and Dim wrap text that is visible already.
+func (s Style) Bold(t string) string   { return s.wrap("1", t) }
+func (s Style) Red(t string) string    { return s.wrap("1;31", t) }
+func (s Style) Yellow(t string) string { return s.wrap("1;33", t) }
+func (s Style) Green(t string) string  { return s.wrap("1;32", t) }
+func (s Style) Cyan(t string) string   { return s.wrap("36", t) }
+func (s Style) Dim(t string) string    { return s.wrap("2", t) }
+
+func (s Style) wrap(code, t string) string {
+	if !s || t == "" {
+		return t
+	}
+	return "\x1b[" + code + "m" + t + "\x1b[0m"
+}

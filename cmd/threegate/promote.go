@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate"
+)
+
+type promoteFlags struct {
+	inbox, inputs string
+}
+
+func newPromote(a *app) *cobra.Command {
+	var f promoteFlags
+	cmd := &cobra.Command{
+		Use:   "promote FILE",
+		Short: "Put an approved request into an inbox",
+		Long: `promote checks an approved request and its inputs once more and puts them into an
+inbox, so that the node never sees a part of them: inputs first, then the
+signature, the request last, under the name of its request_id. Nothing is ever
+overwritten, and after a failure nothing is left behind.
+
+The inbox is that of the node (--inbox NAME chooses one of several), or any folder
+(--inbox DIR, with a slash in it, also without a node at hand).`,
+		Example: `  threegate promote TR-20260209-160501Z-python-stats.md
+  threegate promote TR.md --node /var/lib/threegate --inbox team-a
+  threegate promote TR.md --inbox /srv/shared/inbox/`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.promote(cmd.Context(), args[0], f) },
+	}
+	a.nodeFlag(cmd)
+	cmd.Flags().StringVar(&f.inbox, "inbox", "", "`name` of an inbox of the node, or a folder")
+	cmd.Flags().StringVar(&f.inputs, "inputs", "", "`folder` of the inputs (default: FILE without .md, with .inputs)")
+	return cmd
+}
+
+func (a *app) promote(ctx context.Context, file string, f promoteFlags) error {
+	inbox, policy, err := a.promoteTarget(f.inbox)
+	if err != nil {
+		return err
+	}
+	raw, err := source.Read(file, true, policy.MaxRequestBytes)
+	if err != nil {
+		return troublef(err, lintHint(err), "can't read %s", file)
+	}
+	b := bundle.Bundle{Request: raw}
+	b.Signature, err = source.Read(file+".sig", true, maxSignatureBytes)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return troublef(err, lintHint(err), "can't read the signature %s.sig", file)
+	}
+	request, found := validate.Request(file, raw, policy)
+	if err := a.refuseBlocking(file, raw, found, "promoted"); err != nil {
+		return err
+	}
+	b.ID = request.RequestID
+	dir := f.inputs
+	if dir == "" {
+		dir = bundle.Dir(file)
+	}
+	limits := inputLimits(policy)
+	if b.Files, err = declaredFiles(request, dir, limits); err != nil {
+		return err
+	}
+	progress := a.ui.Progress("copying inputs", bundle.Total(b.Files))
+	placed, err := bundle.Put(ctx, inbox, b, limits, progress)
+	progress.Done()
+	if err != nil {
+		return promoteFault(err, file, inbox, b.ID)
+	}
+	if a.json {
+		return a.printJSON(struct {
+			RequestID string `json:"request_id"`
+			Inbox     string `json:"inbox"`
+			bundle.Placed
+		}{b.ID, inbox, placed})
+	}
+	fmt.Fprintln(a.ui.Out, term.Visible(placed.Request))
+	a.ui.Hint("next: threegate wait " + b.ID)
+	return nil
+}
+
+// maxSignatureBytes bounds a detached signature.
+const maxSignatureBytes = 64 << 10
+
+// promoteTarget finds the folder of the inbox, and the policy of its node.
+func (a *app) promoteTarget(inbox string) (string, validate.Policy, error) {
+	anyNode := validate.DefaultPolicy(a.now())
+	anyNode.AnyNode = true
+	folder := strings.ContainsRune(inbox, filepath.Separator) || inbox == "." || inbox == ".."
+	if folder && a.node == "" {
+		return checkInbox(inbox, anyNode)
+	}
+	l, err := a.loadNode()
+	if err != nil {
+		return "", anyNode, err
+	}
+	policy := l.Policy(a.now())
+	if folder {
+		return checkInbox(inbox, policy)
+	}
+	var names []string
+	for _, in := range l.Inboxes {
+		if in.Name == inbox || (inbox == "" && len(l.Inboxes) == 1) {
+			return checkInbox(in.Path, policy)
+		}
+		names = append(names, in.Name)
+	}
+	if inbox == "" {
+		return "", policy, usagef("choose one with --inbox: "+strings.Join(names, ", "), "the node has several inboxes")
+	}
+	return "", policy, &fault{exit: exitNotFound, code: schemas.CodeFileIO,
+		message: fmt.Sprintf("the node has no inbox %q", inbox),
+		hint:    "its inboxes: " + strings.Join(names, ", ") + "; a folder is named with a slash in it"}
+}
+
+func checkInbox(dir string, p validate.Policy) (string, validate.Policy, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return "", p, troublef(err, "name an inbox with --inbox, or make the node: threegate init", "can't use the inbox %s", dir)
+	case !info.IsDir():
+		return "", p, troublef(source.ErrNotRegular, "an inbox is a folder", "can't use the inbox %s", dir)
+	}
+	return dir, p, nil
+}
+
+// declaredFiles are the files in dir with the hashes that the request declares;
+// the two sets must be the same.
+func declaredFiles(r *schemas.Request, dir string, l bundle.Limits) ([]bundle.File, error) {
+	files, err := bundle.Folder(dir, l)
+	if err != nil {
+		return nil, inputFault(err)
+	}
+	want := map[string]string{}
+	for _, in := range r.Inputs {
+		want[in.Path] = in.SHA256
+	}
+	for i, f := range files {
+		sum, ok := want[f.Path()]
+		if !ok {
+			return nil, &fault{exit: exitReject, code: schemas.CodeValidation, rule: ruleInputs,
+				message: fmt.Sprintf("%s is not declared in the request", f.Host),
+				hint:    "remove it, or declare and approve it: threegate approve"}
+		}
+		files[i].SHA256 = sum
+		delete(want, f.Path())
+	}
+	for _, in := range r.Inputs {
+		if _, ok := want[in.Path]; ok {
+			return nil, &fault{exit: exitReject, code: schemas.CodeValidation, rule: ruleInputs,
+				message: fmt.Sprintf("the declared input %s is not in %s", in.Path, dir),
+				hint:    "put it there, or name the right folder with --inputs"}
+		}
+	}
+	return files, nil
+}
+
+func promoteFault(err error, file, inbox, id string) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, bundle.ErrChanged):
+		return &fault{exit: exitReject, code: schemas.CodeValidation, rule: ruleInputs, message: err.Error(), cause: err,
+			hint: "an input was changed after the approval; review and approve again: threegate approve " + file + " --update-hashes"}
+	case errors.Is(err, fs.ErrExist):
+		return &fault{exit: exitBusy, code: schemas.CodeFileIO, cause: err,
+			message: fmt.Sprintf("%s holds a %s already, and nothing is overwritten", inbox, id),
+			hint:    "a request_id is used once: draft and approve a new request, or wait for this one: threegate wait " + id}
+	case errors.Is(err, bundle.ErrTooMuch), errors.Is(err, source.ErrNotRegular):
+		return inputFault(err)
+	}
+	hint := ""
+	if errors.Is(err, fs.ErrPermission) {
+		hint = "promote as a user who may write to the inbox"
+	}
+	return troublef(err, hint, "can't put %s into %s", id, inbox)
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// Bounds of what the review shows of a program that is an input.
+const (
+	maxShownLines = 200
+	maxShownBytes = 64 << 10
+)
+
+// review shows a person everything that an approval would set free. It goes to
+// stderr: stdout is for data.
+func (a *app) review(p *approval) error {
+	s := a.ui.ErrStyle
+	r := p.request
+	var b strings.Builder
+	rule := s.Dim(strings.Repeat("─", min(a.ui.Columns, 80)))
+	fmt.Fprintf(&b, "%s\n", rule)
+	fields := [][2]string{
+		{"Request", r.RequestID},
+		{"Purpose", r.Purpose},
+		{"Requested by", r.RequestedBy + ", " + r.CreatedUTC.Format(time.RFC3339)},
+		{"Approved by", r.ApprovedBy},
+		{"Backend", fmt.Sprintf("%s, language %s", r.Backend, r.Language)},
+		{"Network", networkText(r)},
+		{"Limits", fmt.Sprintf("%g cores, %d MiB of memory, %s", float64(r.MilliCPU)/1000, r.MemoryLimitMB, time.Duration(r.TimeLimitSec)*time.Second)},
+		{"Risk", fmt.Sprintf("%s, data %s: %s", r.Risk.Level, r.Risk.DataSensitivity, r.Risk.Justification)},
+	}
+	if err := term.Fields(&b, s, fields); err != nil {
+		return err
+	}
+	if r.Backend == schemas.BackendMonty {
+		fmt.Fprintf(&b, "\n%s\n", s.Bold("Code"))
+		b.WriteString(numbered(s, r.Code, 0))
+		if len(r.InputsJSON) > 0 {
+			fmt.Fprintf(&b, "\n%s\n%s\n", s.Bold("Variables"), indentBlock(term.Block(string(r.InputsJSON)), "  "))
+		}
+	} else {
+		fmt.Fprintf(&b, "\n%s\n  %s\n", s.Bold("Command"), term.Visible(r.Command))
+		fmt.Fprintf(&b, "\n%s (no shell is involved)\n", s.Bold("Run as these words"))
+		for i, w := range r.Argv {
+			fmt.Fprintf(&b, "  %s %s\n", s.Dim(fmt.Sprintf("%2d", i)), term.Visible(w))
+		}
+	}
+	a.reviewInputs(&b, p)
+	fmt.Fprintf(&b, "\n%s\n", s.Bold("Outputs"))
+	for _, o := range r.Outputs {
+		fmt.Fprintf(&b, "  %s  %s\n", term.Visible(o.Path), term.Visible(o.Description))
+	}
+	if len(r.Outputs) == 0 {
+		b.WriteString("  none\n")
+	}
+	if err := a.reviewAttention(&b, p); err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, "%s\n", rule)
+	_, err := fmt.Fprint(a.ui.Err, b.String())
+	return err
+}
+
+func networkText(r *schemas.Request) string {
+	if r.Network == schemas.NetworkAllowlist {
+		return "the node's allowed domains; because: " + r.Risk.NetworkRationale
+	}
+	return "none"
+}
+
+// reviewInputs lists the inputs, and shows the text of those that the command
+// names and that look like programs: they are run as much as the command is.
+func (a *app) reviewInputs(b *strings.Builder, p *approval) {
+	s := a.ui.ErrStyle
+	fmt.Fprintf(b, "\n%s\n", s.Bold("Inputs"))
+	for _, f := range p.inputs {
+		fmt.Fprintf(b, "  %s  %s\n    %s\n", term.Visible(f.Path()), term.Bytes(f.Size), s.Dim("sha256 "+f.SHA256))
+	}
+	if len(p.inputs) == 0 {
+		b.WriteString("  none\n")
+	}
+	for _, f := range p.inputs {
+		text, ok := programText(p.request.Argv, f)
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(b, "\n%s %s\n", s.Bold("Program "+term.Visible(f.Path())), "(the command names it)")
+		b.WriteString(numbered(s, text, maxShownLines))
+		if f.Size > int64(len(text)) {
+			fmt.Fprintf(b, "  %s\n", s.Yellow(fmt.Sprintf("only the first %d of %d bytes are shown: read %s", len(text), f.Size, term.Visible(f.Host))))
+		}
+		if n := hiddenIn(text); n > 0 {
+			fmt.Fprintf(b, "  %s\n", s.Red(fmt.Sprintf("%d hidden characters in it, shown as ⟦CODE⟧", n)))
+		}
+	}
+}
+
+// programText is the text of an input that is run: the command names it, and its
+// name or first line says that it is a program.
+func programText(argv []string, f bundle.File) (string, bool) {
+	if !mentions(argv, f) {
+		return "", false
+	}
+	raw, err := source.Read(f.Host, true, maxShownBytes)
+	if err != nil {
+		return "", false
+	}
+	raw = raw[:min(len(raw), maxShownBytes)]
+	if !programs[filepath.Ext(f.Rel)] && !strings.HasPrefix(string(raw), "#!") {
+		return "", false
+	}
+	if !utf8.Valid(raw) && strings.ContainsRune(string(raw), 0) {
+		return "(binary)", true
+	}
+	return string(raw), true
+}
+
+// numbered shows the lines of a program with their numbers.
+func numbered(s term.Style, text string, limit int) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	var b strings.Builder
+	for i, l := range lines {
+		if limit > 0 && i == limit {
+			fmt.Fprintf(&b, "  %s\n", s.Yellow(fmt.Sprintf("%d more lines are not shown", len(lines)-limit)))
+			break
+		}
+		fmt.Fprintf(&b, "%s %s\n", s.Dim(fmt.Sprintf("%5d |", i+1)), codeLine(strings.TrimSuffix(l, "\r")))
+	}
+	return b.String()
+}
+
+// codeLine makes a line visible but leaves its tabs as room.
+func codeLine(l string) string {
+	var b strings.Builder
+	for _, c := range term.Cells(l) {
+		if l[c.Offset] == '\t' {
+			b.WriteString(strings.Repeat(" ", c.Width))
+			continue
+		}
+		b.WriteString(c.Text)
+	}
+	return b.String()
+}
+
+// reviewAttention lists what deserves a second look.
+func (a *app) reviewAttention(b *strings.Builder, p *approval) error {
+	s := a.ui.ErrStyle
+	notes := p.notes
+	if p.replaces != "" {
+		notes = append(notes, fmt.Sprintf("the request was approved before, by %s; this replaces that approval", p.replaces))
+	}
+	if _, err := os.Lstat(p.file + ".sig"); err == nil {
+		notes = append(notes, "the signature beside it will no longer fit and is replaced or removed")
+	}
+	if len(notes)+len(p.findings) == 0 {
+		fmt.Fprintf(b, "\n%s lint found nothing, and nothing is hidden.\n", s.Green("✓"))
+		return nil
+	}
+	fmt.Fprintf(b, "\n%s\n", s.Yellow("Look twice"))
+	for _, n := range notes {
+		fmt.Fprintf(b, "  - %s\n", term.Visible(n))
+	}
+	w := &diag.Text{W: b, Style: s, Columns: a.ui.Columns}
+	return w.Report(diag.New(p.file, schemas.KindRequest, p.raw, p.findings))
+}

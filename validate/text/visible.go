@@ -31,8 +31,15 @@ func (e *SyntaxError) Error() string {
 // bracket itself ⟦27E6⟧. Newline, tab and everything else stay as they are, so
 // ordinary text is unchanged. The result is valid UTF-8, has the same lines as s
 // and is the only text that Raw turns into s.
-func Visible(s string) string {
-	at := nextSpelt(s, 0, 0)
+func Visible(s string) string { return respell(s, false) }
+
+// VisibleLine is Visible for text that must stay on one line: newlines, tabs
+// and blanks at either end are spelt visibly too, so that trimming the result
+// changes nothing.
+func VisibleLine(s string) string { return respell(s, true) }
+
+func respell(s string, line bool) string {
+	at := nextSpelt(s, 0, 0, line)
 	if at.pos == len(s) {
 		return s
 	}
@@ -43,7 +50,7 @@ func Visible(s string) string {
 		b.WriteString(s[done:at.pos])
 		writeCode(&b, at)
 		done = at.pos + at.size
-		at = nextSpelt(s, done, at.r)
+		at = nextSpelt(s, done, at.r, line)
 	}
 	b.WriteString(s[done:])
 	return b.String()
@@ -67,11 +74,14 @@ func writeCode(b *strings.Builder, c spelt) {
 	b.WriteString(terminator)
 }
 
-// nextSpelt finds the first character of s from offset i on that Visible
-// respells; prev is the character in front of i.
-func nextSpelt(s string, i int, prev rune) spelt {
+// nextSpelt finds the first character of s from offset i on that Visible, or
+// VisibleLine if line is set, respells; prev is the character in front of i.
+func nextSpelt(s string, i int, prev rune, line bool) spelt {
 	for i < len(s) {
 		c := s[i]
+		if line && (c == '\n' || c == '\t' || c == ' ' && (i == 0 || i == len(s)-1)) {
+			return spelt{i, 1, rune(c), false}
+		}
 		if c >= 0x20 && c < 0x7F || c == '\n' || c == '\t' {
 			prev = rune(c)
 			i++
@@ -92,7 +102,12 @@ func nextSpelt(s string, i int, prev rune) spelt {
 
 // Raw is the inverse of Visible. It fails with a *SyntaxError on any text that
 // is not the one spelling that Visible gives.
-func Raw(v string) (string, error) {
+func Raw(v string) (string, error) { return unspell(v, Visible) }
+
+// RawLine is the inverse of VisibleLine, with the same errors as Raw.
+func RawLine(v string) (string, error) { return unspell(v, VisibleLine) }
+
+func unspell(v string, spell func(string) string) (string, error) {
 	var b strings.Builder
 	b.Grow(len(v))
 	rest, off := v, 0
@@ -122,7 +137,7 @@ func Raw(v string) (string, error) {
 		rest, off = rest[end+len(terminator):], off+len(introducer)+end+len(terminator)
 	}
 	raw := b.String()
-	if again := Visible(raw); again != v {
+	if again := spell(raw); again != v {
 		d := 0
 		for d < len(again) && d < len(v) && again[d] == v[d] {
 			d++
@@ -130,4 +145,45 @@ func Raw(v string) (string, error) {
 		return "", &SyntaxError{d, "not the spelling that this text has: hidden characters are written as ⟦CODE⟧ with capital hex digits, and only they"}
 	}
 	return raw, nil
+}
+
+// Loose replaces every well-formed ⟦CODE⟧ of v by what it stands for, whether or
+// not Visible would have written it, and leaves the rest alone. It is for
+// looking at text, not for reading it back.
+func Loose(v []byte) *Mapped {
+	m := &Mapped{Text: make([]byte, 0, len(v))}
+	m.mark(0)
+	for i := 0; i < len(v); {
+		if v[i] == introducer[0] {
+			if r, isByte, n := codeAt(v[i:]); n > 0 {
+				if isByte {
+					m.Text = append(m.Text, byte(r))
+				} else {
+					m.Text = utf8.AppendRune(m.Text, r)
+				}
+				i += n
+				m.mark(i)
+				continue
+			}
+		}
+		m.Text = append(m.Text, v[i])
+		i++
+	}
+	return m
+}
+
+// codeAt reads ⟦CODE⟧ at the start of v; n is 0 if there is none.
+func codeAt(v []byte) (r rune, isByte bool, n int) {
+	s := string(v[:min(len(v), len(introducer)+maxCode+len(terminator))])
+	rest, ok := strings.CutPrefix(s, introducer)
+	code, _, ok2 := strings.Cut(rest, terminator)
+	if !ok || !ok2 {
+		return 0, false, 0
+	}
+	digits, isByte := strings.CutPrefix(code, "x")
+	u, err := strconv.ParseUint(digits, 16, 32)
+	if err != nil || u > utf8.MaxRune || isByte && u > 0xFF {
+		return 0, false, 0
+	}
+	return rune(u), isByte, len(introducer) + len(code) + len(terminator)
 }

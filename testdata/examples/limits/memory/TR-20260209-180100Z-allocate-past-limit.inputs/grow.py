@@ -1,0 +1,4 @@
+print("allocating", flush=True)
+kept = []
+while True:
+    kept.append(bytearray(4 << 20))

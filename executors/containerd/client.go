@@ -1,0 +1,123 @@
+// Package containerd connects to a containerd, the host's or a private one that
+// the node starts as its child, and keeps images in it: imported from an OCI
+// layout, unpacked, and mounted as read-only roots.
+//
+// Images are the node's own and pinned by digest; every byte of one is checked
+// against it. Nothing here comes from a request.
+package containerd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	containerdclient "github.com/containerd/containerd/v2/client"
+)
+
+// Config says which containerd to use and how.
+type Config struct {
+	// Address is the socket of the host's containerd. Empty means Private.
+	Address string
+	Private Private
+	// Namespace separates the node's things from others'; empty is DefaultNamespace.
+	Namespace string
+	// Snapshotter unpacks images; empty is DefaultSnapshotter.
+	Snapshotter string
+}
+
+// Defaults of Config.
+const (
+	DefaultNamespace   = "threegate"
+	DefaultSnapshotter = "overlayfs"
+)
+
+// connectTimeout bounds how long a containerd may take to answer at first.
+const connectTimeout = 15 * time.Second
+
+// Client is a connection to one containerd. It reconnects by itself when that
+// is restarted, and is safe for concurrent use.
+type Client struct {
+	*containerdclient.Client
+	cfg     Config
+	address string
+	version string
+	private *daemon
+}
+
+// Open connects. A private containerd is started if it does not run already,
+// and started again if it ends while the Client is open.
+func Open(ctx context.Context, cfg Config) (*Client, error) {
+	if cfg.Namespace == "" {
+		cfg.Namespace = DefaultNamespace
+	}
+	if cfg.Snapshotter == "" {
+		cfg.Snapshotter = DefaultSnapshotter
+	}
+	c := &Client{cfg: cfg, address: cfg.Address}
+	if cfg.Address == "" {
+		d, err := startDaemon(ctx, cfg.Private)
+		if err != nil {
+			return nil, err
+		}
+		c.private, c.address = d, d.address
+	}
+	cl, version, err := dial(ctx, c.address, cfg.Namespace)
+	if err != nil {
+		if c.private != nil {
+			c.private.release()
+		}
+		return nil, err
+	}
+	c.Client, c.version = cl, version
+	return c, nil
+}
+
+// dial connects and waits for the first answer.
+func dial(ctx context.Context, address, namespace string) (*containerdclient.Client, string, error) {
+	cl, err := containerdclient.New(address, containerdclient.WithDefaultNamespace(namespace), containerdclient.WithTimeout(time.Second))
+	if err != nil {
+		return nil, "", fmt.Errorf("connect to containerd at %s: %w", address, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	v, err := cl.Version(ctx)
+	if err != nil {
+		cl.Close()
+		return nil, "", fmt.Errorf("connect to containerd at %s: %w", address, err)
+	}
+	return cl, v.Version, nil
+}
+
+// Close ends the connection. A private containerd goes on running, and with it
+// every container: the next Open finds it again.
+func (c *Client) Close() error {
+	err := c.Client.Close()
+	if c.private != nil {
+		c.private.release()
+	}
+	return err
+}
+
+// Stop closes the connection and stops the private containerd, if it is one.
+// Containers that still run go on under their shims until the next Open.
+func (c *Client) Stop(ctx context.Context) error {
+	err := c.Client.Close()
+	if c.private != nil {
+		if serr := c.private.stop(ctx); err == nil {
+			err = serr
+		}
+	}
+	return err
+}
+
+// DaemonVersion is the version of containerd, "1.6.20" for instance.
+func (c *Client) DaemonVersion() string { return c.version }
+
+// RuncRoot is where the runtime keeps its state: below the private containerd's
+// own, so that two of them never meet, or "" for the host's default.
+func (c *Client) RuncRoot() string {
+	if c.private == nil {
+		return ""
+	}
+	return c.private.cfg.State + "/runtime"
+}

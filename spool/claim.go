@@ -53,24 +53,35 @@ type intent struct {
 
 const intentVersion = 1
 
+func (in *intent) arrival() Arrival {
+	name, err := strconv.Unquote(in.Name)
+	if err != nil {
+		name = in.Name
+	}
+	return Arrival{Inbox{in.Inbox, in.Dir}, name}
+}
+
 // Arrival is a request that waits to be claimed.
 type Arrival struct {
 	Inbox Inbox
-	Name  string
-	// id is set for a half-done claim that is to be gone on with.
-	id string
+	// Name is the name in the inbox, any bytes. A half-done claim that is to be
+	// gone on with has a dot and its job id here, which no request can have.
+	Name string
 }
 
 // Claim takes one request out of its inbox, copies its bytes to files of the
 // node's own and returns it as a job in StateClaimed. What is wrong with its
 // files does not fail the claim: the job carries it as findings.
 //
-// It fails with ErrGone if the request is no longer there, with ErrBusy if it is
-// still open for writing, with ErrNoSpace before anything was taken, and with a
-// ClaimError if it can't be taken in now; after the last three Pending offers it again.
-func (s *Spool) Claim(a Arrival) (*Job, error) {
-	if a.id != "" {
-		return s.goOn(a.id, a)
+// It fails with ErrGone if the request is no longer there. An error that matches
+// ErrStuck concerns this one alone: it is still open for writing (ErrBusy too), or
+// can't be taken in now (a ClaimError); Stuck lists it and Pending offers it again
+// when its time has come. Any other error, ErrNoSpace first of all, is trouble of
+// the node: the request waits, and the caller should too.
+func (s *Spool) Claim(in Inbox, name string) (*Job, error) {
+	a := Arrival{in, name}
+	if isHidden(name) {
+		return s.goOn(name[1:], a)
 	}
 	if err := s.room(); err != nil {
 		s.putBack(a)
@@ -81,8 +92,11 @@ func (s *Spool) Claim(a Arrival) (*Job, error) {
 	case errors.Is(err, ErrGone):
 		s.settled(a)
 		return nil, err
-	case err != nil:
+	case unmovable(err):
 		return nil, s.noteStuck(a, err)
+	case err != nil: // trouble of the node's own
+		s.putBack(a)
+		return nil, err
 	}
 	return s.goOn(id, a)
 }
@@ -106,7 +120,7 @@ const minFreeInodes = 1024
 // without an error the request is the node's; with one it is where it was, or,
 // if that is unknown, recovery finds out.
 func (s *Spool) begin(a Arrival) (string, error) {
-	if a.Name == "" || strings.ContainsAny(a.Name, "/\x00") || !isRequest(a.Name) {
+	if strings.ContainsAny(a.Name, "/\x00") || !IsRequestName(a.Name) {
 		return "", fmt.Errorf("%s is no name of a request", Quote(a.Name))
 	}
 	from := filepath.Join(a.Inbox.Dir, a.Name)
@@ -171,7 +185,7 @@ func (s *Spool) finish(id string, late bool) (*Job, error) {
 	}
 	found := jobRecord{Version: jobVersion, ID: id}
 	if in == nil {
-		found.refuse("spool.damaged", "the node's own note of where the request came from can't be read", "")
+		found.refuse("spool.job.damaged", "the node's own note of where the request came from can't be read", "")
 		found.Origin.ClaimedAt = time.Now().UTC()
 	} else if err := s.pull(in, hidden, &found); err != nil {
 		return nil, err

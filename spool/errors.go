@@ -15,6 +15,8 @@ var (
 	// ErrGone says that there is nothing to claim: another node took it, or its
 	// owner took it back.
 	ErrGone = errors.New("the request is no longer in the inbox")
+	// ErrStuck says that this one request can't be taken in now; others can.
+	ErrStuck = errors.New("the request can't be taken in now")
 	// ErrBusy says that the request is still open for writing somewhere. It is
 	// the node's already, and Pending offers it again shortly.
 	ErrBusy = errors.New("the request is still open for writing")
@@ -32,7 +34,7 @@ var (
 )
 
 // ClaimError says why a request that is there can't be taken in now. It is
-// tried again, ever more rarely; Troubles lists it meanwhile.
+// tried again, ever more rarely; Stuck lists it meanwhile.
 type ClaimError struct {
 	Inbox string
 	Name  string // quoted
@@ -49,11 +51,11 @@ func (e *ClaimError) Error() string {
 	return fmt.Sprintf("inbox %s: request %s can't be taken in now (it %s and is tried again): %v", e.Inbox, e.Name, where, e.Err)
 }
 
-// Unwrap gives the reason.
-func (e *ClaimError) Unwrap() error { return e.Err }
+// Unwrap gives the reason and ErrStuck.
+func (e *ClaimError) Unwrap() []error { return []error{e.Err, ErrStuck} }
 
-// Trouble is one thing that keeps a request from being taken in.
-type Trouble struct {
+// Stuck is one thing that keeps a request from being taken in.
+type Stuck struct {
 	Inbox    string    `json:"inbox"`
 	Name     string    `json:"name,omitempty"` // quoted; empty: the inbox itself
 	Reason   string    `json:"reason"`

@@ -78,8 +78,7 @@ func (r *jobRecord) refuse(rule, message, excerpt string) {
 
 // Job is one job: a folder of the node's own.
 type Job struct {
-	// ID is 27 characters that sort by time of claim. That of a damaged entry is
-	// the name of whatever lies there.
+	// ID is 27 characters that sort by time of claim.
 	ID    string
 	State State
 	// Origin says where the job came from.
@@ -195,7 +194,8 @@ func plainName(name string) error {
 }
 
 // Jobs returns the jobs in a state in order of arrival. What lies there and is no
-// sound job is returned with Damage set, never skipped.
+// sound job is returned with Damage set, never skipped; what is no folder of a
+// job at all becomes the entry "found" of a new one.
 func (s *Spool) Jobs(st State) ([]*Job, error) {
 	names, err := s.entries(st)
 	if err != nil {
@@ -203,7 +203,19 @@ func (s *Spool) Jobs(st State) ([]*Job, error) {
 	}
 	jobs := make([]*Job, 0, len(names))
 	for _, n := range names {
+		if fi, err := os.Lstat(filepath.Join(s.stateDir(st), n)); errors.Is(err, fs.ErrNotExist) {
+			continue // it went on meanwhile
+		} else if err != nil {
+			return nil, err
+		} else if !ValidID(n) || !fi.IsDir() {
+			if n, err = s.wrap(st, n); err != nil {
+				return nil, err
+			}
+		}
 		j, err := s.load(st, n)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

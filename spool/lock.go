@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +23,7 @@ func lock(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("locking the node: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := tryLock(f); err != nil {
 		defer f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			pid, _ := io.ReadAll(io.LimitReader(f, 20))
@@ -37,6 +39,41 @@ func lock(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("writing %q: %w", p, err)
 	}
 	return f, nil
+}
+
+// Locked holds the lock for an instant when it looks; a start that meets it
+// tries a few times.
+const (
+	lockTries = 5
+	lockPause = 20 * time.Millisecond
+)
+
+func tryLock(f *os.File) error {
+	var err error
+	for range lockTries {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		time.Sleep(lockPause)
+	}
+	return err
+}
+
+// Locked says whether a process owns the node in dir.
+func Locked(dir string) (bool, error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking at the lock of the node: %w", err)
+	}
+	defer f.Close()
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
 }
 
 func orUnknown(pid string) string {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -98,46 +97,29 @@ func (j *Job) Quarantine(to Store, files ...File) error {
 		return fmt.Errorf("unknown quarantine store %q", string(to))
 	}
 	store := j.s.path(DirQuarantine, string(to))
-	fi, err := os.Lstat(j.dir)
-	if err != nil {
-		return err
-	}
-	if !ValidID(j.ID) || !fi.IsDir() {
-		return j.wrapUp(store, files)
-	}
 	if err := j.s.writeAll("quarantine", j.dir, files); err != nil {
 		return err
 	}
 	return j.move("quarantine", filepath.Join(store, j.ID))
 }
 
-// wrapUp quarantines something that is no job folder: it becomes the entry
-// "found" of a new item.
-func (j *Job) wrapUp(store string, files []File) error {
-	id := j.s.ids.next(time.Now())
-	hidden := filepath.Join(store, "."+id)
-	if err := j.s.disk.Mkdir("quarantine.wrap", hidden, modePrivateDir); err != nil {
-		return err
-	}
-	err := j.s.writeAll("quarantine.wrap", hidden, files)
-	if err == nil {
-		err = j.s.disk.SyncDir("quarantine.wrap", store)
-	}
-	if err == nil {
-		err = j.move("quarantine.wrap", filepath.Join(hidden, wrapped))
-	}
-	if err == nil {
-		err = j.s.disk.Rename("quarantine.wrap.commit", hidden, filepath.Join(store, id), false)
-	}
-	if err != nil {
-		return errors.Join(err, j.s.finishWraps())
-	}
-	j.ID, j.dir = id, filepath.Join(store, id)
-	return nil
-}
-
 // wrapped is the name of an entry that was found where only jobs may lie.
 const wrapped = "found"
+
+// wrap makes a stray entry of a state folder the content of a new, damaged job,
+// so that it can be handled as one. A crash in between leaves an empty one.
+func (s *Spool) wrap(st State, name string) (id string, err error) {
+	id = s.ids.next(time.Now())
+	dir := filepath.Join(s.stateDir(st), id)
+	if err := s.disk.Mkdir("stray", dir, modePrivateDir); err != nil {
+		return "", err
+	}
+	if err := s.disk.Rename("stray", filepath.Join(s.stateDir(st), name), filepath.Join(dir, wrapped), false); err != nil {
+		return "", err
+	}
+	s.log.Warn("something that is no job lay among the jobs", "state", st, "name", Quote(name), "now", id)
+	return id, nil
+}
 
 func (s *Spool) writeAll(step, dir string, files []File) error {
 	for _, f := range files {

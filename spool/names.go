@@ -21,8 +21,8 @@ const MaxStem = 160
 
 var stemRE = regexp.MustCompile(`^TR-[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// isRequest says whether a name in an inbox claims to be a request.
-func isRequest(name string) bool {
+// IsRequestName says whether a name in an inbox claims to be a request.
+func IsRequestName(name string) bool {
 	return strings.HasPrefix(name, requestPrefix) && strings.HasSuffix(name, requestSuffix)
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -36,7 +35,7 @@ type inboxState struct {
 	mayRead bool
 	hints   []string // names from events since the last reading, in their order
 	hinted  map[string]bool
-	stuck   map[string]*stuck
+	stuck   map[string]*refusal
 	// unrecognised counts names of the last reading that are no request.
 	unrecognised int
 	failed       error // why the folder can't be read
@@ -44,8 +43,8 @@ type inboxState struct {
 	fails        int
 }
 
-// stuck is a request that can't be renamed out of its inbox.
-type stuck struct {
+// refusal is a request that can't be renamed out of its inbox.
+type refusal struct {
 	since    time.Time
 	attempts int
 	next     time.Time
@@ -67,7 +66,10 @@ func (w waiting) compare(o waiting) int {
 // While a Watch runs, what it returned once it offers again only after a failed
 // Claim, an event or a sweep; without one it looks again whenever it has nothing
 // left. A folder is read once for all that waits in it, not once per request.
-func (s *Spool) Pending(limit int) []Arrival {
+func (s *Spool) Pending(limit int) ([]Arrival, error) {
+	if s.lock == nil {
+		return nil, errClosed
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, in := range s.inboxes {
@@ -82,7 +84,7 @@ func (s *Spool) Pending(limit int) []Arrival {
 		}
 		out = append(out, a)
 	}
-	return out
+	return out, nil
 }
 
 func (s *Spool) dueHeld(limit int) []Arrival {
@@ -95,7 +97,7 @@ func (s *Spool) dueHeld(limit int) []Arrival {
 	slices.SortFunc(due, func(a, b *held) int { return cmp.Compare(a.id, b.id) })
 	var out []Arrival
 	for _, h := range due[:min(len(due), limit)] {
-		out = append(out, h.Arrival)
+		out = append(out, Arrival{h.Inbox, "." + h.id})
 	}
 	return out
 }
@@ -167,7 +169,7 @@ func (s *Spool) read(in *inboxState) (names []string, more bool, err error) {
 	other := 0
 	seen := map[string]bool{}
 	err = readDirNames(f, func(name string) bool {
-		if !isRequest(name) {
+		if !IsRequestName(name) {
 			if name[0] != '.' && !isCompanion(name) {
 				other++
 			}
@@ -239,7 +241,7 @@ func (s *Spool) hint(in *inboxState, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !isRequest(name) || in.dirty || in.hinted[name]:
+	case !IsRequestName(name) || in.dirty || in.hinted[name]:
 	case len(in.hints) >= maxHints:
 		in.dirty = true
 	default:
@@ -271,25 +273,25 @@ func (s *Spool) Unrecognised() map[string]int {
 	return m
 }
 
-// Troubles lists what can't be taken in now, in a stable order.
-func (s *Spool) Troubles() []Trouble {
+// Stuck lists what can't be taken in now, in a stable order.
+func (s *Spool) Stuck() []Stuck {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var ts []Trouble
+	var ts []Stuck
 	for _, in := range s.inboxes {
 		if in.failed != nil {
-			ts = append(ts, Trouble{Inbox: in.Name, Reason: inboxReason(in.failed), Since: in.failedSince, Attempts: in.fails})
+			ts = append(ts, Stuck{Inbox: in.Name, Reason: inboxReason(in.failed), Since: in.failedSince, Attempts: in.fails})
 		}
 		for name, st := range in.stuck {
-			ts = append(ts, Trouble{in.Name, Quote(name), st.err.Error(), false, st.since, st.attempts, st.next})
+			ts = append(ts, Stuck{in.Name, Quote(name), st.err.Error(), false, st.since, st.attempts, st.next})
 		}
 	}
 	for _, h := range s.held {
 		if h.err != nil {
-			ts = append(ts, Trouble{h.Inbox.Name, Quote(h.Name), h.err.Error(), true, h.since, h.attempts, h.next})
+			ts = append(ts, Stuck{h.Inbox.Name, Quote(h.Name), h.err.Error(), true, h.since, h.attempts, h.next})
 		}
 	}
-	slices.SortFunc(ts, func(a, b Trouble) int { return cmp.Or(cmp.Compare(a.Inbox, b.Inbox), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(ts, func(a, b Stuck) int { return cmp.Or(cmp.Compare(a.Inbox, b.Inbox), cmp.Compare(a.Name, b.Name)) })
 	return ts
 }
 
@@ -314,7 +316,7 @@ func (s *Spool) noteStuck(a Arrival, err error) error {
 		if len(in.stuck) >= maxStuck {
 			return out
 		}
-		st = &stuck{since: s.now()}
+		st = &refusal{since: s.now()}
 		in.stuck[a.Name] = st
 	}
 	st.attempts++
@@ -369,7 +371,5 @@ func (s *Spool) nextDue() (time.Time, bool) {
 
 // Inboxes are the drop zones of this node.
 func (s *Spool) Inboxes() []Inbox { return slices.Clone(s.o.Inboxes) }
-
-func (in Inbox) path(name string) string { return filepath.Join(in.Dir, name) }
 
 func (a Arrival) String() string { return fmt.Sprintf("%s/%s", a.Inbox.Name, Quote(a.Name)) }

@@ -22,11 +22,11 @@ import (
 
 // Artifact is one file to be delivered beside a result.
 type Artifact struct {
-	// Path is relative to the artifacts folder.
-	Path string
-	// Source is the file to copy, SHA256 (lower-case hex) what it must be.
-	Source string
-	SHA256 string
+	// RelPath is relative to the artifacts folder.
+	RelPath string
+	// SourcePath is the file to copy, SHA256 (lower-case hex) what it must be.
+	SourcePath string
+	SHA256     string
 }
 
 // Publisher delivers results into CORE's folder, which may be another mount.
@@ -40,18 +40,12 @@ type Artifact struct {
 // Commit if Staged says so, and otherwise has nothing left to do: the result
 // appeared, and CORE may already have taken it away.
 type Publisher struct {
-	dir                string
-	disk               durable.Disk
-	fileMode, dirMode  fs.FileMode
-	maxResult, maxFile int64
-}
-
-// PublisherOptions say how results are delivered.
-type PublisherOptions struct {
-	// FileMode and DirMode are the modes of what CORE reads; zero means 0640
-	// and 0750.
+	// FileMode and DirMode are the modes of what CORE reads.
 	FileMode, DirMode fs.FileMode
-	Seam              Seam
+	// Seam is for fault injection.
+	Seam Seam
+
+	dir string
 }
 
 // Bounds of a delivery.
@@ -60,26 +54,33 @@ const (
 	maxArtifactBytes = 1 << 40 // the caller bounds artifacts when it collects them
 )
 
-// NewPublisher delivers into dir.
-func NewPublisher(dir string, o PublisherOptions) *Publisher {
-	p := &Publisher{dir: dir, disk: durable.Disk{Seam: o.Seam}, fileMode: o.FileMode, dirMode: o.DirMode, maxResult: maxResultBytes, maxFile: maxArtifactBytes}
-	if p.fileMode == 0 {
-		p.fileMode = 0o640
+// NewPublisher delivers into dir, for the group of that folder to read. The
+// folder need not be there yet: a mount may come later.
+func NewPublisher(dir string) (*Publisher, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
 	}
-	if p.dirMode == 0 {
-		p.dirMode = 0o750
+	if fi, err := os.Stat(abs); err == nil && !fi.IsDir() {
+		return nil, fmt.Errorf("CORE's folder %q is no folder", abs)
 	}
-	return p
+	return &Publisher{FileMode: 0o640, DirMode: modeOutbound, dir: abs}, nil
 }
+
+func (p *Publisher) disk() durable.Disk { return durable.Disk{Seam: p.Seam} }
 
 // Names in CORE's folder.
 const (
 	resultSuffix    = ".md"
 	artifactsSuffix = ".artifacts"
-	stagedSuffix    = ".md.staged"
+	stagedSuffix    = ".staged"
 )
 
-var resultNameRE = regexp.MustCompile(`^TS-[A-Za-z0-9][A-Za-z0-9._-]{0,220}$`)
+var resultNameRE = regexp.MustCompile(`^TS-[A-Za-z0-9][A-Za-z0-9._-]{0,220}\.md$`)
+
+func artifactsName(name string) string {
+	return strings.TrimSuffix(name, resultSuffix) + artifactsSuffix
+}
 
 func checkResultName(name string) error {
 	if !resultNameRE.MatchString(name) || strings.Contains(name, "..") {
@@ -89,16 +90,16 @@ func checkResultName(name string) error {
 }
 
 // ResultPath is where Commit makes the result appear.
-func (p *Publisher) ResultPath(name string) string { return filepath.Join(p.dir, name+resultSuffix) }
+func (p *Publisher) ResultPath(name string) string { return filepath.Join(p.dir, name) }
 
 // ArtifactsPath is where the artifacts of a result lie.
 func (p *Publisher) ArtifactsPath(name string) string {
-	return filepath.Join(p.dir, name+artifactsSuffix)
+	return filepath.Join(p.dir, artifactsName(name))
 }
 
 func (p *Publisher) stagedName(name string) string { return "." + name + stagedSuffix }
 
-// Stage writes the artifacts of result name ("TS-...", without ".md") to their
+// Stage writes the artifacts of the result name ("TS-....md") to their
 // folder and the result beside it under a hidden name, all durably. Every artifact
 // must have its digest. What an earlier try left is completed or replaced; other
 // artifacts or another result under that name are an error that matches
@@ -107,8 +108,8 @@ func (p *Publisher) Stage(name string, result []byte, artifacts []Artifact) erro
 	if err := checkResultName(name); err != nil {
 		return err
 	}
-	if int64(len(result)) > p.maxResult {
-		return fmt.Errorf("result %s has %d bytes, at most %d can be delivered", name, len(result), p.maxResult)
+	if len(result) > maxResultBytes {
+		return fmt.Errorf("result %s has %d bytes, at most %d can be delivered", name, len(result), int64(maxResultBytes))
 	}
 	switch same, err := p.compare(p.ResultPath(name), result); {
 	case err != nil:
@@ -123,7 +124,7 @@ func (p *Publisher) Stage(name string, result []byte, artifacts []Artifact) erro
 			return err
 		}
 	}
-	return p.disk.WriteFile("publish.stage", p.dir, p.stagedName(name), result, p.fileMode, durable.Replace)
+	return p.disk().WriteFile("publish.stage", p.dir, p.stagedName(name), result, p.FileMode, durable.Replace)
 }
 
 // Commit makes the staged result appear. That it appeared already is fine; that
@@ -134,16 +135,16 @@ func (p *Publisher) Commit(name string) error {
 		return err
 	}
 	staged, final := filepath.Join(p.dir, p.stagedName(name)), p.ResultPath(name)
-	err := p.disk.Rename("publish.commit", staged, final, false)
+	err := p.disk().Rename("publish.commit", staged, final, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		if there, lookErr := exists(final); lookErr == nil && there {
-			return p.disk.SyncDir("publish.again", p.dir)
+			return p.disk().SyncDir("publish.again", p.dir)
 		}
 	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	data, readErr := readBounded(staged, p.maxResult)
+	data, readErr := readBounded(staged, maxResultBytes)
 	if readErr != nil {
 		return readErr
 	}
@@ -153,10 +154,10 @@ func (p *Publisher) Commit(name string) error {
 	case same == differs:
 		return fmt.Errorf("result %s: %w: %q", name, ErrConflict, final)
 	}
-	if err := p.disk.Remove("publish.again", staged); err != nil {
+	if err := p.disk().Remove("publish.again", staged); err != nil {
 		return err
 	}
-	return p.disk.SyncDir("publish.again", p.dir)
+	return p.disk().SyncDir("publish.again", p.dir)
 }
 
 // Staged says whether a result is staged and not committed.
@@ -177,24 +178,24 @@ func (p *Publisher) Discard(name string) error {
 		return errors.Join(fmt.Errorf("result %s: %w: it was delivered", name, ErrConflict), err)
 	}
 	for _, path := range []string{p.tmpArtifacts(name), p.ArtifactsPath(name)} {
-		if err := p.disk.RemoveTree("publish.discard", path); err != nil {
+		if err := p.disk().RemoveTree("publish.discard", path); err != nil {
 			return err
 		}
 	}
-	if err := p.disk.Remove("publish.discard", filepath.Join(p.dir, p.stagedName(name))); err != nil {
+	if err := p.disk().Remove("publish.discard", filepath.Join(p.dir, p.stagedName(name))); err != nil {
 		return err
 	}
-	return p.disk.SyncDir("publish.discard", p.dir)
+	return p.disk().SyncDir("publish.discard", p.dir)
 }
 
 func (p *Publisher) tmpArtifacts(name string) string {
-	return filepath.Join(p.dir, durable.Temporary(name+artifactsSuffix))
+	return filepath.Join(p.dir, durable.Temporary(artifactsName(name)))
 }
 
 func (p *Publisher) stageArtifacts(name string, artifacts []Artifact) error {
 	for i, a := range artifacts {
-		if !fs.ValidPath(a.Path) || a.Path == "." || slices.ContainsFunc(artifacts[:i], func(b Artifact) bool { return b.Path == a.Path }) {
-			return fmt.Errorf("result %s: artifact %s: not a path of its own below the artifacts folder", name, Quote(a.Path))
+		if !fs.ValidPath(a.RelPath) || a.RelPath == "." || slices.ContainsFunc(artifacts[:i], func(b Artifact) bool { return b.RelPath == a.RelPath }) {
+			return fmt.Errorf("result %s: artifact %s: not a path of its own below the artifacts folder", name, Quote(a.RelPath))
 		}
 	}
 	final, tmp := p.ArtifactsPath(name), p.tmpArtifacts(name)
@@ -203,41 +204,41 @@ func (p *Publisher) stageArtifacts(name string, artifacts []Artifact) error {
 	} else if there {
 		return p.sameArtifacts(name, artifacts)
 	}
-	if err := p.disk.RemoveTree("publish.stale", tmp); err != nil {
+	if err := p.disk().RemoveTree("publish.stale", tmp); err != nil {
 		return err
 	}
 	err := p.copyArtifacts(tmp, artifacts)
 	if err == nil {
-		err = p.disk.Rename("publish.artifacts", tmp, final, false)
+		err = p.disk().Rename("publish.artifacts", tmp, final, false)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("result %s: %w", name, err), p.disk.RemoveTree("publish.undo", tmp))
+		return errors.Join(fmt.Errorf("result %s: %w", name, err), p.disk().RemoveTree("publish.undo", tmp))
 	}
 	return nil
 }
 
 func (p *Publisher) copyArtifacts(tmp string, artifacts []Artifact) error {
 	made := []string{tmp}
-	if err := p.disk.Mkdir("publish.artifacts", tmp, p.dirMode); err != nil {
+	if err := p.disk().Mkdir("publish.artifacts", tmp, p.DirMode); err != nil {
 		return err
 	}
 	for _, a := range artifacts {
-		for _, dir := range parents(a.Path) {
+		for _, dir := range parents(a.RelPath) {
 			full := filepath.Join(tmp, dir)
 			if slices.Contains(made, full) {
 				continue
 			}
-			if err := p.disk.Mkdir("publish.artifacts", full, p.dirMode); err != nil {
+			if err := p.disk().Mkdir("publish.artifacts", full, p.DirMode); err != nil {
 				return err
 			}
 			made = append(made, full)
 		}
-		if err := p.copyArtifact(filepath.Join(tmp, a.Path), a); err != nil {
+		if err := p.copyArtifact(filepath.Join(tmp, a.RelPath), a); err != nil {
 			return err
 		}
 	}
 	for _, dir := range slices.Backward(made) {
-		if err := p.disk.SyncDir("publish.artifacts", dir); err != nil {
+		if err := p.disk().SyncDir("publish.artifacts", dir); err != nil {
 			return err
 		}
 	}
@@ -245,17 +246,17 @@ func (p *Publisher) copyArtifacts(tmp string, artifacts []Artifact) error {
 }
 
 func (p *Publisher) copyArtifact(dst string, a Artifact) error {
-	f, err := openRegular(a.Source)
+	f, err := openRegular(a.SourcePath)
 	if err != nil {
-		return fmt.Errorf("artifact %s: %w", Quote(a.Path), err)
+		return fmt.Errorf("artifact %s: %w", Quote(a.RelPath), err)
 	}
 	defer f.Close()
-	c, err := p.disk.Copy("publish.artifact", dst, p.fileMode, f, p.maxFile)
+	c, err := p.disk().Copy("publish.artifact", dst, p.FileMode, f, maxArtifactBytes)
 	if err == nil && c.SHA256 != a.SHA256 {
 		err = fmt.Errorf("%w: its source has digest %s instead of %s", ErrDamaged, c.SHA256, a.SHA256)
 	}
 	if err != nil {
-		return fmt.Errorf("artifact %s: %w", Quote(a.Path), err)
+		return fmt.Errorf("artifact %s: %w", Quote(a.RelPath), err)
 	}
 	return nil
 }
@@ -264,7 +265,7 @@ func (p *Publisher) copyArtifact(dst string, a Artifact) error {
 func (p *Publisher) sameArtifacts(name string, artifacts []Artifact) error {
 	want := map[string]string{}
 	for _, a := range artifacts {
-		want[a.Path] = a.SHA256
+		want[a.RelPath] = a.SHA256
 	}
 	root := p.ArtifactsPath(name)
 	err := filepath.WalkDir(root, func(full string, e fs.DirEntry, err error) error {
@@ -288,7 +289,7 @@ func (p *Publisher) sameArtifacts(name string, artifacts []Artifact) error {
 	if err != nil {
 		return fmt.Errorf("result %s: %q: %w", name, root, err)
 	}
-	return p.disk.SyncDir("publish.artifacts.again", p.dir)
+	return p.disk().SyncDir("publish.artifacts.again", p.dir)
 }
 
 // parents are the folders above a path, outermost first.

@@ -12,7 +12,8 @@ import (
 
 // held is a claim in the making that could not be finished yet.
 type held struct {
-	Arrival
+	Arrival  // as in the inbox
+	id       string
 	first    time.Time // of the tries of this process
 	since    time.Time
 	attempts int
@@ -41,7 +42,7 @@ func (s *Spool) recover() error {
 		switch {
 		case isHidden(name):
 			s.ids.seed(name[1:])
-			if _, err := s.goOn(name[1:], Arrival{}); err != nil && !errors.Is(err, ErrGone) {
+			if _, err := s.goOn(name[1:], Arrival{Name: name}); err != nil && !errors.Is(err, ErrGone) {
 				s.log.Warn("a half-done claim can't be finished yet", "job", name[1:], "err", err)
 			}
 		case ValidID(name):
@@ -49,9 +50,6 @@ func (s *Spool) recover() error {
 				s.tidy(j.dir, &j.rec)
 			}
 		}
-	}
-	if err := s.finishWraps(); err != nil {
-		return err
 	}
 	return s.seedIDs()
 }
@@ -77,8 +75,7 @@ func (s *Spool) goOn(id string, a Arrival) (*Job, error) {
 	h := s.held[id]
 	if h == nil {
 		now := s.now()
-		h = &held{Arrival: a, first: now, since: now}
-		h.id = id
+		h = &held{Arrival: a, id: id, first: now, since: now}
 		s.held[id] = h
 	}
 	if h.busyNow {
@@ -89,15 +86,14 @@ func (s *Spool) goOn(id string, a Arrival) (*Job, error) {
 	late := s.now().Sub(h.first) >= s.o.SettleFor
 	s.mu.Unlock()
 
-	if h.Inbox.Name == "" {
-		if in, err := readIntent(s.hidden(id)); err == nil && in != nil {
-			h.Inbox, h.Name = Inbox{in.Inbox, in.Dir}, in.Name
-		}
-	}
+	in, intentErr := readIntent(s.hidden(id))
 	j, err := s.finish(id, late)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if intentErr == nil && in != nil && isHidden(h.Name) {
+		h.Arrival = in.arrival()
+	}
 	h.busyNow = false
 	if err == nil || errors.Is(err, ErrGone) {
 		delete(s.held, id)
@@ -112,7 +108,7 @@ func (s *Spool) goOn(id string, a Arrival) (*Job, error) {
 	}
 	h.next = s.now().Add(delay)
 	if errors.Is(err, ErrBusy) {
-		return nil, fmt.Errorf("inbox %s: request %s: %w", h.Inbox.Name, Quote(h.Name), ErrBusy)
+		err = ErrBusy
 	}
 	return nil, &ClaimError{Inbox: h.Inbox.Name, Name: Quote(h.Name), Held: true, Err: err}
 }
@@ -125,35 +121,6 @@ func backoff(first, most time.Duration, attempts int) time.Duration {
 		}
 	}
 	return first
-}
-
-// finishWraps does what wrapUp may have left undone.
-func (s *Spool) finishWraps() error {
-	for _, sub := range []string{DirQuarantineRequests, DirQuarantineResults} {
-		store := s.path(sub)
-		es, err := os.ReadDir(store)
-		if err != nil {
-			return err
-		}
-		for _, e := range es {
-			if !isHidden(e.Name()) {
-				continue
-			}
-			item := filepath.Join(store, e.Name())
-			there, err := exists(filepath.Join(item, wrapped))
-			switch {
-			case err != nil:
-			case there:
-				err = s.disk.Rename("quarantine.wrap.commit", item, filepath.Join(store, e.Name()[1:]), false)
-			default:
-				err = s.disk.RemoveTree("quarantine.undo", item)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // checkRenames proves that a rename works from every inbox and to every store:

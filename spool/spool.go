@@ -75,7 +75,7 @@ type Spool struct {
 // Open takes the node in dir for this process and finishes what an earlier one
 // left half done. It fails with ErrLocked if another process has the node, and
 // with a clear error if a rename from an inbox or between states can't work. An
-// inbox that is missing is no error: Troubles lists it until it comes.
+// inbox that is missing is no error: Stuck lists it until it comes.
 func Open(dir string, o Options) (*Spool, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Spool) start() error {
 		}
 		seen[in.Name] = true
 		in.Dir = abs
-		s.inboxes = append(s.inboxes, &inboxState{Inbox: in, dirty: true, stuck: map[string]*stuck{}, hinted: map[string]bool{}})
+		s.inboxes = append(s.inboxes, &inboxState{Inbox: in, dirty: true, stuck: map[string]*refusal{}, hinted: map[string]bool{}})
 	}
 	if err := s.checkRenames(); err != nil {
 		return err
@@ -142,6 +142,8 @@ func (o Options) withDefaults() Options {
 
 // Close gives the node back. Watchers must have been cancelled before.
 func (s *Spool) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.lock == nil {
 		return nil
 	}
@@ -150,8 +152,19 @@ func (s *Spool) Close() error {
 	return err
 }
 
+var errClosed = errors.New("the spool is closed")
+
 // Dir is the node's folder.
 func (s *Spool) Dir() string { return s.dir }
+
+// QuarantineDir and LedgerDir are folders of the node.
+func (s *Spool) QuarantineDir() string { return s.path(DirQuarantine) }
+
+// LedgerDir is where the ledger lies.
+func (s *Spool) LedgerDir() string { return s.path(DirLedger) }
+
+// PID is the process that owns the node, as other processes see it.
+func (s *Spool) PID() int { return os.Getpid() }
 
 func (s *Spool) path(elem ...string) string {
 	return filepath.Join(append([]string{s.dir}, elem...)...)

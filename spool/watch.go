@@ -14,7 +14,10 @@ import (
 // try, and at every sweep. Wake-ups are merged. Events only make it faster: what
 // they miss (an overflow, a lack of watches, an inbox that is away for a while)
 // the next sweep finds. The channel is closed once ctx is done.
-func (s *Spool) Watch(ctx context.Context) <-chan struct{} {
+func (s *Spool) Watch(ctx context.Context) (<-chan struct{}, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	w := &watcher{s: s, out: make(chan struct{}, 1), watched: map[string]unix.Stat_t{}}
 	var err error
 	if w.fs, err = fsnotify.NewWatcher(); err != nil {
@@ -26,7 +29,7 @@ func (s *Spool) Watch(ctx context.Context) <-chan struct{} {
 	s.Sweep()
 	w.notify()
 	go w.run(ctx)
-	return w.out
+	return w.out, nil
 }
 
 // watcher belongs to the goroutine that runs it.
@@ -114,7 +117,7 @@ func (w *watcher) event(e fsnotify.Event) {
 			w.s.hint(in, name)
 		}
 	}
-	if isRequest(name) {
+	if IsRequestName(name) {
 		w.notify()
 	}
 }

@@ -1,0 +1,144 @@
+package driver
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/threegate/tool-exec/executors/monty/wire"
+)
+
+// maxDiagnostics is how much of the child's stderr is kept for messages.
+const maxDiagnostics = 4 << 10
+
+// exitGrace is how long a child may live on that speaks or listens no more.
+const exitGrace = time.Second
+
+// exitAllocator is the child's own exit code when an allocation failed.
+const exitAllocator = 65
+
+// child is a running interpreter. One goroutine uses it.
+type child struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	notes  *tail
+	waited bool
+	// ended is closed when the child was reaped.
+	ended chan struct{}
+}
+
+// startChild starts the interpreter with an empty environment.
+func startChild(binary string) (*child, error) {
+	cmd := exec.Command(binary, "subprocess")
+	cmd.Env = []string{}
+	cmd.Dir = "/"
+	cmd.WaitDelay = exitGrace // for a stderr that something still holds
+	c := &child{cmd: cmd, notes: &tail{}, ended: make(chan struct{})}
+	cmd.Stderr = c.notes
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	c.in, c.out = in, bufio.NewReaderSize(out, 64<<10)
+	return c, nil
+}
+
+func (c *child) send(msg []byte) error { return wire.WriteFrame(c.in, msg) }
+
+// receive returns the next event. io.EOF means that the child is gone.
+func (c *child) receive() (wire.Event, error) {
+	msg, err := wire.ReadFrame(c.out, wire.MaxFrame)
+	if err != nil {
+		return wire.Event{}, err
+	}
+	return wire.DecodeEvent(msg)
+}
+
+// stop ends the child, whatever it does, and reaps it.
+func (c *child) stop() {
+	_ = c.cmd.Process.Kill()
+	c.reap()
+	<-c.ended
+}
+
+// reap collects the child in the background, once.
+func (c *child) reap() {
+	if c.waited {
+		return
+	}
+	c.waited = true
+	_ = c.in.Close()
+	go func() {
+		_ = c.cmd.Wait() // how it ended is in ProcessState
+		close(c.ended)
+	}()
+}
+
+// epitaph says, after the child stopped to speak or to listen, what it died of
+// and which exit code that means.
+func (c *child) epitaph() (string, int) {
+	c.reap()
+	select {
+	case <-c.ended:
+	case <-time.After(exitGrace):
+		c.stop()
+		return "the interpreter closed its pipes and went on", ExitInterpreter
+	}
+	note := ""
+	if s := strings.TrimSpace(c.notes.String()); s != "" {
+		note = fmt.Sprintf(" (it said %q)", s)
+	}
+	ws, _ := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case ws.Signaled() && ws.Signal() == syscall.SIGKILL:
+		return "the interpreter was killed, most likely because memory ran out", ExitMemory
+	case ws.Signaled():
+		return fmt.Sprintf("the interpreter died of signal %d, %s%s", int(ws.Signal()), ws.Signal(), note), ExitInterpreter
+	case ws.ExitStatus() == exitAllocator:
+		return "the interpreter could get no more memory" + note, ExitMemory
+	}
+	return fmt.Sprintf("the interpreter exited with %d in the middle of its work%s", ws.ExitStatus(), note), ExitInterpreter
+}
+
+// startExit is the exit code for a child that did not start.
+func startExit(err error) int {
+	if errors.Is(err, syscall.ENOENT) || errors.Is(err, exec.ErrNotFound) {
+		return ExitNotFound
+	}
+	return ExitNotExecutable
+}
+
+// tail keeps the last bytes that were written to it. It is safe for one writer
+// and one reader.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, p[max(0, len(p)-maxDiagnostics):]...)
+	t.b = t.b[max(0, len(t.b)-maxDiagnostics):]
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.b)
+}

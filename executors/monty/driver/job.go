@@ -1,0 +1,61 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// maxJob bounds the job document.
+const maxJob = 32 << 20
+
+// Job is what the payload reads from its stdin, as one JSON document.
+type Job struct {
+	// Code is the program.
+	Code string `json:"code"`
+	// Inputs is one JSON object, each key of which becomes a variable, or null.
+	Inputs json.RawMessage `json:"inputs"`
+	Limits Limits          `json:"limits"`
+	// Monty is the path of the interpreter.
+	Monty string `json:"monty"`
+}
+
+// Limits go to the interpreter. Both must be above zero.
+type Limits struct {
+	// MaxDurationSec counts interpreting only, not waiting for files.
+	MaxDurationSec float64 `json:"max_duration_sec"`
+	// MaxMemoryBytes is the interpreter's own count of its heap.
+	MaxMemoryBytes int64 `json:"max_memory_bytes"`
+}
+
+// readJob reads and checks a job. An unknown key is an error.
+func readJob(r io.Reader) (Job, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxJob+1))
+	if err != nil {
+		return Job{}, err
+	}
+	if len(b) > maxJob {
+		return Job{}, fmt.Errorf("the document is larger than %d bytes", maxJob)
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	var j Job
+	if err := dec.Decode(&j); err != nil {
+		return Job{}, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return Job{}, errors.New("something follows the document")
+	}
+	switch {
+	case j.Monty == "":
+		return Job{}, errors.New("monty names no interpreter")
+	case !(j.Limits.MaxDurationSec > 0) || j.Limits.MaxDurationSec > math.MaxInt32:
+		return Job{}, fmt.Errorf("limits.max_duration_sec is %g, must be above 0", j.Limits.MaxDurationSec)
+	case j.Limits.MaxMemoryBytes <= 0:
+		return Job{}, fmt.Errorf("limits.max_memory_bytes is %d, must be above 0", j.Limits.MaxMemoryBytes)
+	}
+	return j, nil
+}

@@ -1,0 +1,177 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/threegate/tool-exec/executors/monty/wire"
+)
+
+// pyError is an exception that a call of the code raises in the code.
+type pyError struct {
+	typ, msg string
+	unicode  *wire.UnicodeError
+}
+
+func (e *pyError) Error() string { return e.typ + ": " + e.msg }
+
+func (e *pyError) raised() wire.Raised {
+	return wire.Raised{Type: e.typ, Message: &e.msg, Unicode: e.unicode}
+}
+
+// errnoTypes are the exceptions that the interpreter has for errors of the system.
+var errnoTypes = map[syscall.Errno]string{
+	syscall.ENOENT:  "FileNotFoundError",
+	syscall.EEXIST:  "FileExistsError",
+	syscall.EISDIR:  "IsADirectoryError",
+	syscall.ENOTDIR: "NotADirectoryError",
+	syscall.EACCES:  "PermissionError",
+	syscall.EPERM:   "PermissionError",
+	syscall.EROFS:   "PermissionError",
+}
+
+func errnoError(n syscall.Errno, paths ...string) *pyError {
+	typ, ok := errnoTypes[n]
+	if !ok {
+		typ = "OSError"
+	}
+	text := n.Error()
+	if text != "" {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	for i, p := range paths {
+		paths[i] = pyRepr(p)
+	}
+	return &pyError{typ: typ, msg: fmt.Sprintf("[Errno %d] %s: %s", int(n), text, strings.Join(paths, " -> "))}
+}
+
+// osError turns an error of the file system into the exception that Python
+// would raise. What os.Root refuses is a PermissionError.
+func osError(err error, paths ...string) *pyError {
+	var py *pyError
+	if errors.As(err, &py) {
+		return py
+	}
+	var n syscall.Errno
+	switch {
+	case errors.As(err, &n):
+		return errnoError(n, paths...)
+	case errors.Is(err, fs.ErrNotExist):
+		return errnoError(syscall.ENOENT, paths...)
+	case errors.Is(err, fs.ErrExist):
+		return errnoError(syscall.EEXIST, paths...)
+	}
+	return errnoError(syscall.EACCES, paths...)
+}
+
+// denied refuses a path outside of what the code was handed.
+func denied(p string) *pyError {
+	return &pyError{typ: "PermissionError", msg: fmt.Sprintf(
+		"[Errno 13] Permission denied: %s (files are reached below /in, to read, and below /out)", pyRepr(p))}
+}
+
+const reprLen = 200
+
+// pyRepr quotes a path as Python's repr does, bounded.
+func pyRepr(s string) string {
+	more := ""
+	if len(s) > reprLen {
+		s, more = strings.ToValidUTF8(s[:reprLen], ""), "…"
+	}
+	quote := "'"
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = `"`
+	}
+	var b strings.Builder
+	b.WriteString(quote)
+	for _, r := range s {
+		switch {
+		case string(r) == quote || r == '\\':
+			b.WriteString(`\` + string(r))
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String() + more + quote
+}
+
+// maxUnicodeObject bounds the bytes that travel with a UnicodeDecodeError.
+const maxUnicodeObject = 64 << 10
+
+// decodeError explains why b is no UTF-8, in Python's words.
+func decodeError(b []byte) *pyError {
+	at := 0
+	for at < len(b) {
+		r, n := utf8.DecodeRune(b[at:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		at += n
+	}
+	end, reason := badSequence(b, at)
+	where := fmt.Sprintf("byte 0x%02x in position %d", b[at], at)
+	if end-at > 1 {
+		where = fmt.Sprintf("bytes in position %d-%d", at, end-1)
+	}
+	e := &pyError{typ: "UnicodeDecodeError", msg: "'utf-8' codec can't decode " + where + ": " + reason}
+	if len(b) <= maxUnicodeObject {
+		e.unicode = &wire.UnicodeError{Object: b, Start: at, End: end, Reason: reason}
+	}
+	return e
+}
+
+// badSequence finds the end of the ill-formed sequence at b[at] and names what
+// is wrong with it.
+func badSequence(b []byte, at int) (end int, reason string) {
+	lead := b[at]
+	want, lo, hi := 0, byte(0x80), byte(0xbf)
+	switch {
+	case lead >= 0xc2 && lead <= 0xdf:
+		want = 1
+	case lead >= 0xe0 && lead <= 0xef:
+		want = 2
+		if lead == 0xe0 {
+			lo = 0xa0
+		} else if lead == 0xed {
+			hi = 0x9f
+		}
+	case lead >= 0xf0 && lead <= 0xf4:
+		want = 3
+		if lead == 0xf0 {
+			lo = 0x90
+		} else if lead == 0xf4 {
+			hi = 0x8f
+		}
+	default:
+		return at + 1, "invalid start byte"
+	}
+	end = at + 1
+	for range want {
+		if end >= len(b) {
+			return end, "unexpected end of data"
+		}
+		if b[end] < lo || b[end] > hi {
+			return end, "invalid continuation byte"
+		}
+		lo, hi = 0x80, 0xbf
+		end++
+	}
+	return end, "invalid continuation byte"
+}

@@ -1,0 +1,4 @@
+def rest(a, b):
+    return a % b
+print(rest(9, 4))
+rest(9, 0)

@@ -1,0 +1,2 @@
+print(b'ok'.decode())
+print(b'\xff\xfe'.decode())

@@ -1,0 +1,1 @@
+print('  Mixed Case Text '.strip().lower().replace(' ', '_').split('_'))

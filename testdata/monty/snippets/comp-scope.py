@@ -1,0 +1,2 @@
+n = 'outer'
+print([n for n in range(3)], n)

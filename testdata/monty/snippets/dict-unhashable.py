@@ -1,0 +1,5 @@
+d = {}
+try:
+    d[[1]] = 2
+except TypeError as e:
+    print('TypeError', e)

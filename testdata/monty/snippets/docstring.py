@@ -1,0 +1,4 @@
+def f():
+    """does nothing"""
+    pass
+print(f())

@@ -1,0 +1,3 @@
+x = [1]
+print(x)
+x.push(2)

@@ -1,0 +1,4 @@
+try:
+    int('zz')
+except ValueError as e:
+    raise RuntimeError('wrapped') from e

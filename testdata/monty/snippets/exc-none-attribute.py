@@ -1,0 +1,3 @@
+r = None
+print(r is None)
+r.group(1)

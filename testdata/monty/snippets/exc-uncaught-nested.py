@@ -1,0 +1,7 @@
+def a():
+    b()
+def b():
+    c()
+def c():
+    raise RuntimeError('deep trouble')
+a()

@@ -1,0 +1,2 @@
+from pathlib import Path
+Path('/in/lines.txt').rename('/out/lines.txt')

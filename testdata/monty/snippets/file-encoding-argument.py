@@ -1,0 +1,1 @@
+open('/in/lines.txt', encoding='latin-1')

@@ -1,0 +1,3 @@
+from pathlib import Path
+Path('/out/d').mkdir()
+Path('/out/d').mkdir()

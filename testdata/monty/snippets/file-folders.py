@@ -1,0 +1,10 @@
+from pathlib import Path
+d = Path('/out/a/b')
+d.mkdir(parents=True, exist_ok=True)
+d.mkdir(exist_ok=True)
+(d / 'f.txt').write_text('x')
+print(d.exists(), d.is_dir(), d.is_file(), (d / 'f.txt').is_file(), d.parent, d.name)
+print([p.name for p in d.iterdir()])
+(d / 'f.txt').unlink()
+d.rmdir()
+print(d.exists())

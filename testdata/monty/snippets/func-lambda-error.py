@@ -1,0 +1,3 @@
+f = lambda x: 10 / x
+print(f(4))
+print(f(0))

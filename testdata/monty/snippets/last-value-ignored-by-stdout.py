@@ -1,0 +1,2 @@
+print('printed')
+'the value is not printed'

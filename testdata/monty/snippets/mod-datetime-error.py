@@ -1,0 +1,3 @@
+from datetime import date
+print(date(2024, 2, 29))
+date(2023, 2, 29)

@@ -1,0 +1,2 @@
+import sys
+print(sys.version, sys.version_info[0])

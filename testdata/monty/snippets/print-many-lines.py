@@ -1,0 +1,2 @@
+for i in range(400):
+    print(i, i * i)

@@ -1,0 +1,1 @@
+print('the last line has no end', end='')

@@ -1,0 +1,2 @@
+print(sorted([3, 1]))
+sorted([1, 'a'])

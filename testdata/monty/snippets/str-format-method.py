@@ -1,0 +1,1 @@
+print('{} and {}'.format(1, 'two'), '{1}{0}'.format('a', 'b'))

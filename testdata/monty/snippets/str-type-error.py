@@ -1,0 +1,3 @@
+name = 'count: '
+print(name + str(3))
+print(name + 3)

@@ -1,0 +1,2 @@
+print('a' * 3)
+print('a' * 'b')

@@ -1,0 +1,3 @@
+print('this must not be printed')
+def f(:
+    pass

@@ -1,0 +1,65 @@
+package config_test
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/threegate/tool-exec/gate/config"
+)
+
+const docsPage = "../../docs/configuration.md"
+
+var docsRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\|")
+
+// docs/configuration.md has a row for every key, and no other.
+func TestDocsListEveryKey(t *testing.T) {
+	page, err := os.ReadFile(docsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	for _, m := range docsRow.FindAllStringSubmatch(string(page), -1) {
+		if slices.Contains(documented, m[1]) {
+			t.Errorf("%s: %s has two rows", docsPage, m[1])
+		}
+		documented = append(documented, m[1])
+	}
+	var keys []string
+	leaves(reflect.TypeFor[config.Config](), "", &keys)
+	if len(keys) < 30 {
+		t.Fatalf("found only %d keys in the type", len(keys))
+	}
+	for _, k := range keys {
+		if !slices.Contains(documented, k) {
+			t.Errorf("%s: no row for %s", docsPage, k)
+		}
+	}
+	for _, k := range documented {
+		// A list of mappings has a row of its own beside those of its keys.
+		isGroup := slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, k+".") })
+		if !slices.Contains(keys, k) && !isGroup {
+			t.Errorf("%s: there is no key %s", docsPage, k)
+		}
+	}
+}
+
+// leaves lists the dotted keys of a type; those of the entries of a list or a
+// map follow the key of the list or map.
+func leaves(t reflect.Type, prefix string, out *[]string) {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		*out = append(*out, prefix)
+		return
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		leaves(f.Type, strings.TrimPrefix(prefix+"."+key, "."), out)
+	}
+}

@@ -11,21 +11,26 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-//go:generate go run . docs --man ../../deploy/man --completions ../../deploy/completions
+//go:generate go run . docs --man ../../deploy/man --completions ../../deploy/completions --rules ../../docs/rules
 
 // docsDate stands in every man page, so that pages change only when their text does.
 var docsDate = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
 
 func newDocs(a *app) *cobra.Command {
-	var man, completions string
+	var man, completions, rules string
 	cmd := &cobra.Command{
 		Use:    "docs",
-		Short:  "Write the man pages and shell completions of this build",
+		Short:  "Write the man pages, shell completions and rule pages of this build",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if man == "" && completions == "" {
-				return usagef("", "name a folder with --man or --completions")
+			if man == "" && completions == "" && rules == "" {
+				return usagef("", "name a folder with --man, --completions or --rules")
+			}
+			if rules != "" {
+				if err := writeRulePages(rules); err != nil {
+					return troublef(err, "", "can't write the rule pages")
+				}
 			}
 			if man != "" {
 				if err := writeManPages(newRoot(a), man); err != nil {
@@ -42,6 +47,7 @@ func newDocs(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&man, "man", "", "write section 1 pages below this `folder`")
 	cmd.Flags().StringVar(&completions, "completions", "", "write completions for bash, zsh and fish below this `folder`")
+	cmd.Flags().StringVar(&rules, "rules", "", "write a page for each group of rules to this `folder`")
 	return cmd
 }
 

@@ -188,5 +188,5 @@ func (r *reader) Read(p []byte) (int, error) {
 // InFolder says whether p is a path below /in that names a file of a bundle.
 func InFolder(p string) (rel string, ok bool) {
 	rel, ok = strings.CutPrefix(p, InDir)
-	return rel, ok && rel != "" && path.Clean(rel) == rel && !strings.HasPrefix(rel, "../") && rel != ".."
+	return rel, ok && filepath.IsLocal(rel) && path.Clean(rel) == rel && rel != "."
 }

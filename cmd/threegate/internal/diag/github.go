@@ -52,7 +52,7 @@ func (g *GitHub) Trouble(t Trouble) error {
 func (g *GitHub) Close(Summary) error { return nil }
 
 func (g *GitHub) command(b *strings.Builder, level, file string, line, column int, title, text string) {
-	fmt.Fprintf(b, "::%s file=%s", level, escapeProperty.Replace(file))
+	fmt.Fprintf(b, "::%s file=%s", level, escapeProperty.Replace(term.Visible(file)))
 	if line > 0 {
 		fmt.Fprintf(b, ",line=%d", line)
 	}

@@ -118,7 +118,7 @@ func fileURI(path string) string {
 	if strings.HasPrefix(slashed, "/") {
 		return (&url.URL{Scheme: "file", Path: slashed}).String()
 	}
-	return (&url.URL{Path: slashed}).EscapedPath()
+	return (&url.URL{Path: slashed}).String()
 }
 
 func orElse(s, other string) string {

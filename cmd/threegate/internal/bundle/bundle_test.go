@@ -1,0 +1,173 @@
+package bundle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+)
+
+var wide = Limits{Files: 10, Bytes: 1 << 20}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// entries lists everything below dir, hidden things too.
+func entries(t *testing.T, dir string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
+		if rel, _ := filepath.Rel(dir, p); rel != "." {
+			out = append(out, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func hashed(t *testing.T, dir string) []File {
+	t.Helper()
+	files, err := Folder(dir, wide)
+	if err == nil {
+		err = Hash(t.Context(), files, wide, io.Discard)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestPutPlacesEverythingAndNothingElse(t *testing.T) {
+	in, inbox := t.TempDir(), t.TempDir()
+	write(t, in, map[string]string{"a.txt": "hello", "a/b.txt": "deep", "z": ""})
+	b := Bundle{ID: "TR-x", Request: []byte("request"), Signature: []byte("sig"), Files: hashed(t, in)}
+	var count bytes.Buffer
+	p, err := Put(t.Context(), inbox, b, wide, &count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"TR-x.inputs", "TR-x.inputs/a", "TR-x.inputs/a/b.txt", "TR-x.inputs/a.txt", "TR-x.inputs/z", "TR-x.md", "TR-x.md.sig"}
+	if got := entries(t, inbox); !slices.Equal(got, want) {
+		t.Errorf("inbox holds %q, want %q", got, want)
+	}
+	if p.Request != filepath.Join(inbox, "TR-x.md") || count.String() != "hello"+"deep" && count.String() != "deep"+"hello" {
+		t.Errorf("placed %+v, counted %q", p, count.String())
+	}
+	if _, err := Put(t.Context(), inbox, b, wide, io.Discard); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second time: %v", err)
+	}
+	if got := entries(t, inbox); !slices.Equal(got, want) {
+		t.Errorf("the second attempt changed the inbox: %q", got)
+	}
+}
+
+// TestPutTakesBackWhatItPutDown fails at each step in turn.
+func TestPutTakesBackWhatItPutDown(t *testing.T) {
+	in := t.TempDir()
+	write(t, in, map[string]string{"a": "hello"})
+	files := hashed(t, in)
+	changed := slices.Clone(files)
+	changed[0].SHA256 = "0000"
+	gone := slices.Clone(files)
+	gone[0].Host = filepath.Join(in, "nope")
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		b     Bundle
+		l     Limits
+		setup map[string]string
+		want  error
+	}{
+		"changed input":    {t.Context(), Bundle{ID: "TR-x", Files: changed}, wide, nil, ErrChanged},
+		"vanished input":   {t.Context(), Bundle{ID: "TR-x", Files: gone}, wide, nil, fs.ErrNotExist},
+		"too large":        {t.Context(), Bundle{ID: "TR-x", Files: files}, Limits{Files: 1, Bytes: 4}, nil, ErrTooMuch},
+		"other inputs":     {t.Context(), Bundle{ID: "TR-x", Files: files}, wide, map[string]string{"TR-x.inputs/a": "other"}, fs.ErrExist},
+		"request is there": {t.Context(), Bundle{ID: "TR-x", Files: files}, wide, map[string]string{"TR-x.md": "other"}, fs.ErrExist},
+		"cancelled":        {cancelled, Bundle{ID: "TR-x", Files: files, Signature: []byte("s")}, wide, nil, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inbox := t.TempDir()
+			write(t, inbox, c.setup)
+			before := entries(t, inbox)
+			if _, err := Put(c.ctx, inbox, c.b, c.l, io.Discard); !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			if after := entries(t, inbox); !slices.Equal(before, after) {
+				t.Errorf("left behind: %q, before %q", after, before)
+			}
+		})
+	}
+}
+
+func TestPutGoesOnAfterAnAttemptThatBrokeOff(t *testing.T) {
+	in, inbox := t.TempDir(), t.TempDir()
+	write(t, in, map[string]string{"a": "hello", "b/c": "x"})
+	write(t, inbox, map[string]string{"TR-x.inputs/a": "hello", "TR-x.inputs/b/c": "x", "TR-x.md.sig": "old"})
+	p, err := Put(t.Context(), inbox, Bundle{ID: "TR-x", Request: []byte("r"), Signature: []byte("new"), Files: hashed(t, in)}, wide, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sig, err := os.ReadFile(p.Signature); err != nil || string(sig) != "new" {
+		t.Errorf("signature %q, %v", sig, err)
+	}
+}
+
+func TestInputsThatAreNoFiles(t *testing.T) {
+	for name, make := range map[string]func(string) error{
+		"link": func(p string) error { return os.Symlink("/etc/passwd", p) },
+		"pipe": func(p string) error { return unix.Mkfifo(p, 0o644) },
+	} {
+		dir := t.TempDir()
+		if err := make(filepath.Join(dir, "x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Folder(dir, wide); !errors.Is(err, source.ErrNotRegular) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Named([]string{"/dev/zero"}, wide); !errors.Is(err, source.ErrNotRegular) {
+		t.Errorf("device: %v", err)
+	}
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"a/x": "", "b/x": "", "1": "", "2": ""})
+	if _, err := Named([]string{filepath.Join(dir, "a/x"), filepath.Join(dir, "b/x")}, wide); err == nil {
+		t.Error("two files of one name were taken")
+	}
+	if _, err := Folder(dir, Limits{Files: 3, Bytes: 10}); !errors.Is(err, ErrTooMuch) {
+		t.Errorf("too many: %v", err)
+	}
+	if files, err := Folder(filepath.Join(dir, "none"), wide); err != nil || files != nil {
+		t.Errorf("no folder: %v, %v", files, err)
+	}
+}
+
+func TestInFolder(t *testing.T) {
+	for p, want := range map[string]bool{"/in/a": true, "/in/a/b": true, "/in/": false, "/in": false, "/in/../x": false, "/in/a/../b": false, "/out/a": false, "/in//a": false, "/in/..": false, "/in/..a": true} {
+		if _, got := InFolder(p); got != want {
+			t.Errorf("InFolder(%q) = %v", p, got)
+		}
+	}
+}

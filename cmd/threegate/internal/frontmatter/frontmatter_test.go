@@ -1,0 +1,111 @@
+package frontmatter
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestEditLeavesTheRestAlone(t *testing.T) {
+	const in = `---
+request_type: tool_request   # fixed
+requested_by: CORE
+approved_by: ""
+
+# what goes in
+inputs:
+  - path: /in/a
+    sha256: ""
+  - {path: /in/b, sha256: "00"}
+
+# said later
+purpose: "keep  this"
+---
+
+body ---
+---
+approved_by: not this
+`
+	const want = `---
+request_type: tool_request   # fixed
+requested_by: CORE
+approved_by: "O'Neil \"bob\""
+approved_utc: "2026-02-09T16:05:01Z"
+
+# what goes in
+inputs:
+  - path: "/in/b"
+    sha256: "11"
+
+# said later
+purpose: "keep  this"
+---
+
+body ---
+---
+approved_by: not this
+`
+	d, err := Parse([]byte(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(d.Bytes()) != in {
+		t.Fatalf("parsing alone changed it:\n%s", d.Bytes())
+	}
+	if len(d.Inputs) != 2 || d.Inputs[1] != (Input{"/in/b", "00"}) || d.Values["purpose"] != "keep  this" {
+		t.Errorf("read %+v, %+v", d.Inputs, d.Values)
+	}
+	d.Set("approved_by", `O'Neil "bob"`, "requested_by")
+	d.Set("approved_utc", "2026-02-09T16:05:01Z", "approved_by")
+	d.SetInputs([]Input{{"/in/b", "11"}})
+	if got := string(d.Bytes()); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	// Once more: filling in is idempotent.
+	d.Set("approved_by", `O'Neil "bob"`, "requested_by")
+	d.Set("approved_utc", "2026-02-09T16:05:01Z", "approved_by")
+	if got := string(d.Bytes()); got != want {
+		t.Errorf("the second time:\n%s", got)
+	}
+	d.SetInputs(nil)
+	d.Set("last", "x", "nowhere")
+	again, err := Parse(d.Bytes())
+	if err != nil || len(again.Inputs) != 0 || again.Values["last"] != "x" || again.Values["purpose"] != "keep  this" {
+		t.Errorf("%v\n%s", err, d.Bytes())
+	}
+}
+
+func TestLineEndsStay(t *testing.T) {
+	d, err := Parse([]byte("\xef\xbb\xbf---\r\na: b\r\n---\r\nbody\r\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Set("a", "c", "")
+	if got := string(d.Bytes()); got != "\xef\xbb\xbf---\r\na: \"c\"\r\n---\r\nbody\r\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWhatCannotBeEdited(t *testing.T) {
+	for _, in := range []string{"", "---", "---\n", "x\n---\na: b\n---\n", "---\na: b\n", "---\n- a\n---\n", "---\n{a: b, c: d}\n---\n",
+		"---\n---\n", "---\na: [\n---\n", "---\ninputs: {a: b}\n---\n", "---\ninputs: [a]\n---\n",
+		"---\ninputs:\n  - path: /in/a\n    sha256: x\n    hidden: y\n---\n", "---\n  a: b\n---\n"} {
+		if d, err := Parse([]byte(in)); !errors.Is(err, ErrShape) {
+			t.Errorf("Parse(%q) = %v, %v", in, d, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("---\na: b\ninputs:\n  - path: /in/x\n    sha256: y\n---\nbody"))
+	f.Add([]byte("---\r\na: |\n  b\n\n# c\nd: e\n---\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		d, err := Parse(in)
+		if err != nil {
+			return
+		}
+		d.Set("approved_by", "x", "a")
+		if again, err := Parse(d.Bytes()); err == nil && again.Values["approved_by"] != "x" {
+			t.Errorf("lost in %q", d.Bytes())
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package quarantine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// Names of the reason files in an item's folder.
+const (
+	FileJSON     = "reasons.json"
+	FileMarkdown = "REASONS.md"
+)
+
+// Version is the version of reasons.json that this build writes and reads.
+const Version = 1
+
+// Stage says when an item was refused. It is persisted; an unknown one is an
+// error.
+type Stage string
+
+// The stages.
+const (
+	StageClaim    Stage = "claim"    // the files in the inbox were not in order
+	StageValidate Stage = "validate" // the request broke a rule
+	StageResult   Stage = "result"   // it ran; its result broke a rule
+	StageRecovery Stage = "recovery" // the node found its own folder damaged
+)
+
+func (s Stage) known() bool {
+	switch s {
+	case StageClaim, StageValidate, StageResult, StageRecovery:
+		return true
+	}
+	return false
+}
+
+// Bounds of the reason files.
+const (
+	maxFindings    = 1000    // written to reasons.json
+	maxReasonBytes = 8 << 20 // read back
+	maxText        = 1000    // bytes of one hostile text
+)
+
+// Reasons is why an item was refused, and what is known of it.
+type Reasons struct {
+	Version int `json:"version"`
+	// Item is the item's id: the name of its folder.
+	Item string       `json:"item"`
+	Kind schemas.Kind `json:"kind"`
+	// Stage is StageValidate for a request and StageResult for a result if it
+	// is left empty.
+	Stage Stage `json:"stage"`
+	// RequestID is empty if the request could not be read so far.
+	RequestID string `json:"request_id,omitempty"`
+	// OriginalName is the file's name in the inbox; an invalid one is quoted.
+	OriginalName string `json:"original_name"`
+	Inbox        string `json:"inbox"`
+	// SHA256 is the digest of the request, or empty if no whole copy was taken;
+	// Size is its size in the inbox.
+	SHA256     string    `json:"sha256,omitempty"`
+	Size       int64     `json:"size"`
+	ApprovedBy string    `json:"approved_by,omitempty"`
+	ReceivedAt time.Time `json:"received_at"`
+	RefusedAt  time.Time `json:"refused_at"`
+	// Findings are all of them, the ones that did not refuse included.
+	Findings []schemas.Finding `json:"findings"`
+	// Omitted counts findings above the bound, which were left out.
+	Omitted int `json:"omitted,omitempty"`
+}
+
+// Encode returns the two reason files. Hostile text in them is bounded and
+// inert; reasons.json is plain ASCII.
+func (r Reasons) Encode() (jsonFile, markdown []byte, err error) {
+	r.Version = Version
+	if r.Stage == "" {
+		r.Stage = StageValidate
+		if r.Kind == schemas.KindResult {
+			r.Stage = StageResult
+		}
+	}
+	if err := r.check(); err != nil {
+		return nil, nil, err
+	}
+	if n := len(r.Findings); n > maxFindings {
+		r.Findings, r.Omitted = r.Findings[:maxFindings:maxFindings], r.Omitted+n-maxFindings
+	}
+	bounded := make([]schemas.Finding, len(r.Findings))
+	for i, f := range r.Findings {
+		f.Message, f.Hint, f.Excerpt = cut(f.Message), cut(f.Hint), cut(f.Excerpt)
+		bounded[i] = f
+	}
+	r.Findings = bounded
+	r.OriginalName, r.RequestID, r.ApprovedBy = cut(r.OriginalName), cut(r.RequestID), cut(r.ApprovedBy)
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, nil, fmt.Errorf("encoding reasons of %s: %w", r.Item, err)
+	}
+	return ascii(append(raw, '\n')), r.markdown(), nil
+}
+
+func (r Reasons) check() error {
+	if r.Kind != schemas.KindRequest && r.Kind != schemas.KindResult {
+		return fmt.Errorf("reasons of %s: unknown kind %q", r.Item, r.Kind)
+	}
+	if !r.Stage.known() {
+		return fmt.Errorf("reasons of %s: unknown stage %q", r.Item, r.Stage)
+	}
+	if r.Item == "" {
+		return errors.New("reasons without an item")
+	}
+	return nil
+}
+
+// Decode reads a reasons.json strictly: one value, no unknown key, a version
+// and values that this build knows.
+func Decode(data []byte) (Reasons, error) {
+	var r Reasons
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r); err != nil {
+		return Reasons{}, fmt.Errorf("%s: %w", FileJSON, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return Reasons{}, fmt.Errorf("%s: more than one value", FileJSON)
+	}
+	if r.Version != Version {
+		return Reasons{}, fmt.Errorf("%s: version %d is not known; this build reads %d", FileJSON, r.Version, Version)
+	}
+	if err := r.check(); err != nil {
+		return Reasons{}, fmt.Errorf("%s: %w", FileJSON, err)
+	}
+	return r, nil
+}
+
+// cut bounds a text at a character's end.
+func cut(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	n := maxText
+	for n > maxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + " [cut]"
+}
+
+// ascii escapes all that is not ASCII in a JSON text. The encoder has escaped
+// control characters and made invalid bytes U+FFFD before.
+func ascii(doc []byte) []byte {
+	out := make([]byte, 0, len(doc))
+	for _, r := range string(doc) {
+		switch {
+		case r < 0x7f:
+			out = append(out, byte(r))
+		case r <= 0xffff:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
+		}
+	}
+	return out
+}

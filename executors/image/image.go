@@ -64,7 +64,9 @@ type Config struct {
 	// Version is the version of the language or program, e.g. "3.11.2".
 	Version string
 	// Recipe identifies what the image was built from (recipe and package
-	// versions); the build script compares it to skip work.
+	// versions); the build script compares it to skip work. It is a note in the
+	// layout's index, not part of the image: another way to the same files must
+	// not change the digest.
 	Recipe string
 	// Env is the environment that the image's program expects, as K=V.
 	Env []string

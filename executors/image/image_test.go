@@ -269,6 +269,17 @@ func TestInspect(t *testing.T) {
 	l := t.TempDir()
 	want := Config{Version: "3", Recipe: "k", Env: []string{"A=1"}, Cmd: []string{"p", "-u"}, WorkingDir: "/in", User: "5:5", Arch: "amd64", Epoch: DefaultEpoch.Add(time.Hour)}
 	d := mustPack(t, writeTar(t, reg("a", "")), "x", want, l)
+	if e, err := Find(l, "x"); err != nil || e.Recipe != "k" {
+		t.Errorf("the entry's recipe is %q, %v", e.Recipe, err)
+	}
+	want.Recipe = "other"
+	if again := mustPack(t, writeTar(t, reg("a", "")), "x", want, l); again != d {
+		t.Errorf("the recipe's key changed the digest")
+	}
+	if list, err := List(l); err != nil || len(list) != 1 || list[0].Recipe != "other" {
+		t.Errorf("the index says %+v, %v", list, err)
+	}
+	want.Recipe = ""
 	if got, err := Inspect(l, d); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}

@@ -19,8 +19,8 @@ import (
 
 // Pack makes one image of one layer from rootfsTar, puts it into the layout
 // (made if absent) and gives it the name. The result depends on the tar's names,
-// modes and bytes and on cfg, nothing else: the same twice has the same digest,
-// and the second time changes nothing. An image that bore the name before stays
+// modes and bytes and on cfg without its Recipe, nothing else: the same twice has
+// the same digest, and the second time changes nothing. An image that bore the name before stays
 // in the layout under its digest. All blobs are durable before the index names
 // them, and the index is replaced by one rename: a crash leaves the old one.
 // Several processes may Pack into one layout.
@@ -70,7 +70,6 @@ func Pack(rootfsTar, name string, cfg Config, layoutDir string) (digest string, 
 		annotationTitle:    name,
 		annotationOCIVer:   cfg.Version,
 		annotationVersion:  cfg.Version,
-		annotationRecipe:   cfg.Recipe,
 		annotationUnpacked: strconv.FormatInt(unpacked, 10),
 	}
 	manifest, err := l.writeJSON(v1.Manifest{

@@ -102,7 +102,8 @@ func Rootfs(ctx context.Context, layoutDir, digest string, w io.Writer) error {
 	})
 }
 
-// Inspect returns what an image says of itself, read by digest.
+// Inspect returns what an image says of itself, read by digest. Recipe is not in
+// the image and stays empty.
 func Inspect(layoutDir, digest string) (Config, error) {
 	l := layout{dir: layoutDir}
 	m, err := l.manifest(digest)
@@ -119,7 +120,6 @@ func Inspect(layoutDir, digest string) (Config, error) {
 	}
 	return Config{
 		Version:    m.Annotations[annotationVersion],
-		Recipe:     m.Annotations[annotationRecipe],
 		Env:        c.Config.Env,
 		Cmd:        c.Config.Cmd,
 		WorkingDir: c.Config.WorkingDir,

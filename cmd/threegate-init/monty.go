@@ -3,11 +3,8 @@ package main
 import (
 	"os"
 
-	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/monty/driver"
 )
 
-// monty is wired to the Monty driver once that exists.
-func monty() int {
-	os.Stderr.WriteString("threegate-init: this build has no Monty driver\n")
-	return job.ExitNotFound
-}
+// monty is the payload of a Monty run.
+func monty() int { return driver.Main(os.Args[2:]) }

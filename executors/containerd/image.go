@@ -172,3 +172,16 @@ func readBlob(layout string, d digest.Digest) ([]byte, error) {
 	}
 	return raw, nil
 }
+
+// ImageEnv is the environment that the image's configuration asks for.
+func (c *Client) ImageEnv(ctx context.Context, manifest string) ([]string, error) {
+	img, err := c.GetImage(ctx, imagePrefix+manifest)
+	if err != nil {
+		return nil, fmt.Errorf("image %s: %w", manifest, err)
+	}
+	spec, err := img.Spec(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("image %s: %w", manifest, err)
+	}
+	return spec.Config.Env, nil
+}

@@ -1,0 +1,124 @@
+// Package cgroup reads what the kernel counted for one sandbox, of either
+// cgroup version, and removes what is left of its groups. It trusts the kernel
+// and the paths that its callers made, and never changes a limit.
+package cgroup
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Root is where every supported host mounts its hierarchies.
+const Root = "/sys/fs/cgroup"
+
+// Usage is what a sandbox used. A counter that the kernel does not keep is 0.
+type Usage struct {
+	// Known is false if the group is gone: then nothing else says anything.
+	Known bool
+	// OOMKills counts processes that the kernel killed at the memory limit.
+	OOMKills int64
+	// PidsMax counts forks that failed at the process limit.
+	PidsMax int64
+	// MemoryPeak is in bytes, page cache and tmpfs pages included.
+	MemoryPeak int64
+	CPU        time.Duration
+}
+
+// Read reads the counters of the group at path, which is absolute below the
+// root of each hierarchy.
+func Read(root, path string) Usage {
+	if Unified(root) {
+		dir := filepath.Join(root, path)
+		events := keyed(filepath.Join(dir, "memory.events"))
+		return Usage{
+			Known:      exists(dir),
+			OOMKills:   events["oom_kill"],
+			PidsMax:    keyed(filepath.Join(dir, "pids.events"))["max"],
+			MemoryPeak: number(filepath.Join(dir, "memory.peak")),
+			CPU:        time.Duration(keyed(filepath.Join(dir, "cpu.stat"))["usage_usec"]) * time.Microsecond,
+		}
+	}
+	memory := filepath.Join(root, "memory", path)
+	return Usage{
+		Known:      exists(memory),
+		OOMKills:   keyed(filepath.Join(memory, "memory.oom_control"))["oom_kill"],
+		PidsMax:    keyed(filepath.Join(root, "pids", path, "pids.events"))["max"],
+		MemoryPeak: number(filepath.Join(memory, "memory.max_usage_in_bytes")),
+		CPU:        time.Duration(number(filepath.Join(root, "cpuacct", path, "cpuacct.usage"))),
+	}
+}
+
+// Unified says whether the controllers below root are those of cgroup v2.
+func Unified(root string) bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(root, &fs) == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC
+}
+
+// Remove removes the group at path from every hierarchy, if it is empty of
+// processes. It is no error if there is none.
+func Remove(root, path string) error {
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path || path == "/" {
+		return errors.New("cgroup: " + strconv.Quote(path) + " is no group of ours")
+	}
+	dirs := []string{filepath.Join(root, path)}
+	if !Unified(root) {
+		found, err := filepath.Glob(filepath.Join(root, "*"))
+		if err != nil {
+			return err
+		}
+		dirs = nil
+		for _, hierarchy := range found {
+			if st, err := os.Lstat(hierarchy); err == nil && st.IsDir() { // cpu,cpuacct have links to them
+				dirs = append(dirs, filepath.Join(hierarchy, path))
+			}
+		}
+	}
+	var errs []error
+	for _, dir := range dirs {
+		if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {
+			errs = append(errs, &os.PathError{Op: "rmdir", Path: dir, Err: err})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func exists(dir string) bool {
+	_, err := os.Stat(dir)
+	return err == nil
+}
+
+// keyed reads lines of "key value".
+func keyed(file string) map[string]int64 {
+	out := map[string]int64{}
+	f, err := os.Open(file)
+	if err != nil {
+		return out
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		key, value, _ := strings.Cut(s.Text(), " ")
+		if n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64); err == nil {
+			out[key] = n
+		}
+	}
+	return out
+}
+
+func number(file string) int64 {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,109 @@
+package container
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/containerd"
+	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/monty"
+	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// eraName is what provenance calls the ERA contract: /in, /out, language
+// images and limits, in its first version.
+const eraName = "ERA/1"
+
+// payload is what a backend wants run, and where.
+type payload struct {
+	backend string // for Identity
+	image   string // manifest digest
+	argv    []string
+	stdin   []byte // nil means none
+}
+
+// payloadOf asks the task's backend. It fails with ErrUnavailable if the node
+// can't run such a task.
+func (e *Executor) payloadOf(t executors.Task) (payload, error) {
+	var p payload
+	switch t.Backend {
+	case schemas.BackendERA:
+		if len(t.Argv) == 0 || t.Argv[0] == "" {
+			return p, errors.New("task has no command")
+		}
+		p = payload{backend: eraName, image: e.cfg.Images[t.Language], argv: t.Argv}
+		if p.image == "" {
+			return p, fmt.Errorf("language %q is %w: the configuration names no image for it", t.Language, ErrUnavailable)
+		}
+	case schemas.BackendMonty:
+		p = payload{backend: "monty " + monty.Version, image: e.cfg.Monty, argv: []string{job.InitPath, job.MontyMode}}
+		if p.image == "" {
+			return p, fmt.Errorf("backend %q is %w: the configuration names no image for it", t.Backend, ErrUnavailable)
+		}
+		inputs := t.InputsJSON
+		if len(inputs) == 0 {
+			inputs = nil
+		}
+		var err error
+		p.stdin, err = json.Marshal(driver.Job{
+			Code: t.Code, Inputs: inputs, Monty: monty.BinaryPath,
+			Limits: driver.Limits{MaxDurationSec: t.Limits.Time.Seconds(), MaxMemoryBytes: t.Limits.MemoryBytes},
+		})
+		if err != nil {
+			return p, fmt.Errorf("task inputs: %w", err)
+		}
+	default:
+		return p, fmt.Errorf("backend %q is %w", t.Backend, ErrUnavailable)
+	}
+	if t.Network != schemas.NetworkNone {
+		return p, fmt.Errorf("network %q is %w: egress is not available", t.Network, ErrUnavailable)
+	}
+	return p, nil
+}
+
+// checkLimits wants every limit set: a missing one would mean none.
+func checkLimits(l executors.Limits) error {
+	var errs []error
+	for _, f := range []struct {
+		name string
+		n    int64
+	}{
+		{"milli_cpu", int64(l.MilliCPU)}, {"memory_bytes", l.MemoryBytes}, {"time", int64(l.Time)}, {"pids", int64(l.Pids)},
+		{"open_files", int64(l.OpenFiles)}, {"out_bytes", l.OutBytes}, {"out_files", int64(l.OutFiles)},
+		{"tmp_bytes", l.TmpBytes}, {"stdout_bytes", l.StdoutBytes}, {"stderr_bytes", l.StderrBytes},
+	} {
+		if f.n <= 0 {
+			errs = append(errs, fmt.Errorf("task limit %s is %d: it must be above zero", f.name, f.n))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// available says whether the image could be had, without importing it.
+func (e *Executor) available(image string) error {
+	if err := containerd.HasLayout(e.cfg.ImagesDir, image); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+// payloadEnv is the payload's environment: what its image says its programs
+// expect, and what is the same in every sandbox. Nothing of the node's own.
+func payloadEnv(image []string) []string {
+	env := []string{"HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8"}
+	path := "PATH=/usr/local/bin:/usr/bin:/bin"
+	for _, kv := range image {
+		switch name, _, _ := strings.Cut(kv, "="); name {
+		case "PATH":
+			path = kv
+		case "HOME", "TMPDIR", "LANG", "":
+		default:
+			env = append(env, kv)
+		}
+	}
+	return append([]string{path}, env...)
+}

@@ -1,0 +1,81 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/outtree"
+)
+
+// Names below a Collect destination.
+const (
+	collectedStdout = "stdout"
+	collectedStderr = "stderr"
+	collectedOut    = "out"
+)
+
+// Collect copies what the task left behind into dst. The task must have ended:
+// nothing changes any more then.
+func (e *Executor) Collect(ctx context.Context, id, dst string) (executors.Collected, error) {
+	var c executors.Collected
+	b, err := e.boxOf(id)
+	if err != nil {
+		return c, err
+	}
+	state, err := e.State(ctx, id)
+	switch {
+	case err != nil:
+		return c, err
+	case state == executors.StateAbsent:
+		return c, fmt.Errorf("collect %s: %w", id, ErrNoTask)
+	case state != executors.StateExited:
+		return c, fmt.Errorf("collect %s: it has not ended but is %s", id, state)
+	}
+	var rec record
+	if err := b.read(taskFile, &rec); err != nil {
+		return c, fmt.Errorf("collect %s: %w", id, err)
+	}
+	l := rec.Task.Limits
+	if c.Stdout, err = outtree.CopyStream(b.path(gateDir, job.StdoutFile), filepath.Join(dst, collectedStdout), l.StdoutBytes); err != nil {
+		return c, fmt.Errorf("collect %s: %w", id, err)
+	}
+	if c.Stderr, err = outtree.CopyStream(b.path(gateDir, job.StderrFile), filepath.Join(dst, collectedStderr), l.StderrBytes); err != nil {
+		return c, fmt.Errorf("collect %s: %w", id, err)
+	}
+	var res job.Result
+	switch err := b.read(filepath.Join(gateDir, job.ResultFile), &res); {
+	case err == nil: // only init knows how much was dropped
+		c.Stdout.Total, c.Stderr.Total = max(res.Stdout.Total, c.Stdout.Kept), max(res.Stderr.Total, c.Stderr.Kept)
+	case !errors.Is(err, os.ErrNotExist):
+		return c, fmt.Errorf("collect %s: %w", id, err)
+	}
+	tree, err := outtree.Copy(b.path(outDir), filepath.Join(dst, collectedOut), outtree.Bounds{Bytes: l.OutBytes, Files: l.OutFiles})
+	if err != nil {
+		return c, fmt.Errorf("collect %s: %w", id, err)
+	}
+	c.Files, c.Refused = tree.Files, tree.Refused
+	return c, nil
+}
+
+const maxFailureBytes = 512
+
+// failure is init's one line on why it could not do its work, or "".
+func (b box) failure() string {
+	f, err := os.OpenFile(b.path(gateDir, job.FailureFile), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, _ := io.ReadAll(io.LimitReader(f, maxFailureBytes))
+	line, _, _ := strings.Cut(string(data), "\n")
+	return line
+}

@@ -1,0 +1,181 @@
+package container
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/cgroup"
+	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/monty"
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// exitUnknown is the exit code of a run whose own is not known.
+const exitUnknown = -1
+
+// evidence is all that is known of a task that has ended.
+type evidence struct {
+	task    executors.Task
+	exit    exit
+	result  *job.Result // what init says, if it could
+	started *job.Started
+	told    *startRecord // that the host had told it to start
+	end     *endRecord   // that the host ended it, and why
+	failure string       // init's reason for not doing its work
+	usage   cgroup.Usage
+
+	outFull, tmpFull bool
+}
+
+// judge says how the task ended. It is a pure function.
+func judge(ev evidence) executors.Outcome {
+	out := executors.Outcome{PeakMemoryBytes: ev.usage.MemoryPeak, CPU: ev.usage.CPU}
+	if ev.result != nil {
+		judgeResult(ev, &out)
+	} else {
+		judgeWithoutResult(ev, &out)
+	}
+	if ev.result == nil || ev.result.StartErrno == 0 {
+		out.LimitsHit = limitsHit(ev, out.Cause)
+	}
+	return out
+}
+
+// judgeResult is the ordinary case: init saw the end and wrote it down.
+func judgeResult(ev evidence, out *executors.Outcome) {
+	r := ev.result
+	out.ExitCode, out.Cause = r.ExitCode, schemas.CauseNone
+	out.StartedAt, out.FinishedAt, out.Wall = r.StartedAt, r.FinishedAt, r.Wall
+	out.CPU = r.CPU
+	if out.PeakMemoryBytes == 0 {
+		out.PeakMemoryBytes = r.MaxRSS
+	}
+	failed := r.ExitCode != 0
+	switch {
+	case r.StartErrno != 0:
+		out.Cause, out.Detail = schemas.CauseStart, startDetail(ev.task, r.StartErrno)
+	case r.TimedOut, r.Stopped && ev.end != nil && ev.end.Deadline:
+		out.Cause, out.ExitCode = schemas.CauseTime, job.ExitTime
+		out.Detail = fmt.Sprintf("ended after its limit of %v", ev.task.Limits.Time)
+	case r.Stopped:
+		out.Cause, out.ExitCode, out.Detail = schemas.CauseInterrupted, exitUnknown, "ended by the node"
+	case failed && ev.usage.OOMKills > 0:
+		out.Cause = schemas.CauseMemory
+		out.Detail = fmt.Sprintf("the kernel ended %s at the limit of %d MiB", plural(ev.usage.OOMKills, "process", "processes"), ev.task.Limits.MemoryBytes>>20)
+	case syscall.Signal(r.Signal) == unix.SIGXCPU:
+		out.Cause, out.Detail = schemas.CauseCPU, "a process used up its cpu time"
+	case syscall.Signal(r.Signal) == unix.SIGXFSZ:
+		out.Cause, out.Detail = schemas.CauseDisk, "a file grew beyond what /out and /tmp can hold"
+	case r.Signal != 0:
+		out.Cause, out.Detail = schemas.CauseSignal, "ended by signal "+unix.SignalName(syscall.Signal(r.Signal))
+	case failed && ev.usage.PidsMax > 0:
+		out.Cause = schemas.CausePids
+		out.Detail = fmt.Sprintf("it was refused more than its %d processes and threads, and failed", ev.task.Limits.Pids)
+	case failed && (ev.outFull || ev.tmpFull):
+		out.Cause, out.Detail = schemas.CauseDisk, "it filled "+fullNames(ev)+" and failed"
+	case failed && ev.task.Backend == schemas.BackendMonty:
+		out.Cause, out.Detail = monty.Cause(r.ExitCode), monty.Detail(r.ExitCode)
+	}
+}
+
+// judgeWithoutResult: init itself did not live to write one.
+func judgeWithoutResult(ev evidence, out *executors.Outcome) {
+	out.ExitCode, out.Cause = exitUnknown, schemas.CauseInterrupted
+	switch {
+	case ev.started != nil:
+		out.StartedAt = ev.started.At
+	case ev.told != nil:
+		out.StartedAt = ev.told.At
+	}
+	if ev.exit.known {
+		out.FinishedAt = ev.exit.at.UTC()
+		if !out.StartedAt.IsZero() {
+			out.Wall = max(out.FinishedAt.Sub(out.StartedAt), 0)
+		}
+	}
+	switch {
+	case ev.end != nil && ev.end.Deadline:
+		out.Cause, out.ExitCode = schemas.CauseTime, job.ExitTime
+		out.Detail = fmt.Sprintf("ended after its limit of %v", ev.task.Limits.Time)
+	case ev.end != nil:
+		out.Detail = "ended by the node"
+	case ev.usage.OOMKills > 0:
+		out.Cause, out.ExitCode = schemas.CauseMemory, job.ExitSignalBase+int(unix.SIGKILL)
+		out.Detail = fmt.Sprintf("the kernel ended the sandbox at the limit of %d MiB", ev.task.Limits.MemoryBytes>>20)
+	case ev.failure != "":
+		out.Detail = "threegate-init could not do its work: " + ev.failure
+	case ev.exit.known && ev.exit.code == job.ExitSignalBase+uint32(unix.SIGKILL):
+		out.Detail = "the sandbox was killed from outside"
+	case ev.exit.known:
+		out.Detail = fmt.Sprintf("threegate-init ended with code %d and left no result", ev.exit.code)
+	default:
+		out.Detail = "the sandbox is gone; how it ended is not known"
+	}
+}
+
+// limitsHit names every limit that was touched, in the order of schemas.Causes.
+func limitsHit(ev evidence, cause schemas.Cause) []schemas.Cause {
+	hit := map[schemas.Cause]bool{
+		schemas.CauseMemory: ev.usage.OOMKills > 0,
+		schemas.CausePids:   ev.usage.PidsMax > 0,
+		schemas.CauseDisk:   ev.outFull || ev.tmpFull,
+	}
+	if r := ev.result; r != nil {
+		hit[schemas.CauseOutput] = r.Stdout.Total > r.Stdout.Kept || r.Stderr.Total > r.Stderr.Kept
+	}
+	switch cause {
+	case schemas.CauseTime, schemas.CauseCPU, schemas.CauseMemory, schemas.CausePids, schemas.CauseDisk, schemas.CauseOutput:
+		hit[cause] = true
+	}
+	var names []schemas.Cause
+	for _, c := range schemas.Causes {
+		if hit[c] {
+			names = append(names, c)
+		}
+	}
+	return slices.Clip(names)
+}
+
+// startDetail says in our words why a program could not be executed.
+func startDetail(t executors.Task, errno syscall.Errno) string {
+	what := "the program"
+	if t.Backend == schemas.BackendMonty {
+		what = "the interpreter's driver"
+	}
+	switch errno {
+	case unix.ENOENT, unix.ENOTDIR:
+		return what + " was not found in the image"
+	case unix.EACCES, unix.EPERM:
+		return what + " is not executable"
+	case unix.ENOEXEC:
+		return what + " is in no format that can be executed"
+	case unix.E2BIG:
+		return "the arguments are too long"
+	case unix.EAGAIN, unix.ENOMEM:
+		return what + " could not be started within its limits"
+	default:
+		return what + " could not be started: " + errno.Error()
+	}
+}
+
+func fullNames(ev evidence) string {
+	switch {
+	case ev.outFull && ev.tmpFull:
+		return "/out and /tmp"
+	case ev.outFull:
+		return "/out"
+	default:
+		return "/tmp"
+	}
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,181 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	runcoptions "github.com/containerd/containerd/api/types/runc/options"
+	containerdclient "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/containers"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/typeurl/v2"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/sandbox"
+)
+
+// nodeLabel marks the containers of a node.
+const nodeLabel = "threegate.node"
+
+// cgroupParent holds the groups of all sandboxes.
+const cgroupParent = "/threegate"
+
+func cgroupOf(id string) string { return cgroupParent + "/" + id }
+
+// Prepare makes box, container and task; process 1 exists then, but not one
+// instruction of it has run.
+func (e *Executor) Prepare(ctx context.Context, t executors.Task) error {
+	if err := checkLimits(t.Limits); err != nil {
+		return err
+	}
+	p, err := e.payloadOf(t)
+	if err != nil {
+		return err
+	}
+	b, err := e.boxOf(t.ID)
+	if err != nil {
+		return err
+	}
+	r, err := e.rootOf(ctx, p.image)
+	if err != nil {
+		return err
+	}
+	if err := e.Cleanup(ctx, t.ID); err != nil {
+		return err
+	}
+	if err := e.prepare(ctx, b, r, t, p); err != nil {
+		// What is left is removed by the next Prepare or Cleanup if not now.
+		return errors.Join(err, e.Cleanup(context.WithoutCancel(ctx), t.ID))
+	}
+	return nil
+}
+
+func (e *Executor) prepare(ctx context.Context, b box, r *root, t executors.Task, p payload) error {
+	if err := b.make(t.Limits); err != nil {
+		return err
+	}
+	if err := b.write(taskFile, record{Task: t, Identity: e.identity(p)}); err != nil {
+		return err
+	}
+	in := t.InputsDir
+	if in == "" {
+		in = b.path(inDir)
+	} else if err := readable(in); err != nil {
+		return err
+	}
+	if p.stdin != nil {
+		if err := writeFile(b.path(gateDir, job.StdinFile), p.stdin, 0o600); err != nil {
+			return fmt.Errorf("write the payload's input: %w", err)
+		}
+	}
+	err := b.write(filepath.Join(gateDir, job.SpecFile), job.Spec{
+		ID: t.ID, Argv: p.argv, Env: payloadEnv(r.env), Dir: sandbox.InDir, Time: t.Limits.Time,
+		StdoutBytes: t.Limits.StdoutBytes, StderrBytes: t.Limits.StderrBytes, Seccomp: !e.cfg.OwnFilter,
+	})
+	if err != nil {
+		return err
+	}
+	spec, err := sandbox.Spec(e.policy(b, r, in, t))
+	if err != nil {
+		return err
+	}
+	return e.create(ctx, t.ID, spec)
+}
+
+func (e *Executor) policy(b box, r *root, in string, t executors.Task) sandbox.Policy {
+	l := t.Limits
+	// No process can use more cpu than the wall clock lets all of them use
+	// together: this only ends what has escaped every other end.
+	cpu := l.Time*time.Duration(l.MilliCPU)/1000 + time.Second
+	return sandbox.Policy{
+		Root: r.path, Init: e.cfg.InitPath, Gate: b.path(gateDir), In: in, Out: b.path(outDir),
+		Tmp: b.path(scratchDir, "tmp"), Shm: b.path(scratchDir, "shm"), CgroupsPath: cgroupOf(t.ID),
+		MilliCPU: l.MilliCPU, MemoryBytes: l.MemoryBytes, Pids: l.Pids, OpenFiles: l.OpenFiles,
+		FileBytes: max(l.OutBytes, l.TmpBytes, l.StdoutBytes, l.StderrBytes), CPUTime: cpu,
+		SwapControl: e.host.SwapControl,
+	}
+}
+
+// create checks the final configuration and makes container and task of it.
+func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec) error {
+	if err := sandbox.Check(spec, false); err != nil {
+		return err
+	}
+	cont, err := e.client.NewContainer(ctx, id,
+		withSpec(spec),
+		containerdclient.WithRuntime(e.cfg.Runtime, e.runtimeOptions()),
+		containerdclient.WithContainerLabels(map[string]string{nodeLabel: e.cfg.Node}))
+	if err != nil {
+		return fmt.Errorf("create container: %w", err)
+	}
+	if _, err := cont.NewTask(ctx, cio.NullIO); err != nil {
+		return fmt.Errorf("create task: %w", err)
+	}
+	return nil
+}
+
+// withSpec stores the configuration as it is: the client's own options would
+// start from another one.
+func withSpec(spec *specs.Spec) containerdclient.NewContainerOpts {
+	return func(_ context.Context, _ *containerdclient.Client, c *containers.Container) error {
+		data, err := typeurl.MarshalAny(spec)
+		c.Spec = data
+		return err
+	}
+}
+
+// runtimeOptions are those of the runc shim; other handlers take none.
+func (e *Executor) runtimeOptions() any {
+	root := e.client.RuncRoot()
+	if e.cfg.Runtime != DefaultRuntime || root == "" && e.cfg.RuntimeBinary == "" {
+		return nil
+	}
+	return &runcoptions.Options{BinaryName: e.cfg.RuntimeBinary, Root: root}
+}
+
+// readable lets the payload's uid read the inputs, a folder of the gate's own
+// that nobody else gets at. Anything but folders and files is refused.
+func readable(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("inputs: %w", err)
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		const fileMode, dirMode = 0o444, 0o555
+		mode := os.FileMode(fileMode)
+		switch {
+		case d.IsDir():
+			mode = dirMode
+		case !d.Type().IsRegular():
+			return fmt.Errorf("%q is neither a file nor a folder", path)
+		}
+		info, err := d.Info()
+		if err != nil || info.Mode().Perm()&mode == mode {
+			return err
+		}
+		return root.Chmod(path, info.Mode().Perm()|mode)
+	})
+	if err != nil {
+		return fmt.Errorf("inputs: %w", err)
+	}
+	return nil
+}
+
+// monotonic is the clock that init's deadlines are counted by.
+func monotonic() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // can't fail for this clock
+	return time.Duration(ts.Nano())
+}

@@ -1,0 +1,103 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/sandbox"
+)
+
+// Folders of the run folder.
+const (
+	boxesDir    = "boxes"
+	rootsDir    = "roots"
+	skeletonDir = "skeleton"
+)
+
+// prepareRunDir mounts a tmpfs at dir unless there is one, and makes what all
+// sandboxes share. A reboot takes all of it away, as it must.
+func prepareRunDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	found, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(dir))
+	if err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	if len(found) == 0 {
+		err := unix.Mount("threegate", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0700")
+		if err != nil {
+			return fmt.Errorf("run folder: mount a tmpfs at %s: %w", dir, err)
+		}
+	} else if found[len(found)-1].FSType != "tmpfs" {
+		return fmt.Errorf("%w: the run folder %s is a mount of type %s; it must be a tmpfs or no mount at all", ErrConfig, dir, found[len(found)-1].FSType)
+	}
+	for _, d := range []string{boxesDir, rootsDir} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			return fmt.Errorf("run folder: %w", err)
+		}
+	}
+	return makeSkeleton(filepath.Join(dir, skeletonDir))
+}
+
+// skeletonFiles are laid over every image: the mount point of init, and an
+// identity that is the same in every sandbox.
+var skeletonFiles = map[string]string{
+	job.InitPath:       "",
+	"/etc/group":       fmt.Sprintf("root:x:0:\nsandbox:x:%d:\n", job.PayloadGID),
+	"/etc/hostname":    sandbox.Hostname + "\n",
+	"/etc/hosts":       "127.0.0.1 localhost " + sandbox.Hostname + "\n::1 localhost\n",
+	"/etc/machine-id":  strings.Repeat("0", 32) + "\n",
+	"/etc/passwd":      fmt.Sprintf("root:x:0:0::/:/bin/false\nsandbox:x:%d:%d::/tmp:/bin/false\n", job.PayloadUID, job.PayloadGID),
+	"/etc/resolv.conf": "",
+}
+
+// skeletonDirs are the mount points. Whatever an image has there stays unseen.
+var skeletonDirs = []string{"/dev", "/etc", "/proc", "/sys", job.Dir, sandbox.InDir, sandbox.OutDir, sandbox.TmpDir}
+
+// makeSkeleton is idempotent. What is there already is left alone: overlays
+// that are mounted would not like to see it change.
+func makeSkeleton(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	for _, d := range skeletonDirs {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("run folder: %w", err)
+		}
+	}
+	for name, text := range skeletonFiles {
+		path := filepath.Join(dir, name)
+		if have, err := os.ReadFile(path); err == nil && string(have) == text {
+			continue
+		}
+		if err := writeFile(path, []byte(text), 0o644); err != nil {
+			return fmt.Errorf("run folder: %w", err)
+		}
+	}
+	return nil
+}
+
+func hexOf(digest string) string {
+	_, hex, _ := strings.Cut(digest, ":")
+	return hex
+}
+
+// writeFile makes the file appear complete or not at all.
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
+	if err := os.WriteFile(tmp, data, mode); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, mode); err != nil { // whatever the umask is
+		return err
+	}
+	return os.Rename(tmp, path)
+}

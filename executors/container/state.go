@@ -1,0 +1,208 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	containerdclient "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/errdefs"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
+)
+
+// killGrace is how long init has to end a run orderly, output kept, before it
+// is ended itself. A throttled sandbox needs some 100 ms.
+const killGrace = 1500 * time.Millisecond
+
+// task finds the containerd task, or nil if there is none.
+func (e *Executor) task(ctx context.Context, id string) (containerdclient.Task, error) {
+	cont, err := e.container(ctx, id)
+	if cont == nil || err != nil {
+		return nil, err
+	}
+	task, err := cont.Task(ctx, cio.Load)
+	if errdefs.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find task: %w", err)
+	}
+	return task, nil
+}
+
+// container finds the container, or nil. One of another node is an error.
+func (e *Executor) container(ctx context.Context, id string) (containerdclient.Container, error) {
+	cont, err := e.client.LoadContainer(ctx, id)
+	if errdefs.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find container: %w", err)
+	}
+	labels, err := cont.Labels(ctx)
+	if errdefs.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find container: %w", err)
+	}
+	if labels[nodeLabel] != e.cfg.Node {
+		return nil, fmt.Errorf("container %s belongs to %q, not to this node", id, labels[nodeLabel])
+	}
+	return cont, nil
+}
+
+// State reports where the task stands.
+func (e *Executor) State(ctx context.Context, id string) (executors.State, error) {
+	b, err := e.boxOf(id)
+	if err != nil {
+		return "", err
+	}
+	if !b.has(taskFile) { // also after a reboot: its traces in containerd mean nothing then
+		return executors.StateAbsent, nil
+	}
+	if b.has(outcomeFile) {
+		return executors.StateExited, nil
+	}
+	task, err := e.task(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if task == nil {
+		if b.has(startFile) {
+			return executors.StateExited, nil // how is not known any more
+		}
+		return executors.StateAbsent, nil
+	}
+	st, err := task.Status(ctx)
+	if errdefs.IsNotFound(err) {
+		return e.State(ctx, id)
+	}
+	if err != nil {
+		return "", fmt.Errorf("state of task %s: %w", id, err)
+	}
+	switch st.Status {
+	case containerdclient.Created:
+		return executors.StateCreated, nil
+	case containerdclient.Running, containerdclient.Paused, containerdclient.Pausing:
+		return executors.StateRunning, nil
+	case containerdclient.Stopped:
+		return executors.StateExited, nil
+	default:
+		return "", fmt.Errorf("state of task %s: containerd says %q", id, st.Status)
+	}
+}
+
+// Start lets the task run, once: whether it ran is containerd's to say, and if
+// that has lost it, the box's.
+func (e *Executor) Start(ctx context.Context, id string) error {
+	b, err := e.boxOf(id)
+	if err != nil {
+		return err
+	}
+	state, err := e.State(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case state == executors.StateAbsent:
+		return fmt.Errorf("start %s: %w", id, ErrNoTask)
+	case state != executors.StateCreated:
+		return nil
+	}
+	task, err := e.task(ctx, id)
+	if err != nil {
+		return err
+	}
+	if task == nil {
+		return fmt.Errorf("start %s: %w", id, ErrNoTask)
+	}
+	if err := b.write(startFile, startRecord{At: time.Now().UTC(), Monotonic: monotonic()}); err != nil {
+		return fmt.Errorf("start %s: %w", id, err)
+	}
+	if err := task.Start(ctx); err != nil {
+		// Another process may have been faster.
+		if state, serr := e.State(ctx, id); serr == nil && state != executors.StateCreated {
+			return nil
+		}
+		return fmt.Errorf("start %s: %w", id, err)
+	}
+	return nil
+}
+
+// Kill ends the task at once. What it has written until then is kept.
+func (e *Executor) Kill(ctx context.Context, id string) error {
+	return e.kill(ctx, id, endRecord{})
+}
+
+func (e *Executor) kill(ctx context.Context, id string, why endRecord) error {
+	b, err := e.boxOf(id)
+	if err != nil {
+		return err
+	}
+	state, err := e.State(ctx, id)
+	if err != nil {
+		return err
+	}
+	if state == executors.StateAbsent || state == executors.StateExited {
+		return nil
+	}
+	if !b.has(endFile) { // the first reason stands
+		if err := b.write(endFile, why); err != nil {
+			return fmt.Errorf("kill %s: %w", id, err)
+		}
+	}
+	task, err := e.task(ctx, id)
+	if task == nil || err != nil {
+		return err
+	}
+	if state == executors.StateRunning {
+		ended, err := e.signalAndWait(ctx, task, unix.SIGTERM, killGrace)
+		if ended || err != nil {
+			return err
+		}
+	}
+	if err := task.Kill(ctx, unix.SIGKILL); err != nil && !errdefs.IsNotFound(err) && !errdefs.IsFailedPrecondition(err) {
+		return fmt.Errorf("kill %s: %w", id, err)
+	}
+	return nil
+}
+
+// signalAndWait signals process 1 and says whether it ended in time.
+func (e *Executor) signalAndWait(ctx context.Context, task containerdclient.Task, s syscall.Signal, limit time.Duration) (bool, error) {
+	wctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	exit, err := task.Wait(wctx)
+	if err == nil {
+		err = task.Kill(ctx, s)
+	}
+	if errdefs.IsNotFound(err) || errdefs.IsFailedPrecondition(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("kill %s: %w", task.ID(), err)
+	}
+	st := <-exit
+	return st.Error() == nil, ctx.Err()
+}
+
+// List returns the ids of all tasks of this node of which a box or a container exists.
+func (e *Executor) List(ctx context.Context) ([]string, error) {
+	ids, err := e.boxes()
+	if err != nil {
+		return nil, err
+	}
+	conts, err := e.client.ContainerService().List(ctx, fmt.Sprintf("labels.%q==%q", nodeLabel, e.cfg.Node))
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	for _, c := range conts {
+		ids = append(ids, c.ID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}

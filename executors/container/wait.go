@@ -1,0 +1,181 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	containerdclient "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/errdefs"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/cgroup"
+	"github.com/threegate/tool-exec/executors/job"
+)
+
+const (
+	// deadlineGrace is how much later than init the host enforces the deadline.
+	deadlineGrace = 2 * time.Second
+	// startPoll is how often a task that was not started yet is looked at.
+	startPoll = 200 * time.Millisecond
+	// retryPause follows a lost connection to containerd.
+	retryPause = 500 * time.Millisecond
+)
+
+// Wait blocks until the task has ended. The outcome is judged once and then
+// kept in the box, so that every later Wait gives the same.
+func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, error) {
+	var out executors.Outcome
+	b, err := e.boxOf(id)
+	if err != nil {
+		return out, err
+	}
+	var rec record
+	if err := b.read(taskFile, &rec); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			err = ErrNoTask
+		}
+		return out, fmt.Errorf("wait for %s: %w", id, err)
+	}
+	if err := b.read(outcomeFile, &out); !errors.Is(err, os.ErrNotExist) {
+		return out, err
+	}
+	ev := evidence{task: rec.Task}
+	if ev.exit, err = e.awaitExit(ctx, b, id, rec.Task.Limits.Time); err != nil {
+		return out, err
+	}
+	if err := e.gather(b, id, &ev); err != nil {
+		return out, fmt.Errorf("wait for %s: %w", id, err)
+	}
+	out = judge(ev)
+	out.Identity = rec.Identity
+	if err := b.write(outcomeFile, out); err != nil {
+		return executors.Outcome{}, fmt.Errorf("wait for %s: %w", id, err)
+	}
+	return out, nil
+}
+
+// exit is what containerd knows of the end of process 1.
+type exit struct {
+	known bool
+	code  uint32
+	at    time.Time
+}
+
+// awaitExit waits through restarts of containerd and enforces the deadline.
+func (e *Executor) awaitExit(ctx context.Context, b box, id string, limit time.Duration) (exit, error) {
+	for {
+		task, err := e.task(ctx, id)
+		if err == nil && task == nil {
+			if !b.has(startFile) {
+				return exit{}, fmt.Errorf("wait for %s: %w", id, ErrNoTask)
+			}
+			return exit{}, nil // lost: only the box can tell
+		}
+		if err == nil {
+			var st containerdclient.ExitStatus
+			st, err = e.awaitTask(ctx, b, task, limit)
+			if err == nil {
+				return exit{known: true, code: st.ExitCode(), at: st.ExitTime()}, nil
+			}
+		}
+		if ctx.Err() != nil {
+			return exit{}, fmt.Errorf("wait for %s: %w", id, ctx.Err())
+		}
+		if !errdefs.IsUnavailable(err) && !errdefs.IsNotFound(err) && !errors.Is(err, errLost) {
+			return exit{}, fmt.Errorf("wait for %s: %w", id, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// errLost: the connection broke while waiting.
+var errLost = errors.New("connection to containerd lost")
+
+// awaitTask waits for one task over one connection.
+func (e *Executor) awaitTask(ctx context.Context, b box, task containerdclient.Task, limit time.Duration) (containerdclient.ExitStatus, error) {
+	wctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended, err := task.Wait(wctx)
+	if err != nil {
+		return containerdclient.ExitStatus{}, err
+	}
+	for {
+		pause := startPoll
+		if left, known := b.timeLeft(limit); known {
+			pause = left
+		}
+		timer := time.NewTimer(max(pause, 0))
+		select {
+		case st := <-ended:
+			timer.Stop()
+			if err := st.Error(); err != nil {
+				return st, errors.Join(errLost, err)
+			}
+			return st, nil
+		case <-timer.C:
+			if left, known := b.timeLeft(limit); known && left <= 0 {
+				if err := e.kill(ctx, task.ID(), endRecord{Deadline: true}); err != nil {
+					return containerdclient.ExitStatus{}, err
+				}
+				limit += deadlineGrace // should it not work at once, try again
+			}
+		}
+	}
+}
+
+// timeLeft is the time until the host ends the task; known once it was started.
+func (b box) timeLeft(limit time.Duration) (left time.Duration, known bool) {
+	var started job.Started
+	var told startRecord
+	switch {
+	case b.read(filepath.Join(gateDir, job.StartedFile), &started) == nil && started.Monotonic > 0:
+		return started.Monotonic + limit + deadlineGrace - monotonic(), true
+	case b.read(startFile, &told) == nil:
+		return told.Monotonic + limit + deadlineGrace - monotonic(), true
+	}
+	return 0, false
+}
+
+// gather collects all that is known of a task that has ended, while its
+// control group and its file systems are still there.
+func (e *Executor) gather(b box, id string, ev *evidence) error {
+	ev.usage = cgroup.Read(cgroup.Root, cgroupOf(id))
+	ev.outFull = full(b.path(outDir))
+	ev.tmpFull = full(b.path(scratchDir))
+	var end endRecord
+	switch err := b.read(endFile, &end); {
+	case err == nil:
+		ev.end = &end
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	var told startRecord
+	switch err := b.read(startFile, &told); {
+	case err == nil:
+		ev.told = &told
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	var res job.Result
+	switch err := b.read(filepath.Join(gateDir, job.ResultFile), &res); {
+	case err == nil:
+		ev.result = &res
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	if ev.result == nil {
+		var started job.Started
+		if b.read(filepath.Join(gateDir, job.StartedFile), &started) == nil {
+			ev.started = &started
+		}
+		ev.failure = b.failure()
+	}
+	return nil
+}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/ledger"
-	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -31,7 +30,7 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 	case ledger.Delivered: // recorded by a gate that died before the rename
 		return false, j.Advance(spool.StateAdmitted)
 	case ledger.DeadLettered:
-		return true, g.shelve(j)
+		return true, g.shelve(j, spool.StoreRequests)
 	}
 	req, findings, err := g.judge(ctx, j)
 	if err != nil {
@@ -66,9 +65,6 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 // wrong with the files themselves is enough to refuse: then the document is not
 // looked at, as it may not be whole.
 func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []schemas.Finding, error) {
-	if j.Damage != nil {
-		return nil, []schemas.Finding{finding(ruleDamaged, "the job's folder is not as the node writes it")}, nil
-	}
 	findings := j.Findings()
 	if schemas.VerdictOf(findings) == schemas.VerdictReject {
 		return nil, findings, nil
@@ -144,16 +140,7 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 		return err
 	}
 	g.log.Info("request quarantined", "job", j.ID, "inbox", j.Origin.Inbox, "rules", ev.Rules)
-	return g.shelve(j)
-}
-
-// shelve moves a refused job, reasons and all, to quarantine.
-func (g *Gate) shelve(j *spool.Job) error {
-	if err := j.Quarantine(spool.StoreRequests); err != nil {
-		return err
-	}
-	g.book.close(j.ID)
-	return nil
+	return g.shelve(j, spool.StoreRequests)
 }
 
 func (g *Gate) task(j *spool.Job, req *schemas.Request) executors.Task {

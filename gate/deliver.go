@@ -10,7 +10,6 @@ import (
 	"os"
 
 	"github.com/threegate/tool-exec/gate/ledger"
-	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -54,11 +53,9 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 		return fmt.Errorf("clean up after the run: %w", err)
 	}
 	if refused {
-		err = j.Quarantine(spool.StoreResults)
-	} else {
-		err = j.Archive(g.now())
+		return g.shelve(j, spool.StoreResults)
 	}
-	if err != nil {
+	if err := j.Archive(g.now()); err != nil {
 		return err
 	}
 	g.book.close(j.ID)
@@ -144,21 +141,6 @@ func (g *Gate) recordRefusal(j *spool.Job, a *admission, d *delivery) error {
 	}
 	g.log.Info("result quarantined", "job", j.ID, "request", a.Request.RequestID, "rules", rules)
 	return nil
-}
-
-// reasons is what is known of a refused item.
-func (g *Gate) reasons(j *spool.Job, kind schemas.Kind, findings []schemas.Finding) quarantine.Reasons {
-	return quarantine.Reasons{
-		Item:         j.ID,
-		Kind:         kind,
-		OriginalName: j.Origin.Name,
-		Inbox:        j.Origin.Inbox,
-		SHA256:       j.SHA256,
-		Size:         j.Origin.Size,
-		ReceivedAt:   j.Origin.ClaimedAt,
-		RefusedAt:    g.now().UTC(),
-		Findings:     findings,
-	}
 }
 
 func checkArtifact(f spool.Artifact, p validate.Policy) ([]schemas.Finding, error) {

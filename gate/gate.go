@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
-	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -24,7 +24,6 @@ type Gate struct {
 	ledger    *ledger.Ledger
 	book      *book
 	publisher *spool.Publisher
-	store     *quarantine.Store
 	troubles  *troubles
 	queue     *queue
 }
@@ -69,7 +68,6 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	if g.publisher, err = spool.NewPublisher(cfg.CoreInbound.Path); err != nil {
 		return nil, err
 	}
-	g.store = quarantine.NewStore(g.spool.QuarantineDir())
 	var ids []string
 	for _, st := range spool.States {
 		jobs, err := g.spool.Jobs(st)
@@ -81,7 +79,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 		}
 	}
 	g.book = newBook(ids)
-	g.ledger, err = ledger.Open(g.spool.LedgerDir(), g.now, g.book.note)
+	g.ledger, err = ledger.Open(filepath.Join(cfg.Dir, spool.DirLedger), g.now, g.book.note)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +162,7 @@ func (g *Gate) resume(ctx context.Context) ([]*spool.Job, error) {
 		}
 		for _, j := range jobs {
 			owned[j.ID] = true
-			if st == spool.StateClaimed {
+			if st == spool.StateClaimed && j.Damage == nil {
 				claimed = append(claimed, j)
 			} else {
 				g.queue.push(j)
@@ -211,7 +209,7 @@ func (g *Gate) intake(ctx, work context.Context, claimed []*spool.Job, fatal cha
 			if err == nil {
 				claimed, err = g.claimSome(claimed)
 			}
-			if errors.Is(err, ledger.ErrUnusable) {
+			if unknown(err) {
 				offer(fatal, err)
 				return
 			}
@@ -257,15 +255,19 @@ func (g *Gate) judgeAll(ctx, work context.Context, claimed []*spool.Job) ([]*spo
 
 // claimSome claims the next few requests that wait in the inboxes.
 func (g *Gate) claimSome(claimed []*spool.Job) ([]*spool.Job, error) {
-	names, err := g.spool.Pending(claimBatch)
+	arrivals, err := g.spool.Pending(claimBatch)
 	if err != nil {
 		return claimed, err
 	}
-	for _, p := range names {
-		j, err := g.spool.Claim(p.Inbox, p.Name)
+	for _, a := range arrivals {
+		j, err := g.spool.Claim(a)
+		var stuck *spool.ClaimError
 		switch {
-		case errors.Is(err, spool.ErrGone), errors.Is(err, spool.ErrStuck):
-			continue // taken by another node, or kept on the spool's own list
+		case errors.Is(err, spool.ErrGone), errors.Is(err, spool.ErrBusy):
+			continue // taken by another node, or still being written
+		case errors.As(err, &stuck) && !errors.Is(err, spool.ErrUncertain):
+			g.log.Warn("a request can't be taken in now", "error", err)
+			continue // on the spool's own list, offered again later
 		case err != nil:
 			return claimed, err
 		}
@@ -287,7 +289,7 @@ func (g *Gate) worker(ctx, work context.Context, fatal chan<- error) {
 		case err == nil:
 			g.troubles.clear(j.ID)
 			g.queue.done(j)
-		case errors.Is(err, ledger.ErrUnusable):
+		case unknown(err):
 			offer(fatal, err)
 			g.queue.done(j)
 			return
@@ -307,6 +309,9 @@ var errStopping = errors.New("the node stops")
 // advance takes a job through the states to its end. Each step can be done
 // again after a crash anywhere: recovery is this function.
 func (g *Gate) advance(ctx, work context.Context, j *spool.Job) error {
+	if j.Damage != nil {
+		return g.refuseDamaged(work, j)
+	}
 	for {
 		switch j.State {
 		case spool.StateAdmitted:
@@ -326,6 +331,12 @@ func (g *Gate) advance(ctx, work context.Context, j *spool.Job) error {
 			return fmt.Errorf("job %s is in no known state: %q", j.ID, j.State)
 		}
 	}
+}
+
+// unknown says that a step failed and may have happened all the same. The
+// process must stop: the next start reads what is on disk.
+func unknown(err error) bool {
+	return errors.Is(err, ledger.ErrUnusable) || errors.Is(err, spool.ErrUncertain)
 }
 
 func offer(c chan<- error, err error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -86,7 +87,7 @@ func (t *troubles) list() []Trouble {
 func (g *Gate) reportStatus(ctx context.Context) {
 	last := ""
 	for ctx.Err() == nil {
-		s := LiveStatus{PID: g.spool.PID(), Busy: g.queue.busy(), Troubles: g.troubles.list(), Stuck: g.spool.Stuck()}
+		s := LiveStatus{PID: os.Getpid(), Busy: g.queue.busy(), Troubles: g.troubles.list(), Stuck: g.spool.Stuck()}
 		key := fmt.Sprint(s)
 		if key != last {
 			s.UpdatedAt = g.now().UTC()

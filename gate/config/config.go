@@ -99,8 +99,10 @@ type Limits struct {
 type Backends struct {
 	// Images is an OCI image layout folder that holds the pinned images.
 	Images string `yaml:"images"`
-	ERA    ERA    `yaml:"era"`
-	Monty  Monty  `yaml:"monty"`
+	// Init is the program threegate-init; empty means the one installed with threegate.
+	Init  string `yaml:"init"`
+	ERA   ERA    `yaml:"era"`
+	Monty Monty  `yaml:"monty"`
 }
 
 // ERA maps a request's language to an image.

@@ -18,6 +18,9 @@ import (
 // maxFileBytes bounds the configuration before it is parsed.
 const maxFileBytes = 1 << 20
 
+// maxNodeName leaves room for what makes a node's label unique on its host.
+const maxNodeName = 48
+
 // Error is what is wrong with a configuration file, with a way to mend it.
 type Error struct {
 	File string
@@ -154,6 +157,7 @@ func (l *Loaded) resolve() {
 	abs(&l.CoreInbound.Path)
 	abs(&l.Approvals.AllowedSigners)
 	abs(&l.Backends.Images)
+	abs(&l.Backends.Init)
 	abs(&l.Containerd.Root)
 	abs(&l.Containerd.State)
 }
@@ -180,8 +184,8 @@ func (l *Loaded) check() error {
 	duration("node.settle", l.Node.Settle, 0, time.Hour)
 	duration("node.drain", l.Node.Drain, 0, 24*time.Hour)
 	duration("approvals.max_age", l.Approvals.MaxAge, 0, 10*365*24*time.Hour)
-	if l.Node.Name == "" || len(l.Node.Name) > 64 || strings.ContainsFunc(l.Node.Name, notNameRune) {
-		bad("node.name", "must be 1 to 64 of letters, digits, '.', '_' and '-'", "")
+	if l.Node.Name == "" || len(l.Node.Name) > maxNodeName || strings.ContainsFunc(l.Node.Name, notNameRune) {
+		bad("node.name", "must be 1 to 48 of letters, digits, '.', '_' and '-'", "")
 	}
 	if len(l.Inboxes) == 0 {
 		bad("inboxes", "there is none", "list at least one `- {name: default, path: inbox/default}`")

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/threegate/tool-exec/executors/container"
+	"github.com/threegate/tool-exec/executors/containerd"
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+)
+
+var _ gate.Executor = (*container.Executor)(nil)
+
+// initName is the program that is process 1 of every sandbox.
+const initName = "threegate-init"
+
+// initPath finds threegate-init: as configured, beside this program, or where
+// packages put it.
+func initPath(cfg *config.Loaded) (string, error) {
+	if cfg.Backends.Init != "" {
+		return cfg.Backends.Init, nil
+	}
+	var places []string
+	if self, err := os.Executable(); err == nil {
+		if self, err = filepath.EvalSymlinks(self); err == nil {
+			places = append(places, filepath.Join(filepath.Dir(self), initName))
+		}
+	}
+	places = append(places, "/usr/libexec/threegate/"+initName)
+	for _, p := range places {
+		if _, err := os.Stat(p); err == nil {
+			return p, nil
+		}
+	}
+	return "", &fault{exit: exitNotFound, code: "E_FILE_IO", message: initName + " is neither beside threegate nor in /usr/libexec/threegate",
+		hint: "build it (make build), or name it in " + config.FileName + ": backends: {init: PATH}"}
+}
+
+// executorConfig is what the node's configuration means for the executor.
+func executorConfig(cfg *config.Loaded) (container.Config, error) {
+	init, err := initPath(cfg)
+	if err != nil {
+		return container.Config{}, err
+	}
+	c := container.Config{
+		Node:          cfg.Label(),
+		RunDir:        cfg.RunDir(),
+		InitPath:      init,
+		ImagesDir:     cfg.Backends.Images,
+		Images:        map[string]string{},
+		Monty:         cfg.Backends.Monty.Image,
+		Runtime:       cfg.Containerd.Runtime,
+		RuntimeBinary: cfg.Containerd.RuntimeBinary,
+		Containerd:    containerd.Config{Address: cfg.Containerd.Address, Namespace: cfg.Containerd.Namespace},
+	}
+	for name, l := range cfg.Backends.ERA.Languages {
+		c.Images[name] = l.Image
+	}
+	if c.Containerd.Address == "" {
+		c.Containerd.Private = containerd.Private{Root: cfg.Containerd.Root, State: cfg.ContainerdState()}
+	}
+	return c, nil
+}
+
+// openExecutor connects the node to its containerd.
+func openExecutor(ctx context.Context, cfg *config.Loaded) (*container.Executor, error) {
+	c, err := executorConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	e, err := container.Open(ctx, c)
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+		return nil, troublef(err, "threegate doctor says what this host lacks", "the node's containers")
+	}
+	return e, nil
+}

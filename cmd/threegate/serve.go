@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/spool"
+)
+
+func newServe(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve a node: take in requests, run them, deliver results",
+		Long: `serve owns the node until it is told to stop. It takes in what lies in the inboxes,
+quarantines what breaks a rule, runs the rest, and delivers validated results. It
+logs to stderr, a line for each decision; with --json a JSON object a line.
+
+Ctrl-C or SIGTERM stops it: nothing new is taken in, running jobs may end within
+node.drain, and those that are left go on in their containers until the next serve
+collects them. The same holds after a crash: nothing is lost and nothing runs twice.`,
+		Example: `  threegate serve --node /var/lib/threegate`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context()) },
+	}
+	a.nodeFlag(cmd)
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context) error {
+	cfg, err := a.loadNode()
+	if err != nil {
+		return err
+	}
+	return a.serveNode(ctx, cfg, a.logger())
+}
+
+// logger writes a line for each decision to stderr.
+func (a *app) logger() *slog.Logger {
+	if a.json {
+		return slog.New(slog.NewJSONHandler(a.ui.Err, nil))
+	}
+	return slog.New(slog.NewTextHandler(a.ui.Err, nil))
+}
+
+// serveNode serves cfg until ctx ends. An orderly stop is no error.
+func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logger) (err error) {
+	exec, err := openExecutor(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	g, err := gate.Open(cfg, gate.Options{Executor: exec, Logger: log, Now: a.now})
+	if err != nil {
+		return errors.Join(nodeFault(err, cfg.Dir), exec.Close())
+	}
+	log.Info("serving", "node", cfg.Dir, "name", cfg.Node.Name)
+	err = g.Run(ctx)
+	// A private containerd goes with the gate; what still runs in it goes on
+	// under its shims and is found again.
+	if cerr := errors.Join(g.Close(), exec.Shutdown(context.WithoutCancel(ctx))); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return troublef(err, "the next serve goes on from what is on disk", "the node in %s had to stop", cfg.Dir)
+	}
+	log.Info("stopped", "node", cfg.Dir)
+	return nil
+}
+
+// nodeFault is the fault of a node that can't be opened.
+func nodeFault(err error, dir string) error {
+	if errors.Is(err, spool.ErrLocked) {
+		return &fault{exit: exitBusy, code: "E_POLICY", message: err.Error(), cause: err,
+			hint: "one process serves a node; threegate status --node " + dir + " says what it does"}
+	}
+	return troublef(err, "", "the node in %s can't be opened", dir)
+}

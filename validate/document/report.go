@@ -202,3 +202,21 @@ func Quote(s string) string {
 	}
 	return strconv.Quote(s)
 }
+
+// Note is a finding whose place is a byte offset in a part of a document. An
+// empty Severity means the catalogue's.
+type Note struct {
+	Rule     string
+	Severity schemas.Severity
+	Offset   int
+	Message  string
+	Hint     string
+}
+
+// AddNotes adds notes about the part of the text that starts at base.
+func (r *Report) AddNotes(base int, notes []Note) {
+	for _, n := range notes {
+		line, column := r.lines.Pos(base + n.Offset)
+		r.Add(schemas.Finding{Rule: n.Rule, Severity: n.Severity, Line: line, Column: column, Message: n.Message, Hint: n.Hint})
+	}
+}

@@ -1,0 +1,270 @@
+package code
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/document"
+	"github.com/threegate/tool-exec/validate/packages"
+	"github.com/threegate/tool-exec/validate/paths"
+)
+
+// MaxNotes bounds what Check returns.
+const MaxNotes = 200
+
+// maxNested is how deep code in strings of code is followed.
+const maxNested = 3
+
+// Options say for whom code is judged.
+type Options struct {
+	// Monty is pydantic's interpreter: it has no processes and no modules to
+	// install, so trying to start one is only a warning.
+	Monty bool
+}
+
+// Check reports what src must not do. Offsets are those of src.
+func Check(lang Language, src string, opt Options) []document.Note {
+	c := &checker{lang: lang, opt: opt}
+	c.source(src, 0, 0)
+	return c.notes
+}
+
+type checker struct {
+	lang  Language
+	opt   Options
+	notes []document.Note
+}
+
+func (c *checker) add(rule string, severity schemas.Severity, offset int, message, hint string) {
+	for _, n := range c.notes {
+		if n.Rule == rule && n.Offset == offset {
+			return
+		}
+	}
+	if len(c.notes) < MaxNotes {
+		c.notes = append(c.notes, document.Note{Rule: rule, Severity: severity, Offset: offset, Message: message, Hint: hint})
+	}
+}
+
+// source checks src, which stands at base, or at one place if it was decoded.
+func (c *checker) source(src string, base, depth int) {
+	ts := fold(c.lang, Tokens(c.lang, src))
+	c.strings(src, ts, base)
+	c.processes(ts, base)
+	if depth < maxNested && c.lang != Awk {
+		for i, t := range ts {
+			if t.Kind == String && i >= 2 && ts[i-1].Text == "(" && ts[i-2].Kind == Name && runsCode[ts[i-2].Text] {
+				inner := &checker{lang: c.lang, opt: c.opt}
+				inner.source(t.Text, 0, depth+1)
+				for _, n := range inner.notes {
+					c.add(n.Rule, n.Severity, base+t.Offset, n.Message, n.Hint)
+				}
+			}
+		}
+	}
+}
+
+var runsCode = words(`eval exec compile instance_eval class_eval module_eval Function runInNewContext runInThisContext runInContext execfile loadstring load dofile`)
+
+func words(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
+}
+
+// fold joins literals that the language joins: "a" "b" in Python and Ruby,
+// "a" + "b", "a" . "b".
+func fold(lang Language, ts []Token) []Token {
+	op := "+"
+	switch lang {
+	case Perl, PHP:
+		op = "."
+	case Lua:
+		op = ".."
+	}
+	out := make([]Token, 0, len(ts))
+	// Long chains are joined in a builder: appending one by one would be quadratic.
+	for i := 0; i < len(ts); i++ {
+		if ts[i].Kind != String {
+			out = append(out, ts[i])
+			continue
+		}
+		var b strings.Builder
+		t := ts[i]
+		b.WriteString(t.Text)
+		for {
+			if i+1 < len(ts) && ts[i+1].Kind == String && ts[i+1].Offset > t.Offset && (lang == Python || lang == Ruby) && ts[i+1].Offset >= t.End {
+				i++
+			} else if i+2 < len(ts) && ts[i+1].Kind == Punct && joins(ts[i+1:], op) > 0 && i+1+joins(ts[i+1:], op) < len(ts) && ts[i+1+joins(ts[i+1:], op)].Kind == String {
+				i += 1 + joins(ts[i+1:], op)
+			} else {
+				break
+			}
+			b.WriteString(ts[i].Text)
+			t.End = ts[i].End
+		}
+		t.Text = b.String()
+		out = append(out, t)
+	}
+	return out
+}
+
+// joins is how many tokens the joining operator takes at the start of ts.
+func joins(ts []Token, op string) int {
+	for i := range len(op) {
+		if i >= len(ts) || ts[i].Kind != Punct || ts[i].Text != op[i:i+1] {
+			return 0
+		}
+	}
+	return len(op)
+}
+
+// Functions and methods whose arguments are paths of files.
+var opensFiles = words(`open Path PosixPath listdir scandir walk glob iglob rglob chdir remove unlink rename stat lstat exists isfile isdir islink read_csv read_json read_excel
+	read_parquet read_table read_fwf read_pickle read_feather read_xml read_sql_table loadtxt genfromtxt savetxt to_csv to_json to_excel to_parquet to_pickle savefig imread imsave imwrite mkdir makedirs mkdirSync rmtree copyfile copytree
+	copy copy2 cp mv move symlink link chmod chown connect ZipFile TarFile fopen readFile readFileSync writeFile writeFileSync appendFile appendFileSync createReadStream createWriteStream readdir readdirSync
+	existsSync statSync lstatSync unlinkSync rmSync rm cpSync copyFileSync opendir opendirSync access accessSync require read readlines foreach each_line write binread binwrite entries children each_child exist? exists? file?
+	directory? mkdir_p rm_rf rm_f cp_r load_file readlink realpath fromfile tofile memmap addsitedir CDLL sysopen slurp spew file_get_contents file_put_contents include require_once readfile parse_ini_file fread
+	dofile loadfile source read.csv read.table readLines readRDS writeLines write.csv list.files setwd utime truncate touch SourceFileLoader FileInput PdfReader load_workbook FileHandler`)
+
+var (
+	pathName    = regexp.MustCompile(`(?i)(path|dir|directory|folder|file|filename|fname|infile|outfile|src|dst|base|root|home|location|config)s?$`)
+	notPathName = regexp.MustCompile(`(?i)(url|uri|route|endpoint|href|web|page|regex|pattern|prefix|suffix|request|req|api|xpath|json_?path|jq|selector|header)`)
+)
+
+// strings judges every literal.
+func (c *checker) strings(src string, ts []Token, base int) {
+	type frame struct {
+		callee string
+		open   string
+	}
+	var stack []frame
+	var list []string // the literals of the innermost list, for argument vectors
+	listAt := 0
+	flush := func() {
+		if what, ok := packages.InWords(list); ok && len(list) > 1 {
+			c.install(base+listAt, what)
+		}
+		list = nil
+	}
+	for i, t := range ts {
+		if t.Kind == Punct {
+			switch t.Text {
+			case "(", "[", "{":
+				f := frame{open: t.Text}
+				if t.Text == "(" && i > 0 && ts[i-1].Kind == Name {
+					f.callee = ts[i-1].Text
+				}
+				if len(stack) < 1000 {
+					stack = append(stack, f)
+				}
+				flush()
+			case ")", "]", "}":
+				if len(stack) > 0 {
+					stack = stack[:len(stack)-1]
+				}
+				flush()
+			case ";":
+				flush()
+			}
+			continue
+		}
+		if t.Kind != String && t.Kind != Shell {
+			continue
+		}
+		if list == nil {
+			listAt = t.Offset
+		}
+		if len(list) < 64 && len(t.Text) < 4096 {
+			list = append(list, t.Text)
+		}
+		ctx := paths.Literal
+		switch {
+		case len(stack) > 0 && opensFiles[stack[len(stack)-1].callee], i > 0 && ts[i-1].Kind == Name && opensFiles[ts[i-1].Text],
+			i > 2 && len(stack) > 0 && stack[len(stack)-1].callee == "join" && pathJoin(ts, i):
+			ctx = paths.Used
+		case i > 1 && (ts[i-1].Text == "=" || ts[i-1].Text == ":") && ts[i-2].Kind != Punct && t.Text != "/" &&
+			pathName.MatchString(ts[i-2].Text) && !notPathName.MatchString(ts[i-2].Text):
+			ctx = paths.Used
+		}
+		c.literal(src, t, ctx, base)
+	}
+	flush()
+}
+
+// pathJoin says whether the call around token i is a join of a path module.
+func pathJoin(ts []Token, i int) bool {
+	for j := i - 1; j >= 2 && j > i-8; j-- {
+		if ts[j].Text == "(" && ts[j-1].Text == "join" {
+			return j >= 3 && ts[j-2].Text == "." && (ts[j-3].Text == "path" || ts[j-3].Text == "File")
+		}
+	}
+	return false
+}
+
+// literal judges one string. A multi-line Python string that stands alone is
+// documentation: a comment in all but name.
+func (c *checker) literal(src string, t Token, ctx paths.Context, base int) {
+	if document := c.lang == Python && strings.Contains(t.Text, "\n") && startsLine(src, t.Offset); document {
+		return
+	}
+	at := func(offset int) int {
+		// Where the value stands as it is in the source, its parts have a place.
+		if i := strings.Index(src[t.Offset:t.End], t.Text); i >= 0 && len(t.Text) > 0 {
+			return base + t.Offset + i + offset
+		}
+		return base + t.Offset
+	}
+	text := t.Text
+	if ctx == paths.Used {
+		text = strings.TrimLeft(text, "<>+ ") // Perl's open(F, "</etc/x")
+	}
+	for _, ref := range paths.Find(text, ctx) {
+		PathNote(ref, func(rule, message, hint string) {
+			c.add(rule, "", at(ref.Offset), message, hint)
+		})
+	}
+	for _, s := range packages.InText(t.Text) {
+		c.install(at(s.Offset), s.Text)
+	}
+}
+
+func startsLine(src string, offset int) bool {
+	for i := offset - 1; i >= 0; i-- {
+		switch src[i] {
+		case '\n':
+			return true
+		case ' ', '\t':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func (c *checker) install(offset int, what string) {
+	c.add("sec.packages", "", offset, "the code installs packages: "+document.Quote(what),
+		"remove it; ask for an image that holds the package already")
+}
+
+// PathNote words the finding about a path that must not be named.
+func PathNote(ref paths.Ref, add func(rule, message, hint string)) {
+	const where = "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in"
+	p := document.Quote(ref.Path)
+	switch ref.Kind {
+	case paths.Device:
+		add("sec.devices", fmt.Sprintf("%s names a device", p), "use no device but /dev/null, zero, random, urandom, stdin, stdout and stderr")
+	case paths.Socket:
+		add("sec.paths.host", fmt.Sprintf("%s names a socket of the host", p), "remove it: a sandbox reaches no services of its host")
+	case paths.Escape:
+		add("sec.paths.host", fmt.Sprintf(`%s leads out of its folder`, p), "write paths below /in or /out in full, without \"..\"")
+	case paths.Home:
+		add("sec.paths.host", fmt.Sprintf("%s names a home folder of the host", p), where)
+	default:
+		add("sec.paths.host", fmt.Sprintf("%s is a path of the host", p), where)
+	}
+}

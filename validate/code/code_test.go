@@ -1,0 +1,191 @@
+package code
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/threegate/tool-exec/schemas"
+)
+
+func kindsOf(lang Language, src string) string {
+	var b []string
+	for _, t := range Tokens(lang, src) {
+		b = append(b, string("N0SXRP"[t.Kind])+":"+t.Text)
+	}
+	return strings.Join(b, " ")
+}
+
+func TestTokens(t *testing.T) {
+	tests := []struct {
+		lang      Language
+		src, want string
+	}{
+		{Python, `x = 'a\x2fb' # "no"`, "N:x P:= S:a/b"},
+		{Python, `r'\d' b"x" f"a{b["/c"]}d"`, `S:\d S:x N:b P:[ S:/c P:] S:a{}d`},
+		{Python, "'''a\n'b'\n''' 1", "S:a\n'b'\n 0:1"},
+		{Python, `f"{{x}} {y!r:>{w}}"`, "N:y P:! N:r P:: P:> P:{ N:w P:} S:{x}} {}"},
+		{Python, `"open`, "S:open"},
+		{JavaScript, "a = /[/'\"]/g.test(b) / c // 'x'\n/* \"y\" */ `q${d + '/z'}r`", "N:a P:= R:/[/'\"]/ P:. N:test P:( N:b P:) P:/ N:c N:d P:+ S:/z S:q{}r"},
+		{JavaScript, "return /x/", "N:return R:/x/"},
+		{Ruby, "puts %w[a /b] # x\n=begin\n\"no\"\n=end\ny = %q(a(b)c)", "N:puts S:a P:, S:/b N:y P:= S:a(b)c"},
+		{Ruby, "a = <<~E + 'x'\n  one\n  E\nb", "N:a P:= P:+ S:x S:  one\n N:b"},
+		{Ruby, "x % y; `ls #{z}`; %x(ps)", "N:x P:% N:y P:; N:z X:ls {} P:; X:ps"},
+		{Ruby, `puts /a'b/; 1 / 2 / 3`, "N:puts R:/a'b/ P:; 0:1 P:/ 0:2 P:/ 0:3"},
+		{Perl, `my $x = q{a{b}c}; s/'/"/g; $h{y} = qw(a b); # "z"`, `N:my N:$x P:= S:a{b}c P:; R:' R:" P:; N:$h P:{ N:y P:} P:= S:a P:, S:b P:;`},
+		{Perl, "print $#a, $/, qx(ls); if ($x =~ m{a'b}) { }\n=pod\n'x'\n=cut\n1", "N:print N:$#a P:, N:$/ P:, X:ls P:; N:if P:( N:$x P:=~ R:a'b P:) P:{ P:} 0:1"},
+		{Perl, "print <<\"E\";\n/etc/x\nE\ny", "N:print P:; S:/etc/x\n N:y"},
+		{Awk, `/a"b/ {print "c" / 2}`, `R:a"b P:{ N:print S:c P:/ 0:2 P:}`},
+		{Lua, "x = [[a]] --[[ 'b' ]] .. 'c' -- d", "N:x P:= S:a P:. P:. S:c"},
+	}
+	for _, tt := range tests {
+		if got := kindsOf(tt.lang, tt.src); got != tt.want {
+			t.Errorf("%s %q:\n got %s\nwant %s", tt.lang, tt.src, got, tt.want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	tests := []struct {
+		lang      Language
+		src, rule string
+	}{
+		{Python, `open("/etc/passwd")`, "sec.paths.host"},
+		{Python, `open("/data/x")`, "sec.paths.host"},
+		{Python, `p = "/etc" + "/passwd"`, "sec.paths.host"},
+		{Python, `open("\x2fetc\x2fpasswd")`, "sec.paths.host"},
+		{Python, `open(f"/etc/{name}")`, "sec.paths.host"},
+		{Python, `data_dir = "/warehouse"`, "sec.paths.host"},
+		{Python, `Path("~/x").expanduser()`, "sec.paths.host"},
+		{Python, `open("../secret")`, "sec.paths.host"},
+		{Python, `os.path.join("/warehouse", x)`, "sec.paths.host"},
+		{Python, `open("/dev/sda", "rb")`, "sec.devices"},
+		{Python, `urlopen("file:///etc/passwd")`, "sec.paths.host"},
+		{Python, `exec("open('/etc/passwd')")`, "sec.paths.host"},
+		{Python, `s.connect("/var/run/docker.sock")`, "sec.paths.host"},
+		{Python, `# open("/etc/passwd")`, ""},
+		{Python, "def f():\n    \"\"\"Like\n    /etc/passwd.\"\"\"\n    return 1", ""},
+		{Python, `open("/in/x"); open("/out/y", "w"); open("/tmp/z"); open("/dev/null")`, ""},
+		{Python, `if line.startswith("/api/users"): n += 1`, ""},
+		{Python, `"/".join(parts); a = b / c; s.split("/"); url = "/index.html"; print("km/h", "and/or", "2026/02/09")`, ""},
+		{Python, `re.sub(r"\\d+/x", "", s); url_path = "/users"; x["/home"] += 1; ["..", "/"]`, ""},
+		{Python, `os.system("ls")`, "sec.shell.code"},
+		{Python, `import subprocess`, "sec.shell.code"},
+		{Python, `import json, subprocess as s`, "sec.shell.code"},
+		{Python, `from subprocess import run`, "sec.shell.code"},
+		{Python, `from os import path, system as f`, "sec.shell.code"},
+		{Python, `__import__("subprocess").run(x)`, "sec.shell.code"},
+		{Python, `getattr(os, "sys" + "tem")("ls")`, "sec.shell.code"},
+		{Python, `o.popen("x")`, "sec.shell.code"},
+		{Python, `import pty; pty.spawn(x)`, "sec.shell.code"},
+		{Python, `await asyncio.create_subprocess_exec("x")`, "sec.shell.code"},
+		{Python, `exec(base64.b64decode(x))`, "sec.code.dynamic"},
+		{Python, `import platform, os, sys; platform.system(); system = 1; print(system); from os import path`, ""},
+		{Python, `re.compile("x"); model.eval(); d = {"system": 1}; cur.execute("select 1")`, ""},
+		{Python, `subprocess.run(["pip", "install", "x"])`, "sec.packages"},
+		{Python, `run([sys.executable, "-m", "pip", "install", "x"])`, "sec.packages"},
+		{Python, `os.system("pip install x")`, "sec.packages"},
+		{Python, `import pip`, "sec.packages"},
+		{Python, `from pip import main`, "sec.packages"},
+		{Python, `print("no pip here"); install = 1; df["install"]`, ""},
+		{JavaScript, `require('child_process').execSync('ls')`, "sec.shell.code"},
+		{JavaScript, "import { spawn } from 'node:child_process'", "sec.shell.code"},
+		{JavaScript, "await import('child_' + 'process')", "sec.shell.code"},
+		{JavaScript, "new Deno.Command('ls')", "sec.shell.code"},
+		{JavaScript, "fs.readFileSync('/etc/passwd')", "sec.paths.host"},
+		{JavaScript, "fs.readFileSync(`/etc/${x}`)", "sec.paths.host"},
+		{JavaScript, "fs.readFileSync('/warehouse')", "sec.paths.host"},
+		{JavaScript, "exec('npm install x')", "sec.packages"},
+		{JavaScript, "const m = /a.b/.exec(s); fs.readFileSync('/in/x'); app.get('/users'); // '/etc/x'\nlet r = a / b / c", ""},
+		{Ruby, "`ls`", "sec.shell.code"},
+		{Ruby, "system 'ls'", "sec.shell.code"},
+		{Ruby, "system('ls', '-l')", "sec.shell.code"},
+		{Ruby, "%x(ls)", "sec.shell.code"},
+		{Ruby, "IO.popen(x)", "sec.shell.code"},
+		{Ruby, "require 'open3'", "sec.shell.code"},
+		{Ruby, "Kernel.send(:x, 1); Kernel.exec(x)", "sec.shell.code"},
+		{Ruby, "open('| ls')", "sec.shell.code"},
+		{Ruby, "File.read('/etc/passwd')", "sec.paths.host"},
+		{Ruby, "File.read '/warehouse'", "sec.paths.host"},
+		{Ruby, "x = <<E\n/etc/passwd\nE\n", "sec.paths.host"},
+		{Ruby, "puts File.read('/in/x').scan(/\\d+/).size / 2 # /etc/x", ""},
+		{Perl, "system(\"ls\")", "sec.shell.code"},
+		{Perl, "exec 'ls'", "sec.shell.code"},
+		{Perl, "system $x", "sec.shell.code"},
+		{Perl, "my $x = qx{ls};", "sec.shell.code"},
+		{Perl, "open(F, '-|', 'ls')", "sec.shell.code"},
+		{Perl, "open F, \"ls |\";", "sec.shell.code"},
+		{Perl, "use IPC::Open3;", "sec.shell.code"},
+		{Perl, "use CPAN;", "sec.packages"},
+		{Perl, "open(F, '<', '/etc/passwd')", "sec.paths.host"},
+		{Perl, "open(F, '</warehouse')", "sec.paths.host"},
+		{Perl, "s{/etc}{/x}; while(<>){ print if m#/var/# || /\\|/ } $h{system} = 1; open(F, '<', '/in/x');", ""},
+		{Awk, `{ system("ls") }`, "sec.shell.code"},
+		{Awk, `{ "date" | getline d }`, "sec.shell.code"},
+		{Awk, `{ print | "sort" }`, "sec.shell.code"},
+		{Awk, `{ getline x < "/etc/passwd" }`, "sec.paths.host"},
+		{Awk, `/\/etc\// { a["/"]++; print $1 "/" $2 > "/out/x" } $3 ~ "x|y" { n++ }`, ""},
+		{PHP, "system('ls');", "sec.shell.code"},
+		{Lua, "os.execute('ls')", "sec.shell.code"},
+		{R, "system('ls')", "sec.shell.code"},
+		{R, "install.packages('x')", "sec.packages"},
+	}
+	for _, tt := range tests {
+		notes := Check(tt.lang, tt.src, Options{})
+		found := tt.rule == "" && len(notes) == 0
+		for _, n := range notes {
+			found = found || n.Rule == tt.rule
+			if n.Offset < 0 || n.Offset >= len(tt.src) || n.Message == "" || n.Hint == "" {
+				t.Errorf("%q: bad note %+v", tt.src, n)
+			}
+		}
+		if !found {
+			t.Errorf("%s %q: want %q, got %+v", tt.lang, tt.src, tt.rule, notes)
+		}
+	}
+}
+
+func TestMontyWarnsOfProcesses(t *testing.T) {
+	ns := Check(Python, "import subprocess", Options{Monty: true})
+	if len(ns) != 1 || ns[0].Severity != schemas.SeverityWarning {
+		t.Errorf("got %+v", ns)
+	}
+	ns = Check(Python, "open('/etc/x')", Options{Monty: true})
+	if len(ns) != 1 || ns[0].Severity != "" || ns[0].Offset != 6 {
+		t.Errorf("got %+v", ns)
+	}
+}
+
+func TestCheckIsLinear(t *testing.T) {
+	const size = 1 << 17
+	for _, lang := range []Language{Python, JavaScript, Ruby, Perl, PHP, Lua, R, Awk} {
+		for _, unit := range []string{"'", `"`, "`", "(", "f'{", "${", "#{", "<<A\n", "q(", "'a'+", "'a' ", "/", "s/", "%w[", "'/etc/x',", "from os import a,", "import a,", "open(", "\\", "=begin\n", "$", "{", "'''", "[[", "/*", "x", "%"} {
+			src := strings.Repeat(unit, size/len(unit))
+			start := time.Now()
+			Check(lang, src, Options{})
+			if d := time.Since(start); d > 2*time.Second {
+				t.Errorf("%s: %q took %v", lang, unit, d)
+			}
+		}
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	for i, s := range []string{`f"{x['/etc']}" + 'a'`, "`a${b}`/x/", "%w[a b] <<~E\nE", "s{a}{b}e; qw(x)"} {
+		f.Add(uint8(i), s)
+	}
+	langs := []Language{Python, JavaScript, Ruby, Perl, PHP, Lua, R, Awk}
+	f.Fuzz(func(t *testing.T, n uint8, src string) {
+		lang := langs[int(n)%len(langs)]
+		for _, tok := range Tokens(lang, src) {
+			if tok.Offset < 0 || tok.End > len(src) || tok.Offset > tok.End {
+				t.Fatalf("token %+v of %d bytes", tok, len(src))
+			}
+		}
+		for _, n := range Check(lang, src, Options{}) {
+			if n.Offset < 0 || n.Offset > len(src) || n.Rule == "" {
+				t.Fatalf("note %+v", n)
+			}
+		}
+	})
+}

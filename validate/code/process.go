@@ -1,0 +1,267 @@
+package code
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/document"
+)
+
+// Shells are programs that interpret command lines, by their base name.
+var Shells = words(`sh ash bash dash zsh ksh ksh93 mksh pdksh lksh oksh fish csh tcsh rc es yash hush rbash rksh rzsh rssh sash posh scsh ion nu nushell elvish xonsh osh ysh oil murex
+	busybox toybox powershell pwsh cmd command.com bsh jsh lsh git-shell nologin wish expect`)
+
+var shellVersion = regexp.MustCompile(`^([a-z]+?)-?[0-9][0-9.]*$`)
+
+// IsShell says whether a word of a command line names a shell.
+func IsShell(word string) bool {
+	name := strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/")))
+	name = strings.TrimSuffix(name, ".exe")
+	name = strings.TrimPrefix(name, "-")
+	if m := shellVersion.FindStringSubmatch(name); m != nil && Shells[m[1]] {
+		return true
+	}
+	return Shells[name]
+}
+
+// Modules whose only use is to start processes.
+var processModules = map[Language]map[string]bool{
+	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric`),
+	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn`),
+	Ruby:       words(`open3 pty shell shellwords`),
+	Perl:       words(`IPC::Open2 IPC::Open3 IPC::Run IPC::Cmd IPC::System::Simple Shell`),
+}
+
+// Functions that start processes, called by their bare name.
+var processCalls = map[Language]map[string]bool{
+	Python:     words(``),
+	JavaScript: words(`execSync execFileSync spawnSync execFile`),
+	Ruby:       words(`system exec spawn fork`),
+	Perl:       words(`system exec fork`),
+	PHP:        words(`system exec shell_exec passthru popen proc_open pcntl_exec`),
+	R:          words(`system system2 shell shell.exec pipe`),
+	Awk:        words(`system`),
+}
+
+// Methods that start processes, by receiver: "*" is any.
+var processMethods = map[Language]map[string]map[string]bool{
+	Python: {
+		"system": words(`* !platform`), "popen": words(`*`), "popen2": words(`*`), "popen3": words(`*`), "execl": words(`*`), "execle": words(`*`), "execlp": words(`*`), "execlpe": words(`*`), "execv": words(`*`), "execve": words(`*`),
+		"execvp": words(`*`), "execvpe": words(`*`), "spawnl": words(`*`), "spawnle": words(`*`), "spawnlp": words(`*`), "spawnv": words(`*`), "spawnve": words(`*`), "spawnvp": words(`*`), "posix_spawn": words(`*`), "posix_spawnp": words(`*`),
+		"startfile": words(`os`), "fork": words(`os`), "forkpty": words(`os`), "spawn": words(`pty`), "Popen": words(`*`), "check_output": words(`*`), "check_call": words(`*`), "getoutput": words(`*`), "getstatusoutput": words(`*`),
+		"create_subprocess_exec": words(`*`), "create_subprocess_shell": words(`*`), "subprocess_shell": words(`*`), "subprocess_exec": words(`*`),
+	},
+	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "Command": words(`Deno`), "run": words(`Deno`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp`), "fork": words(`child_process cp`)},
+	Ruby:       {"system": words(`*`), "spawn": words(`*`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
+	Lua:        {"execute": words(`os`), "popen": words(`io`)},
+}
+
+const processHint = "do the work in the program itself: a request runs one program and no shell"
+
+// process adds a finding about a process that is started. In Monty there is
+// nothing to start, so it only warns.
+func (c *checker) process(offset int, what string) {
+	severity := schemas.Severity("")
+	hint := processHint
+	if c.opt.Monty {
+		severity = schemas.SeverityWarning
+		hint = "remove it: monty has no processes, so this fails at run time"
+	}
+	c.add("sec.shell.code", severity, offset, "the code starts another program: "+document.Quote(what), hint)
+}
+
+// processes looks for code that starts shells or other programs.
+func (c *checker) processes(ts []Token, base int) {
+	for i, t := range ts {
+		at := base + t.Offset
+		prev, prev2, next := around(ts, i)
+		switch t.Kind {
+		case Shell:
+			c.process(at, "`"+t.Text+"`")
+		case String:
+			if c.moduleLoaded(ts, i) && processModules[c.lang][t.Text] {
+				c.process(at, t.Text)
+			}
+			if (prev == "(" || prev == ",") && reflects[prev2Name(ts, i)] && processName(c.lang, t.Text) {
+				c.process(at, t.Text)
+			}
+			if c.lang == Ruby && prev == "(" && prev2 == "open" && strings.HasPrefix(t.Text, "|") {
+				c.process(at, t.Text)
+			}
+			if c.lang == Perl && i > 0 && c.opens(ts, i) && (t.Text == "-|" || t.Text == "|-" || strings.HasPrefix(t.Text, "|") || strings.HasSuffix(strings.TrimSpace(t.Text), "|")) {
+				c.process(at, t.Text)
+			}
+			if c.lang == Awk && (prev == "|" || next == "|" && i+2 < len(ts) && ts[i+2].Text == "getline") {
+				c.process(at, t.Text)
+			}
+			if c.lang == Python && prev == "(" && prev2 == "__import__" && (t.Text == "os" || t.Text == "posix") {
+				c.dynamic(at, "__import__("+t.Text+")")
+			}
+		case Name:
+			c.name(ts, i, at, prev, prev2, next)
+		}
+	}
+}
+
+func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
+	name := ts[i].Text
+	switch {
+	case c.importsModule(ts, i) && (processModules[c.lang][name] || c.lang == Perl && processModules[c.lang][qualified(ts, i)]):
+		c.process(at, name)
+	case c.lang == Python && importedFrom(ts, i, "os") && processName(Python, name) && name != "platform":
+		c.process(at, "os."+name)
+	case c.lang == Python && (prev == "import" || prev == "from") && (name == "pip" || name == "ensurepip" || name == "conda"):
+		c.install(at, "import "+name)
+	case c.lang == Perl && (prev == "use" || prev == "require") && (name == "CPAN" || name == "CPANPLUS"):
+		c.install(at, prev+" "+name)
+	case c.lang == R && (name == "install" && next == "." || name == "install_github" || name == "install_cran"):
+		if name != "install" || i+2 < len(ts) && ts[i+2].Text == "packages" {
+			c.install(at, "install.packages")
+		}
+	case prev == "." || prev == "::" || prev == "->":
+		if rs, ok := processMethods[c.lang][name]; ok && (next == "(" || c.lang == Ruby) {
+			if (rs["*"] || rs[prev2]) && !rs["!"+prev2] {
+				c.process(at, prev2+prev+name)
+			}
+		}
+	case processCalls[c.lang][name] && prev != "def" && prev != "function" && prev != "sub" && prev != "." && next != "=" && next != "=>" && next != ":" && prev != ":" && prev != "$":
+		if next == "(" || c.lang == Ruby && startsArgument(ts, i) || c.lang == Perl && (startsArgument(ts, i) || strings.HasPrefix(next, "$") || strings.HasPrefix(next, "@") || next == ";" && name == "fork") {
+			c.process(at, name)
+		}
+	case c.lang == Awk && name == "getline" && prev == "|":
+		c.process(at, "| getline")
+	case c.lang == JavaScript && name == "$" && prev2 == "Bun":
+		c.process(at, "Bun.$")
+	case (name == "exec" || name == "eval") && next == "(" && prev != "." && prev != "def" && (c.lang == Python || c.lang == JavaScript && name == "eval") && i+2 < len(ts) && ts[i+2].Kind != String:
+		c.dynamic(at, name)
+	}
+}
+
+// dynamic warns of code whose text only comes to be at run time.
+func (c *checker) dynamic(offset int, what string) {
+	c.add("sec.code.dynamic", "", offset, "the code runs text that no reviewer can read here: "+document.Quote(what), "write the code out")
+}
+
+// reflects are functions that reach another function by its name.
+var reflects = words(`getattr __import__ import_module send public_send __send__ method const_get attrgetter methodcaller call_user_func`)
+
+func processName(lang Language, name string) bool {
+	if processCalls[lang][name] || processModules[lang][name] {
+		return true
+	}
+	_, ok := processMethods[lang][name]
+	return ok
+}
+
+func around(ts []Token, i int) (prev, prev2, next string) {
+	if i > 0 {
+		prev = ts[i-1].Text
+	}
+	if i > 1 {
+		prev2 = ts[i-2].Text
+	}
+	if i+1 < len(ts) {
+		next = ts[i+1].Text
+	}
+	return prev, prev2, next
+}
+
+// prev2Name is the function that the argument list around token i belongs to,
+// if the literal is its first or second argument.
+func prev2Name(ts []Token, i int) string {
+	for j := i - 1; j > 0 && j > i-6; j-- {
+		if ts[j].Kind == Punct && ts[j].Text == "(" {
+			return ts[j-1].Text
+		}
+	}
+	return ""
+}
+
+// moduleLoaded says whether the literal at i names a module that is loaded.
+func (c *checker) moduleLoaded(ts []Token, i int) bool {
+	prev, prev2, _ := around(ts, i)
+	switch prev {
+	case "(":
+		return prev2 == "require" || prev2 == "import" || prev2 == "__import__" || prev2 == "import_module" || prev2 == "binding" || prev2 == "getBuiltinModule"
+	case "require", "from", "import", "load":
+		return true
+	}
+	return false
+}
+
+// importsModule says whether the name at i is a module in an import statement.
+func (c *checker) importsModule(ts []Token, i int) bool {
+	switch c.lang {
+	case Python:
+		for j := i - 1; j >= 0 && j > i-64; j-- {
+			switch t := ts[j]; {
+			case t.Kind == Name && t.Text == "import":
+				return j == 0 || !fromStatement(ts, j)
+			case t.Kind == Name && t.Text == "from":
+				return j == i-1
+			case t.Kind == Name, t.Kind == Punct && (t.Text == "," || t.Text == "."):
+			default:
+				return false
+			}
+		}
+	case Perl:
+		prev, _, _ := around(ts, i)
+		return prev == "use" || prev == "require"
+	}
+	return false
+}
+
+// fromStatement says whether the "import" at j belongs to "from x import y".
+func fromStatement(ts []Token, j int) bool {
+	for k := j - 1; k >= 0 && k > j-16; k-- {
+		if ts[k].Kind == Name && ts[k].Text == "from" {
+			return true
+		}
+		if ts[k].Kind != Name && ts[k].Text != "." {
+			return false
+		}
+	}
+	return false
+}
+
+// importedFrom says whether the name at i is imported by "from module import".
+func importedFrom(ts []Token, i int, module string) bool {
+	for j := i - 1; j >= 2 && j > i-64; j-- {
+		switch t := ts[j]; {
+		case t.Kind == Name && t.Text == "import":
+			return ts[j-1].Text == module && ts[j-2].Text == "from"
+		case t.Kind == Name, t.Kind == Punct && (t.Text == "," || t.Text == "("):
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// qualified is the name at i with the parts that follow "::".
+func qualified(ts []Token, i int) string {
+	name := ts[i].Text
+	for j := i + 1; j+1 < len(ts) && j < i+8 && ts[j].Text == "::"; j += 2 {
+		name += "::" + ts[j+1].Text
+	}
+	return name
+}
+
+func startsArgument(ts []Token, i int) bool {
+	return i+1 < len(ts) && (ts[i+1].Kind == String || ts[i+1].Kind == Shell)
+}
+
+// opens says whether the literal at i is an argument of Perl's open.
+func (c *checker) opens(ts []Token, i int) bool {
+	for j := i - 1; j >= 0 && j > i-8; j-- {
+		if ts[j].Kind == Name && ts[j].Text == "open" {
+			return true
+		}
+		if ts[j].Kind == Punct && ts[j].Text == ";" {
+			return false
+		}
+	}
+	return false
+}

@@ -57,7 +57,7 @@ func list(b *bytes.Buffer, fs []schemas.Finding) {
 		// An item of a list wants its code block indented further than itself.
 		for _, l := range []struct{ name, text string }{{"", f.Message}, {"Found: ", f.Excerpt}, {"To mend: ", f.Hint}} {
 			if l.text != "" {
-				fmt.Fprintf(b, "        %s%s\n", l.name, Visible(l.text))
+				fmt.Fprintf(b, "          %s%s\n", l.name, Visible(l.text))
 			}
 		}
 	}

@@ -170,7 +170,12 @@ func (s *Spool) hidden(id string) string { return filepath.Join(s.stateDir(State
 // finish goes on with a half-done claim from wherever it stands. It is the
 // second half of every claim, and all of recovery.
 func (s *Spool) finish(id string, late bool) (*Job, error) {
-	hidden := s.hidden(id)
+	hidden, dst := s.hidden(id), filepath.Join(s.stateDir(StateClaimed), id)
+	if done, err := exists(dst); err != nil {
+		return nil, err
+	} else if done { // only the last sync had failed
+		return s.finished(id, dst)
+	}
 	raw := filepath.Join(hidden, rawDir)
 	taken, err := exists(filepath.Join(raw, rawRequest))
 	if err != nil {
@@ -209,12 +214,23 @@ func (s *Spool) finish(id string, late bool) (*Job, error) {
 	if err := s.disk.WriteFile("claim.record", hidden, jobFile, append(data, '\n'), modePrivateFile, durable.Replace); err != nil {
 		return nil, err
 	}
-	dst := filepath.Join(s.stateDir(StateClaimed), id)
 	if err := s.disk.Rename("claim.commit", hidden, dst, false); err != nil {
 		return nil, err
 	}
 	s.tidy(dst, &found)
 	return s.newJob(StateClaimed, found), nil
+}
+
+// finished returns a claim whose last rename had happened before.
+func (s *Spool) finished(id, dir string) (*Job, error) {
+	if err := s.disk.SyncDir("claim.commit.again", filepath.Dir(dir)); err != nil {
+		return nil, err
+	}
+	j, err := s.load(StateClaimed, id)
+	if err == nil && j.Damage == nil {
+		s.tidy(dir, &j.rec)
+	}
+	return j, err
 }
 
 // dropEmpty ends a claim that never got its request: it is still in the inbox

@@ -41,6 +41,7 @@ type inboxState struct {
 	failed       error // why the folder can't be read
 	failedSince  time.Time
 	fails        int
+	readings     int // how often the folder was read
 }
 
 // refusal is a request that can't be renamed out of its inbox.
@@ -139,6 +140,7 @@ func (s *Spool) refill(in *inboxState) bool {
 		return false
 	}
 	in.mayRead = false
+	in.readings++
 	in.hints = nil
 	clear(in.hinted)
 	names, more, err := s.read(in)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/spool/internal/durable"
 )
 
 // held is a claim in the making that could not be finished yet.
@@ -51,12 +53,12 @@ func (s *Spool) recover() error {
 			}
 		}
 	}
-	return s.seedIDs()
+	return s.recoverJobs()
 }
 
-// seedIDs makes new ids greater than those of all jobs in progress, also when
-// the clock was set back.
-func (s *Spool) seedIDs() error {
+// recoverJobs removes temporaries that a crash left in jobs, and makes new ids
+// greater than those of all jobs in progress, also when the clock was set back.
+func (s *Spool) recoverJobs() error {
 	for _, st := range States {
 		names, err := s.entries(st)
 		if err != nil {
@@ -64,6 +66,22 @@ func (s *Spool) seedIDs() error {
 		}
 		for _, n := range names {
 			s.ids.seed(n)
+			if !ValidID(n) {
+				continue
+			}
+			dir := filepath.Join(s.stateDir(st), n)
+			es, err := os.ReadDir(dir)
+			if err != nil {
+				continue // Jobs reports it as damaged
+			}
+			for _, e := range es {
+				if !durable.IsTemporary(e.Name()) {
+					continue
+				}
+				if err := s.disk.RemoveTree("recover", filepath.Join(dir, e.Name())); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
@@ -107,6 +125,10 @@ func (s *Spool) goOn(id string, a Arrival) (*Job, error) {
 		delay = min(backoff(busyDelay, maxBusy, h.attempts), s.o.SettleFor)
 	}
 	h.next = s.now().Add(delay)
+	select {
+	case s.kick <- struct{}{}:
+	default: // one is waiting already
+	}
 	if errors.Is(err, ErrBusy) {
 		err = ErrBusy
 	}

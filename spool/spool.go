@@ -19,6 +19,19 @@ type (
 	Op   = durable.Op
 )
 
+// The kinds of steps.
+const (
+	OpMkdir   = durable.OpMkdir
+	OpCreate  = durable.OpCreate
+	OpWrite   = durable.OpWrite
+	OpSync    = durable.OpSync
+	OpClose   = durable.OpClose
+	OpRename  = durable.OpRename
+	OpRemove  = durable.OpRemove
+	OpSyncDir = durable.OpSyncDir
+	OpOpen    = durable.OpOpen
+)
+
 // Inbox is one drop zone. Its folder must be on the node's filesystem.
 type Inbox struct {
 	Name string
@@ -68,6 +81,8 @@ type Spool struct {
 	inboxes []*inboxState
 	turn    int              // whose turn it is to hand out a name
 	held    map[string]*held // half-done claims by job id
+	// kick tells the watcher that something new is to be tried again.
+	kick chan struct{}
 	// watchers counts running Watches: with one, only it asks for readings.
 	watchers int
 }
@@ -84,7 +99,7 @@ func Open(dir string, o Options) (*Spool, error) {
 	if err := checkLayout(abs); err != nil {
 		return nil, fmt.Errorf("opening the spool: %w", err)
 	}
-	s := &Spool{dir: abs, o: o.withDefaults(), disk: durable.Disk{Seam: o.Seam}, now: time.Now, held: map[string]*held{}}
+	s := &Spool{dir: abs, o: o.withDefaults(), disk: durable.Disk{Seam: o.Seam}, now: time.Now, held: map[string]*held{}, kick: make(chan struct{}, 1)}
 	s.log = s.o.Logger
 	if s.lock, err = lock(abs); err != nil {
 		return nil, err

@@ -79,6 +79,7 @@ func (w *watcher) run(ctx context.Context) {
 			w.sweep()
 		case <-sweep.C:
 			w.sweep()
+		case <-w.s.kick:
 		case <-again.C:
 			w.notify()
 		}
@@ -89,7 +90,9 @@ func (w *watcher) run(ctx context.Context) {
 func (w *watcher) arm(t *time.Timer) {
 	wait := time.Hour
 	if due, ok := w.s.nextDue(); ok {
-		wait = max(time.Until(due), busyDelay)
+		if wait = time.Until(due); wait <= 0 {
+			wait = retryDelay // it was told already
+		}
 	}
 	t.Reset(wait)
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,6 +32,11 @@ var ErrTooLong = errors.New("more bytes than allowed")
 // one per name, so a crash never leaves more than one, and the next write of
 // the same name takes it away.
 func Temporary(name string) string { return "." + name + ".tmp" }
+
+// IsTemporary says whether a name may be that of a Temporary.
+func IsTemporary(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp")
+}
 
 // WriteFile writes dir/name with exactly this mode: temporary, write, sync,
 // close, rename, sync of the folder. Whoever reads dir/name sees all of data or

@@ -283,13 +283,13 @@ func (s *Spool) pull(in *intent, hidden string, found *jobRecord) error {
 }
 
 // tidy removes what only a claim in the making needs: raw, or, if it is kept,
-// the specials in it. What fails here is left to the next start.
+// what in it needs not be. What fails here is left to the next start.
 func (s *Spool) tidy(dir string, found *jobRecord) {
 	raw := filepath.Join(dir, rawDir)
 	targets := []string{raw}
 	if found.RawKept {
 		targets = nil
-		for _, name := range found.Inert {
+		for _, name := range found.RawDrop {
 			targets = append(targets, filepath.Join(raw, filepath.Base(name)))
 		}
 	}

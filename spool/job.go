@@ -54,9 +54,10 @@ type jobRecord struct {
 	InputFiles   []InputFile       `json:"inputs"`
 	Defects      []schemas.Finding `json:"findings,omitempty"`
 	// RawKept says that raw/ holds things as they came, because they could not
-	// be copied whole. Inert names specials of it that are removed.
+	// be copied whole. RawDrop names the entries of it that are removed all the
+	// same: what was copied whole, and specials.
 	RawKept bool     `json:"raw_kept,omitempty"`
-	Inert   []string `json:"inert,omitempty"`
+	RawDrop []string `json:"raw_drop,omitempty"`
 }
 
 const jobVersion = 1

@@ -48,7 +48,10 @@ func (s *Spool) takeIn(hidden string, found *jobRecord, late bool) error {
 	if err := t.inputs(raw, hidden); err != nil {
 		return err
 	}
-	found.RawKept, found.Inert = t.keep, t.inert
+	found.RawKept = t.keep
+	if t.keep {
+		found.RawDrop = t.drop
+	}
 	return nil
 }
 
@@ -59,8 +62,8 @@ type taker struct {
 	found *jobRecord
 	// keep says that raw holds something that was not copied whole.
 	keep bool
-	// inert names entries of raw that are only described, never kept.
-	inert []string
+	// drop names entries of raw that need not be kept.
+	drop []string
 }
 
 func (t *taker) request(raw int, hidden string) error {
@@ -98,11 +101,9 @@ func (t *taker) signature(raw int, hidden string) error {
 // the description is on the disk), because whoever looks at it later would hang
 // on it or follow it.
 func (t *taker) leftover(in looked, name string) {
-	switch {
-	case in.copied:
-	case in.special:
-		t.inert = append(t.inert, name)
-	default:
+	if in.copied || in.special {
+		t.drop = append(t.drop, name)
+	} else {
 		t.keep = true
 	}
 }

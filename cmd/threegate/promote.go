@@ -51,28 +51,11 @@ func (a *app) promote(ctx context.Context, file string, f promoteFlags) error {
 	if err != nil {
 		return err
 	}
-	raw, err := source.Read(file, true, policy.MaxRequestBytes)
+	b, err := a.loadBundle(ctx, file, f.inputs, policy)
 	if err != nil {
-		return troublef(err, lintHint(err), "can't read %s", file)
-	}
-	b := bundle.Bundle{Request: raw}
-	b.Signature, err = source.Read(file+".sig", true, maxSignatureBytes)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return troublef(err, lintHint(err), "can't read the signature %s.sig", file)
-	}
-	request, found := validate.Request(file, raw, policy)
-	if err := a.refuseBlocking(file, raw, found, "promoted"); err != nil {
 		return err
-	}
-	b.ID = request.RequestID
-	dir := f.inputs
-	if dir == "" {
-		dir = bundle.Dir(file)
 	}
 	limits := inputLimits(policy)
-	if b.Files, err = declaredFiles(request, dir, limits); err != nil {
-		return err
-	}
 	progress := a.ui.Progress("copying inputs", bundle.Total(b.Files))
 	placed, err := bundle.Put(ctx, inbox, b, limits, progress)
 	progress.Done()
@@ -93,6 +76,44 @@ func (a *app) promote(ctx context.Context, file string, f promoteFlags) error {
 
 // maxSignatureBytes bounds a detached signature.
 const maxSignatureBytes = 64 << 10
+
+// loadBundle reads a request with its signature and inputs, and judges them as the
+// gate will.
+func (a *app) loadBundle(ctx context.Context, file, inputs string, policy validate.Policy) (bundle.Bundle, error) {
+	var b bundle.Bundle
+	raw, err := source.Read(file, true, policy.MaxRequestBytes)
+	if err != nil {
+		return b, troublef(err, lintHint(err), "can't read %s", file)
+	}
+	sig, err := source.Read(file+".sig", true, maxSignatureBytes)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return b, troublef(err, lintHint(err), "can't read the signature %s.sig", file)
+	}
+	request, found := validate.Request("", raw, policy)
+	if err := a.refuseBlocking(file, raw, found, "promoted"); err != nil {
+		return b, err
+	}
+	if inputs == "" {
+		inputs = bundle.Dir(file)
+	}
+	limits := inputLimits(policy)
+	files, err := bundle.Folder(inputs, limits)
+	if err != nil {
+		return b, inputFault(err)
+	}
+	if err := a.hash(ctx, files, limits); err != nil {
+		return b, err
+	}
+	hashes := map[string]string{}
+	for _, f := range files {
+		hashes[f.Path()] = f.SHA256
+	}
+	found = append(validate.Inputs(request, hashes, policy), validate.Signature(raw, sig, request, policy)...)
+	if err := a.refuseBlocking(file, raw, schemas.SortFindings(found), "promoted"); err != nil {
+		return b, err
+	}
+	return bundle.Bundle{ID: request.RequestID, Request: raw, Signature: sig, Files: files}, nil
+}
 
 // promoteTarget finds the folder of the inbox, and the policy of its node.
 func (a *app) promoteTarget(inbox string) (string, validate.Policy, error) {
@@ -134,37 +155,6 @@ func checkInbox(dir string, p validate.Policy) (string, validate.Policy, error) 
 		return "", p, troublef(source.ErrNotRegular, "an inbox is a folder", "can't use the inbox %s", dir)
 	}
 	return dir, p, nil
-}
-
-// declaredFiles are the files in dir with the hashes that the request declares;
-// the two sets must be the same.
-func declaredFiles(r *schemas.Request, dir string, l bundle.Limits) ([]bundle.File, error) {
-	files, err := bundle.Folder(dir, l)
-	if err != nil {
-		return nil, inputFault(err)
-	}
-	want := map[string]string{}
-	for _, in := range r.Inputs {
-		want[in.Path] = in.SHA256
-	}
-	for i, f := range files {
-		sum, ok := want[f.Path()]
-		if !ok {
-			return nil, &fault{exit: exitReject, code: schemas.CodeValidation, rule: ruleInputs,
-				message: fmt.Sprintf("%s is not declared in the request", f.Host),
-				hint:    "remove it, or declare and approve it: threegate approve"}
-		}
-		files[i].SHA256 = sum
-		delete(want, f.Path())
-	}
-	for _, in := range r.Inputs {
-		if _, ok := want[in.Path]; ok {
-			return nil, &fault{exit: exitReject, code: schemas.CodeValidation, rule: ruleInputs,
-				message: fmt.Sprintf("the declared input %s is not in %s", in.Path, dir),
-				hint:    "put it there, or name the right folder with --inputs"}
-		}
-	}
-	return files, nil
 }
 
 func promoteFault(err error, file, inbox, id string) error {

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+func newAudit(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Prove that the record is whole",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var anchor string
+	verify := &cobra.Command{
+		Use:   "verify",
+		Short: "Check that no event is missing or changed, and that results are those recorded",
+		Long: `verify reads the whole record offline, checks that each event follows the one before
+it, and compares every result that still lies in CORE's folder with the hash that
+was recorded when it was delivered.
+
+It prints the head: the number and hash of the last event. Whoever keeps a head
+elsewhere proves with --anchor later that nothing before it was cut off or changed.`,
+		Example: `  threegate audit verify --node /var/lib/threegate
+  threegate audit verify --anchor 1284:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, err := a.loadNode()
+			if err != nil {
+				return err
+			}
+			return a.verify(cmd.Context(), l, anchor)
+		},
+	}
+	a.nodeFlag(verify)
+	verify.Flags().StringVar(&anchor, "anchor", "", "an earlier head, as `NUMBER:HASH`, that must still be part of the record")
+	cmd.AddCommand(verify)
+	return cmd
+}
+
+// auditReport is what verify found out.
+type auditReport struct {
+	Events int64  `json:"events"`
+	Head   string `json:"head"`
+	// Results that were delivered, and what of them still lies where it was put.
+	Delivered int      `json:"results_delivered"`
+	Compared  int      `json:"results_compared"`
+	Changed   []string `json:"results_changed"`
+	Anchored  bool     `json:"anchored"`
+}
+
+func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error {
+	anchorSeq, anchorHash, err := parseAnchor(anchor)
+	if err != nil {
+		return err
+	}
+	r := auditReport{Changed: []string{}}
+	progress := a.ui.Progress("checking", 0)
+	defer progress.Done()
+	dir := filepath.Join(l.Dir, spool.DirLedger)
+	var troubled error
+	seq, head, err := ledger.Read(dir, func(e ledger.Event) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if e.Seq == anchorSeq+1 && e.Prev == anchorHash {
+			r.Anchored = true
+		}
+		if e.Type == ledger.ResultDelivered {
+			r.Delivered++
+			troubled = compareResult(l, e, &r)
+		}
+		progress.Set(fmt.Sprintf("event %d", e.Seq))
+		return troubled
+	})
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case troubled != nil:
+		return troublef(troubled, "run as a user who may read the node", "can't compare the results")
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return troublef(err, "run as a user who may read the node", "can't read the record in %s", dir)
+	case err != nil:
+		return &fault{exit: exitReject, code: schemas.CodeInternal, message: "the record is not whole: " + err.Error(), cause: err,
+			hint: "keep the folder " + dir + " as it is, and compare it with a backup"}
+	}
+	r.Events, r.Head = seq, fmt.Sprintf("%d:%s", seq, head)
+	if anchor != "" && seq == anchorSeq && head == anchorHash {
+		r.Anchored = true
+	}
+	progress.Done()
+	if a.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.ui.Out, "%d events, each follows the one before it\n%d results delivered, %d of them still there and compared\nhead %s\n",
+			r.Events, r.Delivered, r.Compared, r.Head)
+	}
+	if anchor != "" && !r.Anchored {
+		return &fault{exit: exitReject, code: schemas.CodeInternal, message: "the record does not hold the anchor " + anchor,
+			hint: "events were cut off or the record was written anew since that head was noted"}
+	}
+	if len(r.Changed) > 0 {
+		return &fault{exit: exitReject, code: schemas.CodeInternal, message: "results are not what was delivered: " + strings.Join(r.Changed, ", "),
+			hint: "the archive holds what was delivered"}
+	}
+	return nil
+}
+
+func parseAnchor(anchor string) (int64, string, error) {
+	if anchor == "" {
+		return -1, "", nil
+	}
+	number, hash, ok := strings.Cut(anchor, ":")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	if raw, hexErr := hex.DecodeString(hash); !ok || err != nil || seq < 0 || hexErr != nil || len(raw) != sha256.Size {
+		return 0, "", usagef("copy the head that audit verify printed, NUMBER:HASH", "--anchor %q is no head", anchor)
+	}
+	return seq, hash, nil
+}
+
+// compareResult compares a delivered result with its hash, if CORE has not taken
+// it away.
+func compareResult(l *config.Loaded, e ledger.Event, r *auditReport) error {
+	name := e.ResultID + ".md"
+	if name != filepath.Base(name) {
+		r.Changed = append(r.Changed, e.ResultID)
+		return nil
+	}
+	f, err := source.Open(filepath.Join(l.CoreInbound.Path, name), false)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, source.ErrNotRegular):
+		r.Changed = append(r.Changed, name)
+		return nil
+	case err != nil:
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	r.Compared++
+	if hex.EncodeToString(h.Sum(nil)) != e.ResultSHA256 {
+		r.Changed = append(r.Changed, name)
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"maps"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/executors/image"
+	"github.com/threegate/tool-exec/executors/sandbox"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// Outcomes of a check.
+const (
+	checkOK   = "ok"
+	checkWarn = "warning"
+	checkFail = "fails"
+)
+
+// check is one thing that doctor looked at.
+type check struct {
+	Name   string `json:"check"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+	// Mend is the command, or the words, that mends it.
+	Mend string `json:"mend,omitempty"`
+}
+
+func newDoctor(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this host or node lacks, and what mends it",
+		Long: `doctor looks at everything that the node needs before it can run a request, without
+changing anything: rights, isolation, programs, configuration, folders, images. It
+ends with exit code 1 if something is missing that the node can't do without.`,
+		Example: `  sudo threegate doctor --node /var/lib/threegate
+  threegate doctor --json | jq '.[] | select(.state != "ok")'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+	}
+	a.nodeFlag(cmd)
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	var checks []check
+	add := func(name string, err error, detail, mend string) {
+		c := check{Name: name, State: checkOK, Detail: detail}
+		if err != nil {
+			c.State, c.Detail, c.Mend = checkFail, err.Error(), mend
+		}
+		checks = append(checks, c)
+	}
+	add("rights", notRoot(), "root", "run it with sudo")
+	host, err := sandbox.Probe()
+	detail := "cgroup v1"
+	if host.Unified {
+		detail = "cgroup v2"
+	}
+	add("isolation", err, detail, "see the message")
+	initPath, err := findInit()
+	add(initName, err, initPath, "make build, and install both programs into one folder")
+	l, err := a.loadNode()
+	if err != nil {
+		mend := "threegate init DIR"
+		if f, ok := errors.AsType[*fault](err); ok && f.hint != "" {
+			mend = f.hint
+		}
+		add("configuration", err, "", mend)
+	} else {
+		add("configuration", nil, l.File, "")
+		checks = append(checks, nodeChecks(ctx, l)...)
+	}
+	if a.json {
+		if err := a.printJSON(checks); err != nil {
+			return err
+		}
+	} else if err := a.printChecks(checks); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(checks, func(c check) bool { return c.State == checkFail }) {
+		return verdict(exitReject)
+	}
+	return nil
+}
+
+func notRoot() error {
+	if os.Geteuid() != 0 {
+		return errors.New("containers are made by root only")
+	}
+	return nil
+}
+
+// nodeChecks looks at what the configuration names.
+func nodeChecks(ctx context.Context, l *config.Loaded) []check {
+	var checks []check
+	add := func(name string, err error, detail, mend string) {
+		c := check{Name: name, State: checkOK, Detail: detail}
+		if err != nil {
+			c.State, c.Detail, c.Mend = checkFail, err.Error(), mend
+		}
+		checks = append(checks, c)
+	}
+	warn := func(name, detail, mend string) {
+		checks = append(checks, check{Name: name, State: checkWarn, Detail: detail, Mend: mend})
+	}
+	if l.Containerd.Address != "" {
+		_, err := os.Stat(l.Containerd.Address)
+		add("containerd", err, "the host's, at "+l.Containerd.Address, "systemctl start containerd, or correct containerd.address")
+	} else {
+		path, err := exec.LookPath("containerd")
+		add("containerd", err, path+", private to the node", "apt-get install --no-install-recommends containerd")
+	}
+	runtime := l.Containerd.RuntimeBinary
+	if runtime == "" && l.Containerd.Runtime == config.Default().Containerd.Runtime {
+		runtime = "runc"
+	}
+	if runtime != "" {
+		path, err := exec.LookPath(runtime)
+		add("runtime", err, path, "apt-get install --no-install-recommends "+filepath.Base(runtime))
+	}
+	served, err := spool.Locked(l.Dir)
+	add("node", err, map[bool]string{true: "served now", false: "not served now"}[served], "threegate init "+l.Dir)
+	for _, in := range l.Inboxes {
+		add("inbox "+in.Name, folderCheck(in.Path, unix.R_OK|unix.W_OK|unix.X_OK), in.Path, "mkdir -m 1770 "+in.Path)
+	}
+	add("core inbound", folderCheck(l.CoreInbound.Path, unix.W_OK|unix.X_OK), l.CoreInbound.Path, "mkdir -m 750 "+l.CoreInbound.Path)
+	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
+		digest := l.Backends.ERA.Languages[name].Image
+		add("language "+name, imageCheck(ctx, l.Backends.Images, digest), digest, "deploy/images/build "+l.Backends.Images+" "+name)
+	}
+	if len(l.Backends.ERA.Languages) == 0 {
+		warn("languages", "no ERA language has an image: every ERA request is refused", "deploy/images/build "+l.Backends.Images+", then list them under backends.era.languages")
+	}
+	if m := l.Backends.Monty.Image; m != "" {
+		add("monty", imageCheck(ctx, l.Backends.Images, m), m, "deploy/images/build "+l.Backends.Images+" monty")
+	} else {
+		warn("monty", "there is no image: every Monty request is refused", "deploy/images/build "+l.Backends.Images+" monty, then set backends.monty.image")
+	}
+	if free, err := freeBytes(l.Dir); err == nil && free < minFree {
+		warn("disk", term.Bytes(int64(free))+" are free below "+l.Dir, "make room: the node takes in nothing when the disk is full")
+	}
+	if len(l.Approvals.Approvers) == 0 && !l.Approvals.RequireSignature {
+		warn("approvals", "anybody who can write to an inbox can approve", "list approvals.approvers, or set approvals.require_signature")
+	}
+	return checks
+}
+
+// minFree is below which doctor speaks of the disk.
+const minFree = 1 << 30
+
+func freeBytes(dir string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return st.Bavail * uint64(st.Bsize), nil
+}
+
+func folderCheck(dir string, mode uint32) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no folder", dir)
+	}
+	if err := unix.Access(dir, mode); err != nil {
+		return &os.PathError{Op: "use", Path: dir, Err: err}
+	}
+	return nil
+}
+
+// imageCheck wants the image with that digest, whole.
+func imageCheck(ctx context.Context, layout, digest string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return image.Verify(layout, digest)
+}
+
+func (a *app) printChecks(checks []check) error {
+	s := a.ui.OutStyle
+	width := 0
+	for _, c := range checks {
+		width = max(width, term.Width(c.Name))
+	}
+	var b strings.Builder
+	bad := 0
+	for _, c := range checks {
+		state := s.Green(fmt.Sprintf("%-7s", c.State))
+		switch c.State {
+		case checkWarn:
+			state = s.Yellow(c.State)
+		case checkFail:
+			state = s.Red(fmt.Sprintf("%-7s", c.State))
+			bad++
+		}
+		fmt.Fprintf(&b, "%s  %s%s  %s\n", state, term.Visible(c.Name), strings.Repeat(" ", width-term.Width(c.Name)), term.Visible(c.Detail))
+		if c.Mend != "" {
+			fmt.Fprintf(&b, "         %s%s %s\n", strings.Repeat(" ", width+2), s.Cyan("mend:"), term.Visible(c.Mend))
+		}
+	}
+	if bad == 0 {
+		b.WriteString("\n" + s.Green("The node can run requests.") + "\n")
+	} else {
+		fmt.Fprintf(&b, "\n%s\n", s.Red(plural(bad, "thing is missing.", "things are missing.")))
+	}
+	_, err := fmt.Fprint(a.ui.Out, b.String())
+	return err
+}

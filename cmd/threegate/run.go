@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+func newRun(a *app) *cobra.Command {
+	var f promoteFlags
+	var out string
+	cmd := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run one approved request without the daemon, for trying out",
+		Long: `run takes one request through the whole gate, in a node of its own that is gone
+afterwards: the same rules, the same sandbox, the same checks of the result. It uses
+the images, limits and policy of a configured node, which may be served meanwhile,
+but nothing of the run appears there or in its record.
+
+The result is printed to stdout; --output keeps it and its artifacts. The request
+must be approved: threegate approve.`,
+		Example: `  threegate run TR-20260209-160501Z-python-stats.md --node /var/lib/threegate
+  threegate run TR.md --output results/`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := a.loadNode()
+			if err != nil {
+				return err
+			}
+			return a.run(cmd.Context(), l, args[0], f.inputs, out)
+		},
+	}
+	a.nodeFlag(cmd)
+	cmd.Flags().StringVar(&f.inputs, "inputs", "", "`folder` of the inputs (default: FILE without .md, with .inputs)")
+	cmd.Flags().StringVar(&out, "output", "", "keep the result and its artifacts in this `folder`")
+	_ = cmd.MarkFlagDirname("output")
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, l *config.Loaded, file, inputs, out string) (err error) {
+	if out != "" {
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return troublef(err, "", "can't use the folder %s", out)
+		}
+	}
+	b, err := a.loadBundle(ctx, file, inputs, l.Policy(a.now()))
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "threegate-run-")
+	if err != nil {
+		return troublef(err, "", "can't make a node to run in")
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	node := *l
+	node.Dir = dir
+	node.Inboxes = []config.Inbox{{Name: "default", Path: filepath.Join(dir, spool.DefaultInbox)}}
+	node.CoreInbound.Path = filepath.Join(dir, spool.DirCoreInbound)
+	if err := spool.Init(dir); err != nil {
+		return troublef(err, "", "can't make a node to run in")
+	}
+	if _, err := bundle.Put(ctx, node.Inboxes[0].Path, b, inputLimits(l.Policy(a.now())), io.Discard); err != nil {
+		return promoteFault(err, file, node.Inboxes[0].Path, b.ID)
+	}
+	f, err := a.runOnce(ctx, l, &node, b.ID)
+	if err != nil {
+		return err
+	}
+	return a.runOutcome(f, dir, out)
+}
+
+// runOnce serves node until the request has come to its end.
+func (a *app) runOnce(ctx context.Context, l, node *config.Loaded, id string) (_ *gate.Fate, err error) {
+	// The containerd is the configured node's, so that its images are at hand;
+	// everything else carries a key of its own.
+	cfg, err := executorConfig(l, nodeKey(node.Dir))
+	if err != nil {
+		return nil, err
+	}
+	served, err := spool.Locked(l.Dir)
+	if err != nil {
+		return nil, troublef(err, "", "can't look at the node in %s", l.Dir)
+	}
+	e, err := openExecutor(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		// A containerd that nobody else needs is stopped.
+		end := e.Close
+		if !served {
+			end = func() error { return e.Shutdown(stop) }
+		}
+		if endErr := errors.Join(end(), removeRunDir(cfg)); endErr != nil && err == nil {
+			err = troublef(endErr, "", "can't clean up after the run")
+		}
+	}()
+	log := slog.New(slog.NewTextHandler(a.ui.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	g, err := gate.Open(node, gate.Options{Executor: e, Logger: log})
+	if err != nil {
+		return nil, troublef(err, "", "can't open the node")
+	}
+	serving, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(serving) }()
+	f, err := a.await(ctx, node, id, ended)
+	if err != nil {
+		// Interrupted: what runs is killed, since nobody will ask for it again.
+		err = errors.Join(err, killAll(e))
+	}
+	stop()
+	runErr := <-ended
+	if closeErr := g.Close(); err == nil && errors.Join(runErr, closeErr) != nil {
+		return nil, troublef(errors.Join(runErr, closeErr), "", "the run broke off")
+	}
+	return f, err
+}
+
+// await polls until the request has come to its end.
+func (a *app) await(ctx context.Context, node *config.Loaded, id string, ended chan error) (*gate.Fate, error) {
+	progress := a.ui.Progress(id, 0)
+	defer progress.Done()
+	for mark := ""; ; {
+		if now := recordMark(node, id); now != mark {
+			mark = now
+			f, err := gate.FateOf(node, id)
+			if err != nil {
+				return nil, troublef(err, "", "can't follow the run")
+			}
+			if f.Settled() {
+				return f, nil
+			}
+			progress.Set(f.State)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case err := <-ended:
+			ended <- err
+			return nil, &fault{exit: exitTrouble, code: schemas.CodeInternal, message: fmt.Sprintf("the run broke off: %v", err), cause: err}
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// killAll ends what still runs.
+func killAll(e gate.Executor) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	ids, err := e.List(ctx)
+	for _, id := range ids {
+		err = errors.Join(err, e.Kill(ctx, id))
+	}
+	return err
+}
+
+// runOutcome shows what came of the run.
+func (a *app) runOutcome(f *gate.Fate, dir, out string) error {
+	if f.State != fateDelivered {
+		reasons, err := os.ReadFile(filepath.Join(f.ReasonsPath, "REASONS.md"))
+		if err == nil && !a.json {
+			fmt.Fprintln(a.ui.Err, term.Block(string(reasons)))
+		}
+		rule := ""
+		if len(f.Rules) > 0 {
+			rule = f.Rules[0]
+		}
+		what := "the request"
+		if f.State != "quarantined" {
+			what = "its result"
+		}
+		return &fault{exit: exitReject, code: schemas.CodeValidation, rule: rule, message: what + " was refused: " + strings.Join(f.Rules, ", "),
+			hint: "threegate explain RULE says more about a rule"}
+	}
+	text, err := os.ReadFile(f.ResultPath)
+	if err != nil {
+		return troublef(err, "", "can't read the result")
+	}
+	kept := ""
+	if out != "" {
+		if kept, err = keepResult(f, text, out); err != nil {
+			return troublef(err, "", "can't keep the result in %s", out)
+		}
+		a.ui.Say("kept: %s", kept)
+	}
+	if a.json {
+		f.ResultPath = kept
+		if err := a.printJSON(struct {
+			*gate.Fate
+			Result string `json:"result"`
+		}{f, string(text)}); err != nil {
+			return err
+		}
+	} else if _, err := a.ui.Out.Write(text); err != nil {
+		return troublef(err, "", "can't write the output")
+	}
+	return fateExit(f)
+}
+
+// keepResult copies a result and its artifacts, artifacts first.
+func keepResult(f *gate.Fate, text []byte, out string) (string, error) {
+	from := strings.TrimSuffix(f.ResultPath, ".md") + ".artifacts"
+	name := filepath.Base(from)
+	files, err := bundle.Folder(from, bundle.Limits{Files: 1 << 20, Bytes: 1 << 50})
+	if err != nil {
+		return "", err
+	}
+	if len(files) > 0 {
+		err := bundle.CopyFolder(context.Background(), out, name, files, bundle.Limits{Files: 1 << 20, Bytes: 1 << 50}, io.Discard)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+	}
+	base := filepath.Base(f.ResultPath)
+	return filepath.Join(out, base), bundle.WriteFile(out, base, text, 0o644, false)
+}

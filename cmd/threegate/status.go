@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/spool"
+)
+
+func newStatus(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status [REQUEST]",
+		Short: "Say how a node is, or what became of a request",
+		Long: `status shows what waits, what runs and what was decided so far, and what holds the
+node up if something does. With the id of a request it says where that one is.
+It reads only, and works while the node is served and while it is not.`,
+		Example: `  threegate status
+  threegate status TR-20260209-160501Z-python-stats
+  threegate status --json | jq .jobs`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			l, err := a.loadNode()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				f, err := gate.FateOf(l, requestID(args[0]))
+				if err != nil {
+					return troublef(err, "", "can't look for %s", args[0])
+				}
+				if f.State == fateUnknown {
+					return unknownRequest(f.RequestID)
+				}
+				return a.printFate(f)
+			}
+			s, err := gate.Inspect(l)
+			if err != nil {
+				return troublef(err, "", "can't look at the node in %s", l.Dir)
+			}
+			if a.json {
+				return a.printJSON(s)
+			}
+			return a.printStatus(s)
+		},
+	}
+	a.nodeFlag(cmd)
+	return cmd
+}
+
+func (a *app) printStatus(s *gate.NodeStatus) error {
+	style := a.ui.OutStyle
+	state := style.Green("served")
+	switch {
+	case !s.Serving:
+		state = style.Yellow("not served: nothing is taken in")
+	case s.Live != nil:
+		state += fmt.Sprintf(" by process %d", s.Live.PID)
+	}
+	fmt.Fprintf(a.ui.Out, "%s in %s: %s\n\n", style.Bold("node "+term.Visible(s.Name)), term.Visible(s.Dir), state)
+	var fields [][2]string
+	for _, in := range s.Inboxes {
+		what := plural(in.Waiting, "request waits", "requests wait")
+		if in.Error != "" {
+			what = in.Error
+		}
+		fields = append(fields, [2]string{"inbox " + in.Name, what})
+	}
+	var jobs []string
+	for _, st := range spool.States {
+		jobs = append(jobs, fmt.Sprintf("%d %s", s.Jobs[st], st))
+	}
+	t := s.Totals
+	fields = append(fields,
+		[2]string{"jobs", strings.Join(jobs, ", ")},
+		[2]string{"requests", fmt.Sprintf("%d admitted, %d quarantined", t.Admitted, t.RequestsRefused)},
+		[2]string{"runs", fmt.Sprintf("%d completed, %d failed", t.RunsCompleted, t.RunsFailed)},
+		[2]string{"results", fmt.Sprintf("%d delivered, %d quarantined", t.ResultsDelivered, t.ResultsQuarantined)},
+		[2]string{"record", lastEvent(t)})
+	if err := term.Fields(a.ui.Out, style, fields); err != nil {
+		return err
+	}
+	if s.Live == nil {
+		return nil
+	}
+	for _, x := range s.Live.Troubles {
+		fmt.Fprintf(a.ui.Out, "\n%s %s: %s\n  tried %s since %s\n", style.Red("held up:"), term.Visible(x.What), term.Block(x.Error),
+			plural(x.Tries, "time", "times"), x.Since.Format(time.RFC3339))
+	}
+	if n := len(s.Live.Stuck); n > 0 {
+		fmt.Fprintf(a.ui.Out, "\n%s %s can't be taken in; see --json\n", style.Red("stuck:"), plural(n, "request", "requests"))
+	}
+	return nil
+}
+
+func lastEvent(t gate.Totals) string {
+	if t.Events == 0 {
+		return "no events yet"
+	}
+	return fmt.Sprintf("%d events, the last at %s", t.Events, t.LastEvent.Format(time.RFC3339))
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+const (
+	pollEvery = 100 * time.Millisecond
+	// unknownGrace is how long a request may leave no trace: between leaving the
+	// inbox and its verdict it is on no record.
+	unknownGrace = 10 * time.Second
+)
+
+func newWait(a *app) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait REQUEST",
+		Short: "Wait until a request has come to its end",
+		Long: `wait returns when a request was answered or quarantined, and says what came of it.
+It ends with exit code 0 if a result was delivered and the program succeeded, 1 if
+the program failed or something was quarantined, 5 when --timeout is over, and 3
+if the node knows no such request.`,
+		Example: `  threegate wait TR-20260209-160501Z-python-stats
+  threegate wait TR-20260209-160501Z-python-stats --timeout 5m --json | jq -r .result_path`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := a.loadNode()
+			if err != nil {
+				return err
+			}
+			f, err := a.wait(cmd.Context(), l, requestID(args[0]), timeout)
+			if err != nil {
+				return err
+			}
+			if err := a.printFate(f); err != nil {
+				return err
+			}
+			return fateExit(f)
+		},
+	}
+	a.nodeFlag(cmd)
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `duration`, like 30s or 5m (default: never)")
+	return cmd
+}
+
+func (a *app) wait(ctx context.Context, l *config.Loaded, id string, timeout time.Duration) (*gate.Fate, error) {
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	progress := a.ui.Progress(id, 0)
+	defer progress.Done()
+	began := time.Now()
+	unserved := false
+	for mark := ""; ; {
+		// The record is read again only when it has grown.
+		now := recordMark(l, id)
+		if now != mark || time.Since(began) > unknownGrace {
+			mark = now
+			f, err := gate.FateOf(l, id)
+			switch {
+			case err != nil:
+				return nil, troublef(err, "", "can't look for %s", id)
+			case f.Settled():
+				return f, nil
+			case f.State == fateUnknown && time.Since(began) > unknownGrace:
+				return nil, unknownRequest(id)
+			case f.State != fateUnknown:
+				began = time.Now()
+			}
+			progress.Set(f.State)
+		}
+		if !unserved {
+			if served, err := spool.Locked(l.Dir); err == nil && !served {
+				unserved = true
+				progress.Done()
+				a.ui.Warn("nobody serves the node in "+l.Dir+"; waiting all the same", "threegate serve --node "+l.Dir)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return nil, &fault{exit: exitTimeout, code: schemas.CodeTimeout, message: fmt.Sprintf("%s has not come to its end within %s", id, timeout),
+					hint: "threegate status " + id + " says where it is"}
+			}
+			return nil, ctx.Err()
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// recordMark changes whenever the record or the request's place in an inbox does.
+func recordMark(l *config.Loaded, id string) string {
+	mark := ""
+	for _, in := range l.Inboxes {
+		if _, err := os.Lstat(filepath.Join(in.Path, id+".md")); err == nil {
+			mark += in.Name + ";"
+		}
+	}
+	return mark + ledgerMark(l)
+}
+
+// ledgerMark is the last segment's name and length.
+func ledgerMark(l *config.Loaded) string {
+	entries, err := os.ReadDir(filepath.Join(l.Dir, spool.DirLedger))
+	if err != nil || len(entries) == 0 {
+		return ""
+	}
+	mark := ""
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			mark = fmt.Sprintf("%s:%d", e.Name(), info.Size())
+		}
+	}
+	return mark
+}

@@ -15,7 +15,7 @@ import (
 // minSnippets is what the suite must at least hold.
 const minSnippets = 110
 
-func binary(t testing.TB) string {
+func interpreter(t testing.TB) string {
 	t.Helper()
 	b, err := montytest.Binary()
 	if err != nil {
@@ -55,14 +55,14 @@ func (w *world) env() driver.Env {
 
 func job(t testing.TB, code, inputs string) driver.Job {
 	t.Helper()
-	return driver.Job{Code: code, Inputs: []byte(inputs), Monty: binary(t),
+	return driver.Job{Code: code, Inputs: []byte(inputs), Monty: interpreter(t),
 		Limits: driver.Limits{MaxDurationSec: 20, MaxMemoryBytes: 256 << 20}}
 }
 
 // TestSameAsBare runs every snippet through the bare interpreter and through the
 // driver. Output and traceback must not differ in a byte.
 func TestSameAsBare(t *testing.T) {
-	bin := binary(t)
+	bin := interpreter(t)
 	all, err := montytest.Snippets(fixture(t, "snippets"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,9 @@ import (
 	"github.com/threegate/tool-exec/executors/monty/wire"
 )
 
+// maxInputDepth is more than the interpreter takes; it bounds our recursion.
+const maxInputDepth = wire.MaxLevels
+
 // maxIntDigits is Python's own default for turning text into an int.
 const maxIntDigits = 4300
 
@@ -29,12 +32,12 @@ func CheckInputName(name string) error {
 	for i, c := range []byte(name) {
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 		if !letter && (i == 0 || c < '0' || c > '9') {
-			return fmt.Errorf("input %q is no variable name: use letters, digits and _, no digit first", name)
+			return fmt.Errorf("input %.80q is no variable name: use letters, digits and _, no digit first", name)
 		}
 	}
 	for _, k := range keywords {
 		if name == k {
-			return fmt.Errorf("input %q is a word of the language: choose another name", name)
+			return fmt.Errorf("input %.80q is a word of the language: choose another name", name)
 		}
 	}
 	return nil
@@ -58,7 +61,7 @@ func Inputs(doc []byte) ([]wire.Named, error) {
 	if tok != json.Delim('{') {
 		return nil, errors.New("inputs: must be one JSON object")
 	}
-	d, err := inputObject(dec, "inputs")
+	d, err := inputObject(dec, &trail{key: "inputs", i: -1}, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func Inputs(doc []byte) ([]wire.Named, error) {
 	return vars, nil
 }
 
-func inputValue(dec *json.Decoder, tok json.Token, at string) (wire.Value, error) {
+func inputValue(dec *json.Decoder, tok json.Token, at *trail, depth int) (wire.Value, error) {
 	switch t := tok.(type) {
 	case nil:
 		return wire.None{}, nil
@@ -87,22 +90,25 @@ func inputValue(dec *json.Decoder, tok json.Token, at string) (wire.Value, error
 	case json.Number:
 		return inputNumber(string(t), at)
 	case json.Delim:
-		if t == '{' {
-			return inputObject(dec, at)
+		if depth > maxInputDepth {
+			return nil, fmt.Errorf("%s: nests too deep, %d levels are possible", at, maxInputDepth)
 		}
-		return inputArray(dec, at)
+		if t == '{' {
+			return inputObject(dec, at, depth)
+		}
+		return inputArray(dec, at, depth)
 	}
 	return nil, fmt.Errorf("%s: %T is not handled", at, tok)
 }
 
-func inputArray(dec *json.Decoder, at string) (wire.Value, error) {
+func inputArray(dec *json.Decoder, at *trail, depth int) (wire.Value, error) {
 	vs := wire.List{}
 	for i := 0; dec.More(); i++ {
 		tok, err := dec.Token()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
-		v, err := inputValue(dec, tok, at+"["+strconv.Itoa(i)+"]")
+		v, err := inputValue(dec, tok, at.index(i), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +118,7 @@ func inputArray(dec *json.Decoder, at string) (wire.Value, error) {
 	return vs, err
 }
 
-func inputObject(dec *json.Decoder, at string) (wire.Dict, error) {
+func inputObject(dec *json.Decoder, at *trail, depth int) (wire.Dict, error) {
 	d := wire.Dict{}
 	seen := map[string]bool{}
 	for dec.More() {
@@ -122,13 +128,13 @@ func inputObject(dec *json.Decoder, at string) (wire.Dict, error) {
 		}
 		key := tok.(string)
 		if seen[key] {
-			return nil, fmt.Errorf("%s: the key %q is there twice", at, key)
+			return nil, fmt.Errorf("%s: the key %.80q is there twice", at, key)
 		}
 		seen[key] = true
 		if tok, err = dec.Token(); err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
-		v, err := inputValue(dec, tok, at+"."+key)
+		v, err := inputValue(dec, tok, at.entry(key), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +144,7 @@ func inputObject(dec *json.Decoder, at string) (wire.Dict, error) {
 	return d, err
 }
 
-func inputNumber(s, at string) (wire.Value, error) {
+func inputNumber(s string, at *trail) (wire.Value, error) {
 	if !strings.ContainsAny(s, ".eE") {
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return wire.Int(n), nil

@@ -19,21 +19,24 @@ import (
 // type and where it stands.
 var ErrRefused = errors.New("can't be delivered as JSON")
 
-func refuse(at string, v wire.Value, why string) error {
+// maxIntBits is about maxIntDigits: writing larger ones takes very long.
+const maxIntBits = maxIntDigits * 3322 / 1000
+
+func refuse(at *trail, v wire.Value, why string) error {
 	return fmt.Errorf("%s: %s %w: %s", at, wire.TypeName(v), ErrRefused, why)
 }
 
 // EncodeResult renders v as JSON, as the package comment lists.
 func EncodeResult(v wire.Value) ([]byte, error) {
 	var b bytes.Buffer
-	if err := writeValue(&b, v, "the value"); err != nil {
+	if err := writeValue(&b, v, &trail{key: "the value", i: -1}); err != nil {
 		return nil, err
 	}
 	b.WriteByte('\n')
 	return b.Bytes(), nil
 }
 
-func writeValue(b *bytes.Buffer, v wire.Value, at string) error {
+func writeValue(b *bytes.Buffer, v wire.Value, at *trail) error {
 	switch v := v.(type) {
 	case wire.None:
 		b.WriteString("null")
@@ -42,6 +45,9 @@ func writeValue(b *bytes.Buffer, v wire.Value, at string) error {
 	case wire.Int:
 		b.WriteString(strconv.FormatInt(int64(v), 10))
 	case wire.BigInt:
+		if v.BitLen() > maxIntBits {
+			return refuse(at, v, fmt.Sprintf("it has more than %d digits, which Python turns into no text either", maxIntDigits))
+		}
 		b.WriteString(v.String())
 	case wire.Float:
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
@@ -93,13 +99,13 @@ func writeValue(b *bytes.Buffer, v wire.Value, at string) error {
 	return nil
 }
 
-func writeArray(b *bytes.Buffer, vs []wire.Value, at string) error {
+func writeArray(b *bytes.Buffer, vs []wire.Value, at *trail) error {
 	b.WriteByte('[')
 	for i, v := range vs {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		if err := writeValue(b, v, at+"["+strconv.Itoa(i)+"]"); err != nil {
+		if err := writeValue(b, v, at.index(i)); err != nil {
 			return err
 		}
 	}
@@ -109,7 +115,7 @@ func writeArray(b *bytes.Buffer, vs []wire.Value, at string) error {
 
 // writeSet sorts the members, so that the same set always looks the same:
 // numbers by size, everything else by its JSON text, numbers first.
-func writeSet(b *bytes.Buffer, vs []wire.Value, at string) error {
+func writeSet(b *bytes.Buffer, vs []wire.Value, at *trail) error {
 	type member struct {
 		text string
 		num  *big.Float
@@ -117,7 +123,7 @@ func writeSet(b *bytes.Buffer, vs []wire.Value, at string) error {
 	ms := make([]member, len(vs))
 	for i, v := range vs {
 		var mb bytes.Buffer
-		if err := writeValue(&mb, v, at+"{"+strconv.Itoa(i)+"}"); err != nil {
+		if err := writeValue(&mb, v, at.index(i)); err != nil {
 			return err
 		}
 		ms[i].text = mb.String()
@@ -152,13 +158,13 @@ func writeSet(b *bytes.Buffer, vs []wire.Value, at string) error {
 	return nil
 }
 
-func writeDict(b *bytes.Buffer, d wire.Dict, at string) error {
+func writeDict(b *bytes.Buffer, d wire.Dict, at *trail) error {
 	b.WriteByte('{')
 	seen := make(map[string]bool, len(d))
 	for i, p := range d {
 		key, ok := p.Key.(wire.Str)
 		if !ok {
-			return refuse(at, p.Key, "keys must be str; use str(key)")
+			return fmt.Errorf("%s: a key of type %s %w: keys must be str, use str(key)", at, wire.TypeName(p.Key), ErrRefused)
 		}
 		if seen[string(key)] {
 			return fmt.Errorf("%s: the key %.80q %w: it is there twice", at, string(key), ErrRefused)
@@ -169,7 +175,7 @@ func writeDict(b *bytes.Buffer, d wire.Dict, at string) error {
 		}
 		writeString(b, string(key))
 		b.WriteString(": ")
-		if err := writeValue(b, p.Value, fmt.Sprintf("%s[%.40q]", at, string(key))); err != nil {
+		if err := writeValue(b, p.Value, at.entry(string(key))); err != nil {
 			return err
 		}
 	}

@@ -187,5 +187,5 @@ func Clip(s string) string {
 	if q[1:len(q)-1] == s {
 		return s + more
 	}
-	return q + more
+	return q + more // quoted: it was not plain text
 }

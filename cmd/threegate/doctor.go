@@ -70,8 +70,6 @@ func (a *app) doctor(ctx context.Context) error {
 		detail = "cgroup v2"
 	}
 	add("isolation", err, detail, "see the message")
-	initPath, err := findInit()
-	add(initName, err, initPath, "make build, and install both programs into one folder")
 	l, err := a.loadNode()
 	if err != nil {
 		mend := "threegate init DIR"
@@ -113,6 +111,8 @@ func nodeChecks(ctx context.Context, l *config.Loaded) []check {
 		}
 		checks = append(checks, c)
 	}
+	program, err := initPath(l)
+	add(initName, err, program, "make build, and install both programs into one folder, or set backends.init")
 	warn := func(name, detail, mend string) {
 		checks = append(checks, check{Name: name, State: checkWarn, Detail: detail, Mend: mend})
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
@@ -68,7 +69,10 @@ func (a *app) run(ctx context.Context, l *config.Loaded, file, inputs, out strin
 		return troublef(err, "", "can't make a node to run in")
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	// The containerd is the configured node's, so that its images are at hand;
+	// everything else is of this run alone.
 	node := *l
+	node.Containerd.State = l.ContainerdState()
 	node.Dir = dir
 	node.Inboxes = []config.Inbox{{Name: "default", Path: filepath.Join(dir, spool.DefaultInbox)}}
 	node.CoreInbound.Path = filepath.Join(dir, spool.DirCoreInbound)
@@ -87,17 +91,11 @@ func (a *app) run(ctx context.Context, l *config.Loaded, file, inputs, out strin
 
 // runOnce serves node until the request has come to its end.
 func (a *app) runOnce(ctx context.Context, l, node *config.Loaded, id string) (_ *gate.Fate, err error) {
-	// The containerd is the configured node's, so that its images are at hand;
-	// everything else carries a key of its own.
-	cfg, err := executorConfig(l, nodeKey(node.Dir))
-	if err != nil {
-		return nil, err
-	}
 	served, err := spool.Locked(l.Dir)
 	if err != nil {
 		return nil, troublef(err, "", "can't look at the node in %s", l.Dir)
 	}
-	e, err := openExecutor(ctx, cfg)
+	e, err := openExecutor(ctx, node)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +107,7 @@ func (a *app) runOnce(ctx context.Context, l, node *config.Loaded, id string) (_
 		if !served {
 			end = func() error { return e.Shutdown(stop) }
 		}
-		if endErr := errors.Join(end(), removeRunDir(cfg)); endErr != nil && err == nil {
+		if endErr := errors.Join(end(), removeRunDir(node.RunDir())); endErr != nil && err == nil {
 			err = troublef(endErr, "", "can't clean up after the run")
 		}
 	}()
@@ -231,4 +229,26 @@ func keepResult(f *gate.Fate, text []byte, out string) (string, error) {
 	}
 	base := filepath.Base(f.ResultPath)
 	return filepath.Join(out, base), bundle.WriteFile(out, base, text, 0o644, false)
+}
+
+// removeRunDir takes away the mounts and folders of an executor that is closed
+// and not to be opened again.
+func removeRunDir(dir string) error {
+	roots, err := filepath.Glob(filepath.Join(dir, "roots", "*"))
+	if err != nil {
+		return err
+	}
+	for _, mount := range append(roots, dir) {
+		err := unix.Unmount(mount, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+		if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+			return &os.PathError{Op: "unmount", Path: mount, Err: err}
+		}
+	}
+	// Plain removes: a folder that is not empty is none of ours to clear.
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Remove(d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -23,17 +20,19 @@ func newServe(a *app) *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the node: take in requests, run them, deliver results",
-		Long: `serve owns the node until it is told to stop. SIGTERM or Ctrl-C lets runs end within
-node.drain; those that are left go on in their containers, and the next start picks
-them up. After a crash it goes on where it was: nothing is lost, nothing runs twice.
+		Short: "Serve a node: take in requests, run them, deliver results",
+		Long: `serve owns the node until it is told to stop. It takes in what lies in the inboxes,
+quarantines what breaks a rule, runs the rest, and delivers validated results. It
+logs to stderr, a line for each decision; with --json a JSON object a line.
 
-It logs to stderr, with --json one object a line.`,
+Ctrl-C or SIGTERM stops it: nothing new is taken in, running jobs may end within
+node.drain, and those that are left go on in their containers until the next serve
+collects them. The same holds after a crash: nothing is lost and nothing runs twice.`,
 		Example: `  threegate serve --node /var/lib/threegate
   threegate serve --json 2>> /var/log/threegate.log`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := a.loadNode()
+			cfg, err := a.loadNode()
 			if err != nil {
 				return err
 			}
@@ -41,14 +40,15 @@ It logs to stderr, with --json one object a line.`,
 			if verbose {
 				level = slog.LevelDebug
 			}
-			return a.serve(cmd.Context(), l, a.logger(level))
+			return a.serveNode(cmd.Context(), cfg, a.logger(level))
 		},
 	}
 	a.nodeFlag(cmd)
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log details")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log details too")
 	return cmd
 }
 
+// logger writes a line for each decision to stderr.
 func (a *app) logger(level slog.Level) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	if a.json {
@@ -57,43 +57,41 @@ func (a *app) logger(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.ui.Err, o))
 }
 
-func (a *app) serve(ctx context.Context, l *config.Loaded, log *slog.Logger) (err error) {
+// serveNode serves cfg until ctx ends. An orderly stop is no error.
+func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logger) (err error) {
 	// A second gate must not even touch containerd.
-	if served, err := spool.Locked(l.Dir); err == nil && served {
-		return busyFault(l.Dir, spool.ErrLocked)
+	if served, err := spool.Locked(cfg.Dir); err == nil && served {
+		return nodeFault(spool.ErrLocked, cfg.Dir)
 	}
-	cfg, err := executorConfig(l, nodeKey(l.Dir))
+	exec, err := openExecutor(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	e, err := openExecutor(ctx, cfg)
+	g, err := gate.Open(cfg, gate.Options{Executor: exec, Logger: log, Now: a.now})
 	if err != nil {
-		return err
+		return errors.Join(nodeFault(err, cfg.Dir), exec.Close())
 	}
-	defer func() {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancel()
-		if stopErr := e.Shutdown(stop); stopErr != nil && err == nil {
-			err = troublef(stopErr, "", "can't stop containerd")
-		}
-	}()
-	g, err := gate.Open(l, gate.Options{Executor: e, Logger: log})
+	log.Info("serving", "node", cfg.Dir, "name", cfg.Node.Name)
+	err = g.Run(ctx)
+	// A private containerd goes with the gate; what still runs in it goes on
+	// under its shims and is found again.
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if cerr := errors.Join(g.Close(), exec.Shutdown(stopping)); err == nil {
+		err = cerr
+	}
 	if err != nil {
-		if errors.Is(err, spool.ErrLocked) {
-			return busyFault(l.Dir, err)
-		}
-		return troublef(err, "", "can't open the node in %s", l.Dir)
+		return troublef(err, "the next serve goes on from what is on disk", "the node in %s had to stop", cfg.Dir)
 	}
-	log.Info("serving", "node", l.Node.Name, "dir", l.Dir, "version", buildVersion().Version, "inboxes", len(l.Inboxes), "pid", os.Getpid())
-	err = errors.Join(g.Run(ctx), g.Close())
-	if err != nil {
-		return troublef(err, "start it again: it goes on where it was", "the node stopped")
-	}
-	log.Info("stopped")
+	log.Info("stopped", "node", cfg.Dir)
 	return nil
 }
 
-func busyFault(dir string, err error) error {
-	return &fault{exit: exitBusy, code: schemas.CodeFileIO, cause: err, message: fmt.Sprintf("the node in %s is served by another process", dir),
-		hint: "threegate status says by which"}
+// nodeFault is the fault of a node that can't be opened.
+func nodeFault(err error, dir string) error {
+	if errors.Is(err, spool.ErrLocked) {
+		return &fault{exit: exitBusy, code: "E_POLICY", message: err.Error(), cause: err,
+			hint: "one process serves a node; threegate status --node " + dir + " says what it does"}
+	}
+	return troublef(err, "", "the node in %s can't be opened", dir)
 }

@@ -24,11 +24,16 @@ func isolate(spec job.Spec) error {
 	if err != nil || nnp != 1 {
 		return fmt.Errorf("the sandbox has no no_new_privs (%d, %v)", nnp, err)
 	}
-	if spec.Seccomp {
+	if spec.HostKernel {
 		const filter = 2
 		mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 		if err != nil || mode != filter {
 			return fmt.Errorf("the sandbox has no seccomp filter (%d, %v)", mode, err)
+		}
+		var fs unix.Statfs_t
+		const want = unix.ST_RDONLY | unix.ST_NOSUID | unix.ST_NODEV
+		if err := unix.Statfs("/", &fs); err != nil || fs.Flags&want != want {
+			return fmt.Errorf("the sandbox's root is not ro, nosuid and nodev (%#x, %v)", fs.Flags, err)
 		}
 	}
 	for c := uintptr(0); ; c++ {

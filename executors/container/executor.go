@@ -52,9 +52,9 @@ type Config struct {
 	// Runtime is containerd's runtime handler, DefaultRuntime if empty.
 	// RuntimeBinary overrides the OCI runtime below the runc shim.
 	Runtime, RuntimeBinary string
-	// OwnFilter says that the runtime contains system calls in another way than
-	// by seccomp in the host's kernel (gVisor, a virtual machine).
-	OwnFilter bool
+	// OwnKernel says that the runtime runs sandboxes on a kernel of their own
+	// (gVisor, a virtual machine) instead of the host's.
+	OwnKernel bool
 }
 
 // Executor runs tasks. It is safe for concurrent use.

@@ -78,7 +78,7 @@ func (e *Executor) prepare(ctx context.Context, b box, r *root, t executors.Task
 	}
 	err := b.write(filepath.Join(gateDir, job.SpecFile), job.Spec{
 		ID: t.ID, Argv: p.argv, Env: payloadEnv(r.env), Dir: sandbox.InDir, Time: t.Limits.Time,
-		StdoutBytes: t.Limits.StdoutBytes, StderrBytes: t.Limits.StderrBytes, Seccomp: !e.cfg.OwnFilter,
+		StdoutBytes: t.Limits.StdoutBytes, StderrBytes: t.Limits.StderrBytes, HostKernel: !e.cfg.OwnKernel,
 	})
 	if err != nil {
 		return err
@@ -100,13 +100,13 @@ func (e *Executor) policy(b box, r *root, in string, t executors.Task) sandbox.P
 		Tmp: b.path(scratchDir, "tmp"), Shm: b.path(scratchDir, "shm"), CgroupsPath: cgroupOf(t.ID),
 		MilliCPU: l.MilliCPU, MemoryBytes: l.MemoryBytes, Pids: l.Pids, OpenFiles: l.OpenFiles,
 		FileBytes: max(l.OutBytes, l.TmpBytes, l.StdoutBytes, l.StderrBytes), CPUTime: cpu,
-		SwapControl: e.host.SwapControl,
+		SwapControl: e.host.SwapControl, OwnKernel: e.cfg.OwnKernel,
 	}
 }
 
 // create checks the final configuration and makes container and task of it.
 func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec) error {
-	if err := sandbox.Check(spec, false); err != nil {
+	if err := errors.Join(sandbox.Check(spec, false), sandbox.CheckRoot(spec.Root.Path)); err != nil {
 		return err
 	}
 	cont, err := e.client.NewContainer(ctx, id,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
@@ -100,4 +101,24 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 		return err
 	}
 	return os.Rename(tmp, path)
+}
+
+// Dismantle takes a run folder down, with every root and box in it. No task may
+// be left: it is for a node that is removed for good.
+func Dismantle(dir string) error {
+	found, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
+	if err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	// The innermost first.
+	slices.SortFunc(found, func(a, b *mountinfo.Info) int { return len(b.Mountpoint) - len(a.Mountpoint) })
+	for _, m := range found {
+		if err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
+			return fmt.Errorf("run folder: unmount %s: %w", m.Mountpoint, err)
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	return nil
 }

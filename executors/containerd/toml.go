@@ -12,7 +12,7 @@ var unneededPlugins = []string{
 	"io.containerd.internal.v1.opt", "io.containerd.internal.v1.restart", "io.containerd.internal.v1.tracing",
 	"io.containerd.tracing.processor.v1.otlp",
 	"io.containerd.monitor.v1.cgroups", "io.containerd.monitor.task.v1.cgroups",
-	"io.containerd.nri.v1.nri", "io.containerd.runtime.v1.linux",
+	"io.containerd.monitor.v1.cgroups", "io.containerd.monitor.task.v1.cgroups", "io.containerd.nri.v1.nri",
 	"io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.btrfs",
 	"io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.erofs", "io.containerd.snapshotter.v1.zfs",
 }

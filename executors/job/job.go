@@ -77,9 +77,10 @@ type Spec struct {
 	Time        time.Duration `json:"time"`
 	StdoutBytes int64         `json:"stdout_bytes"`
 	StderrBytes int64         `json:"stderr_bytes"`
-	// Seccomp makes init refuse to start the payload unless a seccomp filter is
-	// in force. Only runtimes that filter system calls in another way go without.
-	Seccomp bool `json:"seccomp"`
+	// HostKernel makes init refuse to start the payload unless it sees a seccomp
+	// filter in force and a root that is ro, nosuid and nodev. Runtimes with a
+	// kernel of their own do not show these.
+	HostKernel bool `json:"host_kernel"`
 }
 
 // Started is started.json.

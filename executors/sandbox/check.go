@@ -26,7 +26,7 @@ func Check(s *specs.Spec, egress bool) error {
 	}
 	c.must(s.Version == OCIVersion, "version is %q", s.Version)
 	c.must(s.Hostname == Hostname && s.Domainname == "", "host name is %q", s.Hostname)
-	c.must(s.Root.Readonly && filepath.IsAbs(s.Root.Path) && s.Root.Path != "/", "root %q is not a read-only one of its own", s.Root.Path)
+	c.must(filepath.IsAbs(s.Root.Path) && !hostPlace(s.Root.Path), "root is %q of the host", s.Root.Path)
 	c.must(s.Hooks == nil, "there are hooks")
 	c.must(len(s.Annotations) == 0, "there are annotations, which runtimes can take as orders")
 	c.must(s.VM == nil && s.Windows == nil && s.Solaris == nil && s.ZOS == nil && s.FreeBSD == nil, "there are settings of other platforms")
@@ -36,6 +36,20 @@ func Check(s *specs.Spec, egress bool) error {
 	c.resources(s.Linux.Resources)
 	c.seccomp(s.Linux.Seccomp, egress)
 	return errors.Join(c.errs...)
+}
+
+// CheckRoot refuses a root file system that is not mounted read-only, without
+// setuid and without devices.
+func CheckRoot(path string) error {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(path, &fs); err != nil {
+		return fmt.Errorf("%w: root %s: %w", ErrForbidden, path, err)
+	}
+	const want = unix.ST_RDONLY | unix.ST_NOSUID | unix.ST_NODEV
+	if fs.Flags&want != want {
+		return fmt.Errorf("%w: root %s is not mounted ro, nosuid and nodev", ErrForbidden, path)
+	}
+	return nil
 }
 
 type checker struct{ errs []error }
@@ -85,7 +99,7 @@ var allowedMounts = map[string]struct {
 	kind    string
 	options []string
 }{
-	"/proc":      {"proc", []string{"nosuid", "nodev", "noexec"}},
+	"/proc":      {"proc", []string{"nosuid", "nodev", "noexec", "hidepid=2"}},
 	"/dev":       {"tmpfs", []string{"nosuid", "noexec", "ro", "size=64k"}},
 	ShmDir:       {"bind", []string{"nosuid", "nodev", "noexec"}},
 	InDir:        {"bind", []string{"nosuid", "nodev", "noexec", "ro"}},
@@ -96,7 +110,7 @@ var allowedMounts = map[string]struct {
 }
 
 // knownOptions are the only words that a mount may have.
-var knownOptions = []string{"bind", "nosuid", "nodev", "noexec", "ro", "rw", "strictatime", "mode=755", "size=64k"}
+var knownOptions = []string{"bind", "nosuid", "nodev", "noexec", "ro", "rw", "strictatime", "mode=755", "size=64k", "hidepid=2"}
 
 func (c *checker) mounts(ms []specs.Mount) {
 	seen := map[string]bool{}

@@ -44,6 +44,9 @@ type Policy struct {
 	FileBytes int64
 	// CPUTime bounds each single process, behind the wall clock limit.
 	CPUTime time.Duration
+	// OwnKernel: the runtime runs the sandbox on a kernel of its own (gVisor, a
+	// virtual machine), which knows of the host's mounts only what it is told.
+	OwnKernel bool
 	// SwapControl says that the host accounts swap, see Host.
 	SwapControl bool
 }

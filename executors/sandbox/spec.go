@@ -26,12 +26,10 @@ var initCapabilities = []string{"CAP_KILL", "CAP_SETGID", "CAP_SETPCAP", "CAP_SE
 // sandbox. There is no /sys at all.
 var (
 	maskedPaths = []string{
-		"/proc/acpi", "/proc/asound", "/proc/bus", "/proc/cmdline", "/proc/config.gz", "/proc/driver", "/proc/fs",
-		"/proc/interrupts", "/proc/iomem", "/proc/ioports", "/proc/irq", "/proc/kallsyms", "/proc/kcore", "/proc/key-users",
-		"/proc/keys", "/proc/kmsg", "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags", "/proc/latency_stats",
-		"/proc/modules", "/proc/mtrr", "/proc/pagetypeinfo", "/proc/sched_debug", "/proc/schedstat", "/proc/scsi",
-		"/proc/slabinfo", "/proc/softirqs", "/proc/swaps", "/proc/sysrq-trigger", "/proc/sysvipc", "/proc/timer_list",
-		"/proc/timer_stats", "/proc/vmallocinfo",
+		"/proc/acpi", "/proc/asound", "/proc/bus", "/proc/cmdline", "/proc/config.gz", "/proc/diskstats", "/proc/driver", "/proc/fs",
+		"/proc/interrupts", "/proc/irq", "/proc/kallsyms", "/proc/kcore", "/proc/key-users", "/proc/keys", "/proc/kmsg",
+		"/proc/latency_stats", "/proc/modules", "/proc/partitions", "/proc/sched_debug", "/proc/scsi", "/proc/swaps",
+		"/proc/sys/kernel/random/boot_id", "/proc/sysrq-trigger", "/proc/sysvipc", "/proc/timer_list", "/proc/timer_stats",
 	}
 	readonlyPaths = []string{"/proc/sys"}
 )
@@ -45,9 +43,12 @@ func Spec(p Policy) (*specs.Spec, error) {
 	return &specs.Spec{
 		Version:  OCIVersion,
 		Hostname: Hostname,
-		Root:     &specs.Root{Path: p.Root, Readonly: true},
-		Process:  process(p),
-		Mounts:   mounts(p),
+		// Readonly makes runc mount the root once more and lose its nosuid and
+		// nodev. The mount is read-only by itself: CheckRoot looks at it before,
+		// threegate-init from the inside.
+		Root:    &specs.Root{Path: p.Root, Readonly: p.OwnKernel},
+		Process: process(p),
+		Mounts:  mounts(p),
 		Linux: &specs.Linux{
 			CgroupsPath: p.CgroupsPath,
 			Namespaces: []specs.LinuxNamespace{
@@ -94,7 +95,7 @@ func mounts(p Policy) []specs.Mount {
 		return specs.Mount{Destination: dst, Type: "bind", Source: src, Options: append([]string{"bind", "nosuid", "nodev"}, options...)}
 	}
 	return []specs.Mount{
-		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
+		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev", "hidepid=2"}},
 		{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "noexec", "strictatime", "mode=755", "size=64k", "ro"}},
 		bind(ShmDir, p.Shm, "noexec", "rw"),
 		bind(InDir, p.In, "noexec", "ro"),

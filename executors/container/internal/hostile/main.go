@@ -1,0 +1,236 @@
+// Command hostile is what the tests of the container executor run inside
+// sandboxes: one subcommand for each thing that a payload may do wrong.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		os.Exit(64)
+	}
+	run, ok := commands[os.Args[1]]
+	if !ok {
+		fmt.Fprintln(os.Stderr, "no such command")
+		os.Exit(64)
+	}
+	run(os.Args[2:])
+}
+
+var commands = map[string]func([]string){
+	"true":     func([]string) {},
+	"echo":     echo,
+	"exit":     func(a []string) { os.Exit(number(a[0])) },
+	"signal":   func(a []string) { die(unix.Kill(os.Getpid(), unix.Signal(number(a[0])))); select {} },
+	"sleep":    sleep,
+	"stubborn": stubborn,
+	"spin":     spin,
+	"alloc":    alloc,
+	"forkbomb": forkbomb,
+	"forks":    forks,
+	"orphan":   orphan,
+	"flood":    flood,
+	"fill":     fill,
+	"inodes":   inodes,
+	"mess":     mess,
+	"cat":      cat,
+	"write":    func(a []string) { die(os.WriteFile(a[0], []byte(a[1]), 0o644)) },
+	"status":   status,
+	"probe":    probe,
+	"stdin":    func([]string) { n, err := io.Copy(os.Stdout, os.Stdin); die(err); fmt.Println(n) },
+	"env": func([]string) {
+		fmt.Println(strings.Join(os.Environ(), "\n"))
+		wd, _ := os.Getwd()
+		fmt.Println("CWD=" + wd)
+	},
+	"fds": fds,
+}
+
+func number(s string) int { n, err := strconv.Atoi(s); die(err); return n }
+
+func die(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// stubborn ignores every signal that can be ignored.
+func stubborn([]string) {
+	signal.Ignore()
+	fmt.Println("ready")
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+func spin([]string) {
+	for range runtime.NumCPU() - 1 {
+		go func() {
+			for {
+			}
+		}()
+	}
+	for {
+	}
+}
+
+var hoard [][]byte
+
+func alloc(a []string) {
+	for range number(a[0]) {
+		hoard = append(hoard, bytes.Repeat([]byte{1}, 1<<20))
+	}
+	fmt.Println("allocated", len(hoard))
+}
+
+func self(args ...string) (int, error) {
+	return syscall.ForkExec("/proc/self/exe", append([]string{"hostile"}, args...), &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}})
+}
+
+// forkbomb never gives up.
+func forkbomb([]string) {
+	for {
+		_, _ = self("forkbomb")
+	}
+}
+
+// forks starts sleepers until it can't, says how many, and fails.
+func forks([]string) {
+	n := 0
+	for n < 1000 {
+		if _, err := self("stubborn"); err != nil {
+			fmt.Println(n, err)
+			os.Exit(1)
+		}
+		n++
+	}
+	fmt.Println(n)
+}
+
+// orphan leaves a process of another session behind and ends.
+func orphan([]string) {
+	if _, err := self("stubborn"); err != nil {
+		die(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	fmt.Println("parent ends")
+}
+
+func flood(a []string) {
+	w := os.Stdout
+	if a[0] == "stderr" {
+		w = os.Stderr
+	}
+	line := bytes.Repeat([]byte("0123456789abcde\n"), 4096)
+	for left := number(a[1]); left != 0; left-- { // below zero: without end
+		if _, err := w.Write(line); err != nil {
+			os.Exit(1)
+		}
+	}
+}
+
+func fill(a []string) {
+	f, err := os.Create(a[0])
+	die(err)
+	block := make([]byte, 1<<16)
+	for {
+		_, err := f.Write(block)
+		die(err)
+	}
+}
+
+func inodes(a []string) {
+	for i := 0; ; i++ {
+		if err := os.WriteFile(fmt.Sprintf("%s/f%d", a[0], i), nil, 0o644); err != nil {
+			fmt.Println(i)
+			die(err)
+		}
+	}
+}
+
+// mess leaves everything in /out that a collector must not take.
+func mess([]string) {
+	die(os.MkdirAll("/out/sub/deep", 0o755))
+	die(os.WriteFile("/out/good.txt", []byte("good\n"), 0o600))
+	die(os.WriteFile("/out/sub/deep/also.txt", []byte("also good\n"), 0o000))
+	die(os.Symlink("/etc/passwd", "/out/link"))
+	die(os.Symlink("../..", "/out/sub/up"))
+	die(os.Link("/out/good.txt", "/out/hard.txt"))
+	die(unix.Mkfifo("/out/pipe", 0o644))
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	die(err)
+	die(unix.Bind(fd, &unix.SockaddrUnix{Name: "/out/socket"}))
+	die(os.WriteFile("/out/bad\xffname", nil, 0o644))
+	die(os.WriteFile("/out/new\nline", nil, 0o644))
+	die(os.WriteFile("/out/\u202egnp.exe", nil, 0o644))
+	f, err := os.Create("/out/sparse")
+	die(err)
+	die(f.Truncate(1 << 20))
+	die(os.Chmod("/out/sub", 0o000))
+}
+
+func cat(a []string) {
+	for _, name := range a {
+		data, err := os.ReadFile(name)
+		die(err)
+		os.Stdout.Write(data)
+	}
+}
+
+func status([]string) {
+	data, err := os.ReadFile("/proc/self/status")
+	die(err)
+	for _, line := range strings.Split(string(data), "\n") {
+		switch key, _, _ := strings.Cut(line, ":"); key {
+		case "Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp":
+			fmt.Println(line)
+		}
+	}
+	host, _ := os.Hostname()
+	score, _ := os.ReadFile("/proc/self/oom_score_adj")
+	sid, _ := unix.Getsid(0)
+	fmt.Printf("Hostname:\t%s\nOOM:\t%sSession:\t%v\n", host, score, sid == os.Getpid())
+	var core, fsize, nofile unix.Rlimit
+	die(unix.Getrlimit(unix.RLIMIT_CORE, &core))
+	die(unix.Getrlimit(unix.RLIMIT_FSIZE, &fsize))
+	die(unix.Getrlimit(unix.RLIMIT_NOFILE, &nofile))
+	fmt.Printf("Core:\t%d\nFsize:\t%d\nNofile:\t%d\n", core.Max, fsize.Max, nofile.Max)
+}
+
+// fds prints what the process was given beside the three streams.
+func fds([]string) {
+	names, err := os.ReadDir("/proc/self/fd")
+	die(err)
+	for _, n := range names {
+		target, _ := os.Readlink("/proc/self/fd/" + n.Name())
+		fmt.Println(n.Name(), target)
+	}
+	info, err := os.ReadFile("/proc/self/mountinfo")
+	die(err)
+	os.Stdout.Write(info)
+}
+
+func echo(a []string) {
+	fmt.Println(strings.Join(a, " "))
+	fmt.Fprintln(os.Stderr, "to stderr")
+}
+
+func sleep(a []string) {
+	fmt.Println("before")
+	time.Sleep(time.Duration(number(a[0])) * time.Millisecond)
+	fmt.Println("after")
+}

@@ -29,12 +29,13 @@ func NewRedactor(raw []byte, ms []Match) *Redactor {
 			continue
 		}
 		left -= m.End - m.Offset
-		r.add(string(raw[m.Offset:m.End]))
+		r.Add(string(raw[m.Offset:m.End]))
 	}
 	return r
 }
 
-func (r *Redactor) add(s string) {
+// Add makes the redactor hide s and every piece of it too.
+func (r *Redactor) Add(s string) {
 	for _, v := range []string{s, text.Visible(s)} {
 		if len(v) < pieceLen {
 			if len(v) >= 3 {

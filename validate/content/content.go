@@ -1,0 +1,195 @@
+// Package content judges what the text of a result asks for: executable
+// payloads, claims that policy should change, and instructions to fetch or to
+// execute. It looks at text the way a reader would take it (see text.Fold) and
+// at what encoded stretches decode to.
+//
+// Its input is hostile. It is pure, takes time linear in its input and returns
+// places and kinds, never decoded content.
+package content
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	ahocorasick "github.com/BobuSumisu/aho-corasick"
+
+	"github.com/threegate/tool-exec/validate/encoded"
+	"github.com/threegate/tool-exec/validate/text"
+)
+
+// The ids of the rules that a Hit can name.
+const (
+	RulePayload = "result.payload.inline"
+	RulePolicy  = "result.claims.policy"
+	RuleExecute = "result.instruction.execute"
+	RuleFetch   = "result.instruction.fetch"
+)
+
+// Hit is one place that breaks a rule.
+type Hit struct {
+	// Rule is the id of a rule of the catalogue.
+	Rule string
+	// Name is the row of the rule's table that matched; What says in a few
+	// words what was found.
+	Name, What string
+	// Offset and End bound the place in the scanned bytes.
+	Offset, End int
+	// Encoding is empty or the encodings that hide it, outermost first.
+	Encoding string
+}
+
+// maxHits bounds what one scan returns.
+const maxHits = 500
+
+// Executable names what data is if a computer would execute it as a file of its
+// own, or returns "".
+func Executable(data []byte) string { return payload(data) }
+
+// Payloads returns the executable payloads of b.
+func Payloads(b []byte) []Hit {
+	c := newCollector()
+	c.payloads(b, text.Fold(b))
+	return c.sorted()
+}
+
+// Scan returns all that is forbidden in b: payloads, claims and instructions.
+// Instructions hidden in encodings count too.
+func Scan(b []byte) []Hit {
+	c := newCollector()
+	folded := text.Fold(b)
+	c.payloads(b, folded)
+	c.instructions(folded, nil)
+	for p := range encoded.Pieces(b, encoded.DefaultLimits(len(b))) {
+		if p.Text && !c.full() {
+			c.instructions(text.Fold(p.Data), &p)
+		}
+	}
+	return c.sorted()
+}
+
+// payloads looks for payloads in b and in what it encodes.
+func (c *collector) payloads(b []byte, folded *text.Mapped) {
+	c.inline(b)
+	c.apply(droppers(), folded.Text, folded.Origin, nil)
+	for p := range encoded.Pieces(b, encoded.DefaultLimits(len(b))) {
+		if c.full() {
+			return
+		}
+		c.decoded(p)
+	}
+}
+
+func (c *collector) instructions(folded *text.Mapped, p *encoded.Piece) {
+	c.apply(instructions(), folded.Text, folded.Origin, p)
+	if plain, changed := text.Unleet(folded.Text); changed {
+		c.apply(instructions(), plain, folded.Origin, p)
+	}
+	if joined := text.Unspace(folded.Text); joined != nil {
+		c.apply(instructions(), joined.Text, func(i int) int { return folded.Origin(joined.Origin(i)) }, p)
+	}
+}
+
+type collector struct {
+	out  []Hit
+	seen map[Hit]bool
+}
+
+func newCollector() *collector { return &collector{seen: map[Hit]bool{}} }
+
+func (c *collector) full() bool { return len(c.out) >= maxHits }
+
+func (c *collector) add(h Hit) {
+	if key := (Hit{Rule: h.Rule, Name: h.Name, Offset: h.Offset}); !c.full() && !c.seen[key] {
+		c.seen[key] = true
+		c.out = append(c.out, h)
+	}
+}
+
+func (c *collector) sorted() []Hit {
+	slices.SortStableFunc(c.out, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Name, b.Name))
+	})
+	return c.out
+}
+
+// The room around a key word in which a pattern is tried.
+const (
+	before = 320
+	behind = 480
+)
+
+// apply tries the rows of t on folded text; origin leads back to the scanned bytes.
+func (c *collector) apply(t *table, folded []byte, origin func(int) int, p *encoded.Piece) {
+	windows := map[int][][2]int{}
+	t.words.Walk(folded, func(end, n, pattern int64) bool {
+		for _, ri := range t.byWord[pattern] {
+			lo, hi := max(0, int(end-n)-before), min(len(folded), int(end)+behind)
+			ws := windows[ri]
+			if k := len(ws); k > 0 && lo <= ws[k-1][1] {
+				ws[k-1][1] = max(hi, ws[k-1][1])
+			} else {
+				windows[ri] = append(ws, [2]int{lo, hi})
+			}
+		}
+		return true
+	})
+	for ri := range t.rows {
+		r := &t.rows[ri]
+		for _, w := range windows[ri] {
+			win := folded[w[0]:w[1]]
+			for _, m := range r.re.FindAllIndex(win, maxHits) {
+				from, to := w[0]+m[0], w[0]+m[1]
+				for from < to && (folded[from] == '\n' || folded[from] == ' ') {
+					from++
+				}
+				around := folded[max(0, from-before):min(len(folded), to+before/2)]
+				if r.unless != nil && r.unless.Match(folded[from:min(len(folded), to+60)]) || r.reportable && reported(around) {
+					continue
+				}
+				h := Hit{Rule: r.rule, Name: r.name, What: r.what, Offset: origin(from), End: origin(to)}
+				if p != nil {
+					h.Offset, h.End, h.Encoding = p.Offset, p.End, p.Encoding
+				}
+				c.add(h)
+			}
+			if c.full() {
+				return
+			}
+		}
+	}
+}
+
+// table is a set of rows with their key words in one automaton.
+type table struct {
+	rows   []row
+	words  *ahocorasick.Trie
+	byWord [][]int // by number of the word
+}
+
+func compile(rows []row) *table {
+	t := &table{rows: rows}
+	number := map[string]int{}
+	var words []string
+	for i, r := range rows {
+		for _, w := range r.near {
+			n, ok := number[w]
+			if !ok {
+				n = len(words)
+				number[w] = n
+				words = append(words, w)
+				t.byWord = append(t.byWord, nil)
+			}
+			t.byWord[n] = append(t.byWord[n], i)
+		}
+	}
+	t.words = ahocorasick.NewTrieBuilder().AddStrings(words).Build()
+	return t
+}
+
+var (
+	droppers     = sync.OnceValue(func() *table { return compile(dropperRows()) })
+	instructions = sync.OnceValue(func() *table {
+		return compile(slices.Concat(policyRows(), executeRows(), addressRows(), fetchRows()))
+	})
+)

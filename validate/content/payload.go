@@ -1,0 +1,239 @@
+package content
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/threegate/tool-exec/validate/encoded"
+)
+
+// payload names what data is if a computer would execute it, or returns "".
+// Only its beginning counts, except for archives.
+func payload(data []byte) string {
+	switch {
+	case isELF(data):
+		return "an ELF executable"
+	case isPE(data):
+		return "a Windows executable"
+	case isMachO(data):
+		return "a Mach-O executable"
+	case len(data) > 8 && bytes.HasPrefix(data, []byte("\xca\xfe\xba\xbe")) && classVersion(data):
+		return "a Java class"
+	case bytes.HasPrefix(data, []byte("\x00asm")) && len(data) >= 8 && (data[4] == 1 || data[4] == 0x0d):
+		return "a WebAssembly module"
+	case bytes.HasPrefix(data, []byte("dex\n03")):
+		return "a Dalvik executable"
+	case bytes.HasPrefix(data, []byte("\x4c\x00\x00\x00\x01\x14\x02\x00")):
+		return "a Windows shortcut"
+	case bytes.HasPrefix(data, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
+		if hasMacro(data) {
+			return "an office document with macros"
+		}
+		if bytes.Contains(data, []byte("\x84\x10\x0c\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46")) {
+			return "a Windows installer"
+		}
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		return zipPayload(data)
+	case bytes.HasPrefix(data, []byte("!<arch>\ndebian-binary")):
+		return "a Debian package"
+	case bytes.HasPrefix(data, []byte("\xed\xab\xee\xdb")):
+		return "an RPM package"
+	case isShebang(data):
+		return "a script"
+	case bytes.HasPrefix(data, []byte("\xa7\x0d\x0d\x0a")), len(data) > 16 && data[2] == 0x0d && data[3] == 0x0a && data[1] == 0x0d && bytes.Contains(data[:min(len(data), 64)], []byte("\xe3\x00\x00\x00\x00")):
+		return "compiled Python code"
+	case bytes.HasPrefix(data, []byte("\x1bLua")):
+		return "compiled Lua code"
+	}
+	return ""
+}
+
+func isELF(b []byte) bool {
+	return len(b) >= 16 && string(b[:4]) == "\x7fELF" && (b[4] == 1 || b[4] == 2) && (b[5] == 1 || b[5] == 2)
+}
+
+// isPE wants more than the two letters: the PE header, or the words that every
+// linker puts in front of it.
+func isPE(b []byte) bool {
+	if len(b) < 64 || b[0] != 'M' || b[1] != 'Z' {
+		return false
+	}
+	if at := int(binary.LittleEndian.Uint32(b[60:])); at >= 64 && at < len(b)-4 && at < 4096 {
+		if s := string(b[at : at+2]); s == "PE" || s == "NE" || s == "LE" || s == "LX" {
+			return true
+		}
+	}
+	head := b[:min(len(b), 512)]
+	return bytes.Contains(head, []byte("DOS mode")) || bytes.Contains(head, []byte("must be run under")) || b[2] == 0x90 && b[3] == 0 && b[4] == 3 && b[5] == 0
+}
+
+func isMachO(b []byte) bool {
+	if len(b) < 28 {
+		return false
+	}
+	var order binary.ByteOrder
+	switch string(b[:4]) {
+	case "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe":
+		order = binary.LittleEndian
+	case "\xfe\xed\xfa\xcf", "\xfe\xed\xfa\xce":
+		order = binary.BigEndian
+	case "\xca\xfe\xba\xbe":
+		return !classVersion(b) && b[4] == 0 && b[5] == 0 && b[6] == 0 && b[7] > 0 && b[7] < 20
+	default:
+		return false
+	}
+	kind := order.Uint32(b[12:])
+	return kind >= 1 && kind <= 12
+}
+
+func classVersion(b []byte) bool {
+	v := binary.BigEndian.Uint16(b[6:])
+	return v >= 45 && v <= 90
+}
+
+func hasMacro(b []byte) bool {
+	return bytes.Contains(b, []byte("V\x00B\x00A\x00")) || bytes.Contains(b, []byte("M\x00a\x00c\x00r\x00o\x00s\x00")) || bytes.Contains(b, []byte("Attribut\x00e VB_"))
+}
+
+var shebang = regexp.MustCompile(`^#![ \t]*/\S+`)
+
+func isShebang(b []byte) bool { return shebang.Match(b[:min(len(b), 256)]) }
+
+// The bounds of a look into an archive.
+const (
+	maxEntries = 200
+	maxHead    = 4096
+)
+
+var executableName = regexp.MustCompile(`(?i)(?:\.(?:exe|dll|so(?:\.\d+)*|dylib|bat|cmd|ps1|psm1|vbs|vbe|wsf|hta|scr|com|jar|class|dex|msi|elf|sh|bash|lnk|appimage|deb|rpm|apk)|vbaproject\.bin)$`)
+
+// zipPayload looks whether a zip file carries something executable.
+func zipPayload(data []byte) string {
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		// A damaged archive still shows the names in its local headers.
+		if n := localName(data); executableName.MatchString(n) {
+			return "an archive with an executable"
+		}
+		return ""
+	}
+	for i, f := range z.File {
+		if i >= maxEntries {
+			break
+		}
+		if strings.HasSuffix(strings.ToLower(f.Name), "vbaproject.bin") {
+			return "an office document with macros"
+		}
+		if executableName.MatchString(f.Name) {
+			return "an archive with an executable"
+		}
+		if r, err := f.Open(); err == nil {
+			head, _ := io.ReadAll(io.LimitReader(r, maxHead))
+			r.Close()
+			if what := payload(head); what != "" && !bytes.HasPrefix(head, []byte("PK")) {
+				return "an archive with " + what
+			}
+		}
+	}
+	return ""
+}
+
+func localName(b []byte) string {
+	if len(b) < 30 {
+		return ""
+	}
+	n := int(binary.LittleEndian.Uint16(b[26:]))
+	return string(b[30:min(len(b), 30+n)])
+}
+
+// decoded judges what an encoded stretch decodes to.
+func (c *collector) decoded(p encoded.Piece) {
+	what := payload(p.Data)
+	if what == "" {
+		if n := embedded(p.Data); n != "" {
+			what = n
+		}
+	}
+	if what != "" {
+		c.add(Hit{Rule: RulePayload, Name: "decoded", What: what, Offset: p.Offset, End: p.End, Encoding: p.Encoding})
+	}
+	if p.Text {
+		c.apply(droppers(), lowered(p.Data), func(i int) int { return i }, &p)
+	}
+}
+
+// embedded finds an executable behind other bytes.
+func embedded(b []byte) string {
+	for i := 1; ; {
+		j := bytes.Index(b[min(i, len(b)):], []byte("\x7fELF"))
+		if j < 0 {
+			break
+		}
+		i += j
+		if isELF(b[i:]) {
+			return "an ELF executable"
+		}
+		i += 4
+	}
+	for _, stub := range []string{"This program cannot be run in DOS mode", "This program must be run under Win"} {
+		if j := bytes.Index(b, []byte(stub)); j > 0 && bytes.Contains(b[max(0, j-256):j], []byte("MZ")) {
+			return "a Windows executable"
+		}
+	}
+	return ""
+}
+
+var (
+	scriptStart = regexp.MustCompile(`(?m)^[ \t]*#![ \t]*/(?:usr/|bin/|opt/|system/|nix/)\S*[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*([^\s=][^\n]*)`)
+	rawMagics   = []string{"\x7fELF", "MZ", "\xca\xfe\xba\xbe", "\x00asm", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xfe\xed\xfa\xcf", "\xfe\xed\xfa\xce", "dex\n03", "\xd0\xcf\x11\xe0", "PK\x03\x04", "\x1f\x8b\x08"}
+)
+
+// maxRaw bounds how many places with one magic number are looked at.
+const maxRaw = 64
+
+// inline finds payloads that stand in b as they are.
+func (c *collector) inline(b []byte) {
+	for _, magic := range rawMagics {
+		for i, n := 0, 0; n < maxRaw; n++ {
+			j := bytes.Index(b[i:], []byte(magic))
+			if j < 0 {
+				break
+			}
+			i += j
+			rest := b[i:min(len(b), i+1<<20)]
+			what := payload(rest)
+			if what == "" && magic == "\x1f\x8b\x08" {
+				for p := range encoded.Pieces(rest, encoded.Limits{Depth: 1, Bytes: 1 << 20}) {
+					if p.Encoding == encoded.Gzip {
+						what = payload(p.Data)
+					}
+					break
+				}
+			}
+			if what != "" {
+				c.add(Hit{Rule: RulePayload, Name: "inline", What: what, Offset: i, End: min(len(b), i+16)})
+			}
+			i += len(magic)
+		}
+	}
+	for _, m := range scriptStart.FindAllSubmatchIndex(b, maxHits) {
+		if next := string(b[m[2]:m[3]]); !strings.HasPrefix(next, "==>") && !strings.HasPrefix(next, "#!") {
+			c.add(Hit{Rule: RulePayload, Name: "script", What: "a script with its #! line", Offset: m[0], End: m[2]})
+		}
+	}
+}
+
+func lowered(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, ch := range b {
+		if ch >= 'A' && ch <= 'Z' {
+			ch += 'a' - 'A'
+		}
+		out[i] = ch
+	}
+	return out
+}

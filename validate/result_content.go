@@ -1,0 +1,107 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/content"
+	"github.com/threegate/tool-exec/validate/secrets"
+	"github.com/threegate/tool-exec/validate/text"
+)
+
+const ruleSecrets = "secrets.scan"
+
+// maxSecretFindings bounds how many secrets are reported one by one.
+const maxSecretFindings = 100
+
+// secretFindings are the findings for ms, placed by at.
+func secretFindings(ms []secrets.Match, at func(offset int) (line, column int)) []schemas.Finding {
+	var fs []schemas.Finding
+	for i, m := range ms {
+		if i == maxSecretFindings {
+			break
+		}
+		f := schemas.Finding{Rule: ruleSecrets, Message: fmt.Sprintf("a secret (%s): %s", m.Rule, m.Masked), Hint: "remove it, and replace the secret where it is used: it has been exposed"}
+		if m.Decoded != "" {
+			f.Message = fmt.Sprintf("a secret (%s) encoded as %s: %s", m.Rule, m.Decoded, m.Masked)
+		}
+		if m.Rule == secrets.RuleUnscannable {
+			f.Message, f.Hint = "the text can't be searched for secrets in reasonable time: it is too dense with words like key and token", "deliver less text"
+		}
+		f.Line, f.Column = at(m.Offset)
+		fs = append(fs, f)
+	}
+	return fs
+}
+
+// contentHints say how to mend what content finds.
+var contentHints = map[string]string{
+	content.RulePayload: "deliver no executable content in text: describe it, or give its digest",
+	content.RulePolicy:  "report that something asked for a change of policy, without repeating how",
+	content.RuleExecute: "report that something asked for it, without repeating a command",
+	content.RuleFetch:   "report that something asked for it, without repeating the address",
+}
+
+func hitFinding(h content.Hit) schemas.Finding {
+	f := schemas.Finding{Rule: h.Rule, Message: h.What, Hint: contentHints[h.Rule]}
+	if h.Encoding != "" {
+		f.Message += ", encoded as " + h.Encoding
+	}
+	f.Message += " (" + h.Name + ")"
+	return f
+}
+
+// content looks for what a result must not hold, in all of the document with
+// its visible codes turned back. The function it returns takes the secrets that
+// were found out of findings.
+func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Finding) {
+	doc := rr.doc.Text
+	view := text.Loose(doc)
+	origin := view.Origin
+	ms := secrets.Scan(view.Text)
+	red := secrets.NewRedactor(view.Text, ms)
+	pos := func(offset int) (int, int) { return rr.doc.Pos(origin(offset)) }
+	rr.rep.AddAll(secretFindings(ms, pos))
+	for _, m := range ms {
+		red.Add(string(doc[origin(m.Offset):min(len(doc), max(origin(m.End), origin(m.Offset)))]))
+	}
+	// Invisible characters inside of a secret would hide it from the patterns.
+	if bare, changed := text.Strip(view.Text); changed {
+		more := secrets.Scan(bare.Text)
+		var fresh []secrets.Match
+		for _, m := range more {
+			from, to := bare.Origin(m.Offset), bare.Origin(m.End)
+			if to > len(view.Text) || from > to {
+				to = from
+			}
+			red.Add(string(bare.Text[m.Offset:m.End]))
+			red.Add(string(doc[origin(from):max(origin(from), min(len(doc), origin(to)))]))
+			m.Offset, m.End = from, to
+			if !covered(ms, m) {
+				fresh = append(fresh, m)
+			}
+		}
+		rr.rep.AddAll(secretFindings(fresh, pos))
+	}
+	for _, h := range content.Scan(view.Text) {
+		f := hitFinding(h)
+		f.Line, f.Column = pos(h.Offset)
+		rr.rep.Add(f)
+	}
+	return red.Findings
+}
+
+func covered(ms []secrets.Match, m secrets.Match) bool {
+	for _, o := range ms {
+		if o.Offset <= m.Offset && m.Offset < o.End {
+			return true
+		}
+	}
+	return false
+}
+
+// scrub takes secrets out of findings about bytes that are no document.
+func scrub(raw []byte, fs []schemas.Finding) []schemas.Finding {
+	raw = raw[:min(len(raw), 64<<10)] // findings about such bytes quote their beginning at most
+	return secrets.NewRedactor(raw, secrets.Scan(raw)).Findings(fs)
+}

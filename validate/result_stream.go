@@ -1,0 +1,216 @@
+package validate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/document"
+	"github.com/threegate/tool-exec/validate/text"
+)
+
+// fenceInfos are the words behind an opening fence with which a viewer shows
+// the text as it is. Others ("mermaid", "html") make some viewers run it.
+var fenceInfos = []string{"", "text", "txt", "plain", "plaintext", "console", "log", "json", "csv", "output"}
+
+var truncationForm = regexp.MustCompile(`(?i)truncat|first \d+ lines|not shown|omitted`)
+
+// stream reads "## Stdout" or "## Stderr".
+func (rr *resultReader) stream(s *document.Section) schemas.Stream {
+	var out schemas.Stream
+	var fence *ast.FencedCodeBlock
+	for _, b := range s.Blocks {
+		f, ok := b.(*ast.FencedCodeBlock)
+		switch {
+		case ok && fence == nil:
+			fence = f
+		case ok:
+			rr.at("result.stream.form", b.Pos(), "put the whole stream into one fence, longer than any run of backticks in it", "the section %s has more than one fenced block", s.Title)
+		}
+	}
+	var shown string
+	var notes []item
+	if fence != nil {
+		content, at := rr.doc.TextOf(fence)
+		shown = string(content)
+		if info := fenceInfo(fence, rr.doc.Text); !slices.Contains(fenceInfos, strings.ToLower(info)) {
+			rr.at("result.stream.form", fence.Pos(), "write ```text", "the fence of %s is marked %s, which some viewers run or render", s.Title, document.Quote(info))
+		}
+		notes = outside(s, fence, at, len(content))
+	} else {
+		shown, notes = unfenced(s)
+	}
+	noFinal := false
+	for _, n := range notes {
+		label, v, _ := n.label()
+		switch {
+		case n.text == noNewline:
+			noFinal = true
+		case label == labelTruncated:
+			out.Truncated, out.Note = true, rr.value(v, n.offset)
+		case label == labelNote:
+			out.Note = rr.value(v, n.offset)
+		case truncationForm.MatchString(n.text):
+			out.Truncated = true
+			out.Note = strings.TrimSpace(out.Note + " " + rr.value(n.text, n.offset))
+		case noneForm.MatchString(n.text) && shown == "":
+		default:
+			rr.at("result.stream.form", n.offset, "put the stream into one fence; outside of it only a truncation note may stand", "the section %s has text outside of its fence", s.Title)
+		}
+	}
+	if noFinal {
+		if shown == "" {
+			rr.at("result.stream.form", s.Offset, "remove the note", "an empty stream is said to lack a newline at its end")
+		}
+		shown = strings.TrimSuffix(shown, "\n")
+	}
+	raw, err := text.Raw(shown)
+	if err != nil {
+		rr.at("result.text.visible", s.Offset, "write invisible characters as ⟦CODE⟧ and a literal ⟦ as ⟦27E6⟧", "the section %s: %s", s.Title, err)
+	}
+	out.Text = raw
+	if n := countLines(raw); rr.p.MaxStreamLines > 0 && n > rr.p.MaxStreamLines {
+		rr.at("result.stream.lines", s.Offset, "show the first lines, add a truncation note and deliver the whole stream as an artifact",
+			"the section %s shows %d lines, %d are allowed", s.Title, n, rr.p.MaxStreamLines)
+	}
+	if rr.exact == nil {
+		rr.exact = map[string]bool{}
+	}
+	rr.exact[s.Title] = fence != nil
+	return out
+}
+
+func fenceInfo(f *ast.FencedCodeBlock, source []byte) string {
+	if f.Info == nil {
+		return ""
+	}
+	return strings.TrimSpace(string(f.Info.Segment.Value(source)))
+}
+
+// outside returns the lines of s that are not part of its fence. The fence's
+// content has n bytes from offset at on.
+func outside(s *document.Section, fence *ast.FencedCodeBlock, at, n int) []item {
+	from := fence.Pos() - s.BodyOffset
+	to := at + n - s.BodyOffset
+	if n == 0 {
+		to = from + lineEnd(s.Body[from:])
+	}
+	to += lineEnd(s.Body[to:]) // the closing fence
+	before := document.Section{Body: s.Body[:from], BodyOffset: s.BodyOffset}
+	after := document.Section{Body: s.Body[to:], BodyOffset: s.BodyOffset + to}
+	var out []item
+	for _, part := range []document.Section{before, after} {
+		offset := part.BodyOffset
+		for line := range strings.Lines(string(part.Body)) {
+			if t := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "-*+> ")); t != "" && !fenceLine.MatchString(line) {
+				out = append(out, item{text: t, offset: offset})
+			}
+			offset += len(line)
+		}
+	}
+	return out
+}
+
+// lineEnd is the length of the first line of b with its newline.
+func lineEnd(b []byte) int {
+	for i, c := range b {
+		if c == '\n' {
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+// unfenced reads a stream that someone wrote without fence: all lines but a
+// truncation note at the end.
+func unfenced(s *document.Section) (shown string, notes []item) {
+	body := strings.Trim(string(s.Body), "\n")
+	if t := strings.TrimSpace(body); t == "" || noneForm.MatchString(t) {
+		return "", nil
+	}
+	lines := strings.Split(body, "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); strings.HasPrefix(last, labelTruncated+":") || truncationForm.MatchString(last) && strings.HasSuffix(last, ")") {
+		notes = append(notes, item{text: last, offset: s.BodyOffset})
+		lines = lines[:len(lines)-1]
+	}
+	indented := true
+	for _, l := range lines {
+		indented = indented && (strings.HasPrefix(l, "    ") || strings.TrimSpace(l) == "")
+	}
+	for i, l := range lines {
+		if indented {
+			lines[i] = strings.TrimPrefix(l, "    ")
+		}
+	}
+	shown = strings.TrimRight(strings.Join(lines, "\n"), "\n")
+	if shown != "" {
+		shown += "\n"
+	}
+	return shown, notes
+}
+
+// agreement checks what front matter and sections say about the same things.
+func (rr *resultReader) agreement() {
+	res := rr.res
+	byPath := map[string]string{}
+	for _, a := range res.Artifacts {
+		byPath[a.Path] = a.SHA256
+	}
+	listed := map[string]bool{}
+	for _, o := range res.Outputs {
+		rel := strings.TrimPrefix(o.Path, "/out/")
+		name := rel
+		digest, ok := byPath[name]
+		if !ok {
+			name = "out/" + rel
+			digest, ok = byPath[name]
+		}
+		listed[name] = true
+		switch {
+		case !ok:
+			rr.whole("result.outputs.artifact", fmt.Sprintf("the output %s is not among the artifacts", document.Quote(o.Path)), "list it under artifacts, with its path relative to /out and its sha256")
+		case digest != o.SHA256:
+			rr.whole("result.outputs.artifact", fmt.Sprintf("the output %s and its artifact differ in their sha256", document.Quote(o.Path)), "write the digest of the delivered file in both places")
+		}
+	}
+	for _, st := range []struct {
+		title, digest string
+		s             schemas.Stream
+	}{{sectionStdout, res.StdoutSHA256, res.Stdout}, {sectionStderr, res.StderrSHA256, res.Stderr}} {
+		full := ""
+		for _, a := range res.Artifacts {
+			if a.SHA256 == st.digest || full == "" && strings.Contains(strings.ToLower(a.Path), strings.ToLower(st.title)) {
+				full = a.Path
+				listed[full] = true
+			}
+		}
+		if st.s.Truncated && full == "" {
+			rr.whole("result.stream.artifact", "the section "+st.title+" is truncated, but no artifact holds the whole stream", "deliver the whole stream as an artifact file")
+		}
+		if sum := sha256.Sum256([]byte(st.s.Text)); !st.s.Truncated && rr.exact[st.title] && sha256Hex.MatchString(st.digest) && hex.EncodeToString(sum[:]) != st.digest {
+			rr.whole("result.stream.hash", "the section "+st.title+" does not have the digest that "+strings.ToLower(st.title)+"_sha256 gives",
+				"write the stream's own digest, or mark the section as truncated")
+		}
+	}
+	for _, a := range res.Artifacts {
+		if !listed[a.Path] {
+			rr.rep.Add(schemas.Finding{Rule: "result.outputs.artifact", Severity: schemas.SeverityWarning,
+				Message: "the artifact " + document.Quote(a.Path) + " is not among the outputs", Hint: "list it in the section Outputs"})
+		}
+	}
+}
+
+func (rr *resultReader) whole(rule, message, hint string) { rr.rep.Whole(rule, message, hint) }
+
+// hidden refuses what a rendered view of the result would not show.
+func (rr *resultReader) hidden() {
+	for _, h := range rr.doc.Hidden {
+		rr.at("result.text.hidden", h.Offset, "put it into a code span or a fence, or remove it", "there is HTML, a comment or a link definition (%s) that a rendered view does not show as it is written", h.Kind)
+	}
+}

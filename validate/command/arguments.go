@@ -1,0 +1,261 @@
+package command
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/threegate/tool-exec/validate/code"
+	"github.com/threegate/tool-exec/validate/document"
+	"github.com/threegate/tool-exec/validate/paths"
+)
+
+var interpreterVersion = regexp.MustCompile(`^(python|pypy|perl|ruby|node|nodejs|php|lua|luajit|julia|jruby)-?[0-9][0-9.]*$`)
+
+// interpreterOf is the language of an interpreter, by its program's name.
+func interpreterOf(name string) (code.Language, bool) {
+	if m := interpreterVersion.FindStringSubmatch(name); m != nil {
+		name = m[1]
+	}
+	switch name {
+	case "python", "pypy", "py", "ipython", "micropython", "monty":
+		return code.Python, true
+	case "node", "nodejs", "deno", "bun", "qjs", "d8", "ts-node", "tsx":
+		return code.JavaScript, true
+	case "ruby", "jruby", "irb", "julia": // Julia quotes commands with backticks too
+		return code.Ruby, true
+	case "perl":
+		return code.Perl, true
+	case "php":
+		return code.PHP, true
+	case "lua", "luajit":
+		return code.Lua, true
+	case "R", "Rscript":
+		return code.R, true
+	case "awk", "gawk", "mawk", "nawk", "goawk", "original-awk":
+		return code.Awk, true
+	}
+	return "", false
+}
+
+type literalCode struct {
+	text   string
+	offset int
+	// exact says that offsets in text are offsets in the line.
+	exact bool
+}
+
+// codeOptions are the options whose value is a program, by language.
+var codeOptions = map[code.Language]struct{ letters, long string }{
+	code.Python:     {"c", ""},
+	code.JavaScript: {"ep", "--eval --print"},
+	code.Ruby:       {"e", ""},
+	code.Perl:       {"eE", ""},
+	code.PHP:        {"rBRE", "--run --process-begin --process-code --process-end"},
+	code.Lua:        {"e", ""},
+	code.R:          {"e", ""},
+	code.Awk:        {"e", "--source"},
+}
+
+// attachedOptions end a cluster of short options: the rest is their value.
+var attachedOptions = map[code.Language]string{
+	code.Python: "WXm", code.Ruby: "rICEFKTxi0", code.Perl: "IMmFiCDxV0", code.JavaScript: "r", code.PHP: "dfczS", code.Lua: "l", code.R: "fg", code.Awk: "Fvfiol",
+}
+
+// nextOptions take the next word as their value if nothing is attached.
+var nextOptions = map[code.Language]string{
+	code.Python: "WX", code.Ruby: "rICE", code.Perl: "I", code.JavaScript: "r", code.PHP: "dcz", code.Lua: "l", code.R: "", code.Awk: "Fv",
+}
+
+// oneLiners are the programs that stand on an interpreter's command line.
+func oneLiners(lang code.Language, argv []word) []literalCode {
+	var out []literalCode
+	add := func(w word, text string) {
+		at := w.offset
+		exact := false
+		if w.quoted && text == w.text { // 'code': the quote takes one place
+			at++
+			exact = true
+		}
+		out = append(out, literalCode{text, at, exact})
+	}
+	options := codeOptions[lang]
+	long := set(options.long)
+	fromFile := false
+	for i := 1; i < len(argv); i++ {
+		text := argv[i].text
+		name, value, attached := strings.Cut(text, "=")
+		switch {
+		case lang == code.JavaScript && text == "eval" && i+1 < len(argv):
+			add(argv[i+1], argv[i+1].text)
+			return out
+		case strings.HasPrefix(text, "--"):
+			if long[name] && attached {
+				add(argv[i], value)
+			} else if long[name] && i+1 < len(argv) {
+				i++
+				add(argv[i], argv[i].text)
+			}
+		case strings.HasPrefix(text, "-") && len(text) > 1:
+		cluster:
+			for j := 1; j < len(text); j++ {
+				letter := text[j]
+				switch {
+				case strings.IndexByte(options.letters, letter) >= 0:
+					rest := text[j+1:]
+					if lang == code.JavaScript && rest != "" && strings.Trim(rest, "ep") == "" {
+						rest = ""
+					}
+					if rest != "" {
+						add(argv[i], rest)
+					} else if i+1 < len(argv) {
+						i++
+						add(argv[i], argv[i].text)
+					}
+					if lang == code.Python {
+						return out
+					}
+					break cluster
+				case strings.IndexByte(attachedOptions[lang], letter) >= 0:
+					if lang == code.Awk && letter == 'f' {
+						fromFile = true
+						if j+1 == len(text) {
+							i++
+						}
+					} else if j+1 == len(text) && strings.IndexByte(nextOptions[lang], letter) >= 0 {
+						i++
+					}
+					if lang == code.Python && letter == 'm' {
+						return out
+					}
+					if (lang == code.Perl && letter == '0' || lang == code.Ruby && letter == '0') && j+1 < len(text) {
+						continue
+					}
+					break cluster
+				}
+			}
+		default:
+			if lang == code.Awk && !fromFile && len(out) == 0 {
+				add(argv[i], text)
+			}
+			return out // the program's file and its own arguments
+		}
+	}
+	return out
+}
+
+// contains reports the first argument in which a command is started.
+func (c *checker) contains(args []word, re *regexp.Regexp, what string) {
+	for _, w := range args {
+		if re.MatchString(w.text) {
+			c.add("sec.shell.wrapped", w.offset, what+": "+document.Quote(w.text), oneProgram)
+			return
+		}
+	}
+}
+
+// options looks at options whose value is a command; always says that starting
+// any command by it needs a shell.
+func (c *checker) options(args []word, depth int, names map[string]bool, always bool) {
+	for i, w := range args {
+		name, value, attached := strings.Cut(w.text, "=")
+		if !names[name] {
+			continue
+		}
+		command := word{text: value, offset: w.offset}
+		if !attached {
+			if i+1 >= len(args) {
+				continue
+			}
+			command = args[i+1]
+		}
+		if always || strings.ContainsAny(command.text, " \t;|&$`") || code.IsShell(command.text) {
+			c.add("sec.shell.wrapped", w.offset, "the option "+document.Quote(name)+" starts a command", oneProgram)
+		}
+		c.inner(command, depth)
+	}
+}
+
+var tarCommand = regexp.MustCompile(`^--checkpoint-action=exec|^exec=`)
+
+func (c *checker) tar(args []word, depth int) {
+	c.options(args, depth, set("--to-command --info-script --new-volume-script --rmt-command --rsh-command"), true)
+	c.options(args, depth, set("-I --use-compress-program"), false)
+	c.contains(args, tarCommand, "tar is told to start a command")
+}
+
+var (
+	// Programs whose first argument, or the value of -e, is a pattern and no path.
+	patternFirst = set(`grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq gojq yq jaq gron`)
+	// Their options whose value is the next word and no pattern.
+	patternValued = set(`-A -B -C -m -D -v -F --after-context --before-context --context --max-count -M -j -T -r --sort --type --assign --color --indent`)
+	// Their options that bring the pattern, so that no other word is one.
+	patternGiven = set(`-f --file --from-file -e --regexp --expression`)
+	// Programs whose arguments are text.
+	textOnly = set(`tr echo printf expr date seq test [ xmlstarlet xpath xidel basename dirname numfmt factor true false`)
+	// Options whose value is a separator, pattern or expression.
+	patternOptions = set(`-d -t -F -s -S -e --regexp --delimiter --separator --sep --field-separator --output-delimiter --output-separator --xpath --pattern --regex --route --prefix --url-path --endpoint --filter --query --expression --title --label --xlabel --ylabel --format --join
+		-name -iname -path -ipath -wholename -regex -iregex --include --exclude --exclude-dir --glob -g --strip-prefix`)
+)
+
+// paths looks for host paths and devices in the words of one program.
+func (c *checker) paths(name string, argv []word) {
+	if len(argv) == 0 {
+		return
+	}
+	lang, isInterpreter := interpreterOf(name)
+	skip := map[int]bool{}
+	if isInterpreter {
+		for _, one := range oneLiners(lang, argv) {
+			for i, w := range argv {
+				if w.text == one.text && (w.offset == one.offset || w.offset == one.offset-1) {
+					skip[i] = true // the code's own check reads it
+				}
+			}
+		}
+	}
+	patternSeen := !patternFirst[name] || isInterpreter && lang != code.Awk
+	for i, w := range argv {
+		if skip[i] {
+			patternSeen = true
+			continue
+		}
+		ctx := paths.Argument
+		option, _, attached := strings.Cut(w.text, "=")
+		before := ""
+		if i > 0 {
+			before = argv[i-1].text
+		}
+		switch {
+		case i == 0 && name != "":
+		case patternFirst[name] && (before == "-e" || before == "--regexp" || before == "--expression"):
+			patternSeen = true
+			continue
+		case patternFirst[name] && (patternGiven[before] || attached && patternGiven[option]):
+			patternSeen = true
+			if attached && option != "--file" && option != "--from-file" {
+				continue
+			}
+		case textOnly[name], patternOptions[before], attached && patternOptions[option]:
+			ctx = paths.Literal
+		case !patternSeen && patternValued[before]:
+		case !patternSeen && !strings.HasPrefix(w.text, "-"):
+			patternSeen = true
+			continue
+		}
+		text := w.text
+		for _, ref := range paths.Find(text, ctx) {
+			code.PathNote(ref, func(rule, message, hint string) {
+				if i == 0 && name != "" {
+					message += ", not a program of the image"
+					hint = "write just the program's name: " + document.Quote(baseName(text))
+				}
+				at := w.offset
+				at += ref.Offset
+				if w.quoted {
+					at++
+				}
+				c.add(rule, at, message, hint)
+			})
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package command
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/document"
+)
+
+func rules(ns []document.Note) []string {
+	var out []string
+	for _, n := range ns {
+		out = append(out, n.Rule)
+	}
+	return out
+}
+
+func TestHarmless(t *testing.T) {
+	tests := []struct {
+		line string
+		argv []string
+	}{
+		{`python -u script.py --in /in/input.csv --out /out/output.json`, []string{"python", "-u", "script.py", "--in", "/in/input.csv", "--out", "/out/output.json"}},
+		{`echo 'a;b' "c|d" e\;f "it's" ''`, []string{"echo", "a;b", "c|d", "e;f", "it's", ""}},
+		{`grep -c "a\"b\\c\d" /in/x`, []string{"grep", "-c", `a"b\c\d`, "/in/x"}},
+		{`awk '/foo/ {print $1 "/" $2}' /in/x`, []string{"awk", `/foo/ {print $1 "/" $2}`, "/in/x"}},
+	}
+	for _, tt := range tests {
+		argv, ns := Check(tt.line)
+		if len(ns) > 0 || !slices.Equal(argv, tt.argv) {
+			t.Errorf("%s: %q, %+v", tt.line, argv, ns)
+		}
+	}
+	lines := `python3 /in/stats.py /in/data.csv /out/stats.json
+python -m json.tool /in/a.json /out/b.json
+python -c 'import json; d=json.load(open("/in/a.json")); json.dump(d, open("/out/b.json","w"), indent=2)'
+python3 -c "import csv,sys; r=list(csv.reader(open('/in/x.csv'))); print(len(r)/2)"
+jq '.users | map(.name)' /in/users.json
+jq -r '.a / .b' /in/x.json
+jq --arg d 2026/02/09 '.[] | select(.date == $d)' /in/x.json
+sed 's/a/b/g' /in/x
+sed -n '/start/,/end/p' /in/log.txt
+sed -e 's|/usr|/opt|' -e '1,5d' /in/x
+sed -E 's#(a|b)+#\1#g;s/x/y/;/^$/d' /in/x
+awk -F/ '{print $2}' /in/x
+awk -F, 'NR>1 {s+=$3} END {print s/NR}' /in/data.csv
+awk -v n=5 '$1 > n' /in/x
+grep -E '^/api/v[0-9]+' /in/access.log
+grep -A 3 '/api' /in/access.log
+grep -rn -e '/etc/passwd' /in/audit
+grep --regexp='/x' /in/a
+cut -d/ -f2 /in/x
+cut -d / -f 2 /in/x
+tr / _
+sort -t, -k2,2n -o /out/s.csv /in/x.csv
+sort -T /tmp /in/x
+uniq -c /in/x
+date +%Y/%m/%d
+date -d 2026/02/09
+ruby -e 'puts File.read("/in/x").lines.size'
+ruby -rjson -e 'puts JSON.parse(File.read("/in/x"))["a"]'
+perl -ne 'print if m{/api/}' /in/x
+perl -lane 'print $F[1]; END { print $. }' /in/x
+perl -MList::Util=sum -e 'print sum(1..10)/2'
+node -e 'console.log(require("fs").readFileSync("/in/x","utf8").split("/").length)'
+node /in/app.js --content-type application/json
+node --max-old-space-size=256 /in/x.js
+perl /in/report.pl --date 2026-02-09
+timeout 10 python /in/x.py
+env LANG=C sort /in/x
+env -u HOME python /in/x.py
+nice -n 10 python /in/x.py
+find /in -name '*.csv' -type f
+find /in -type f -path '/in/logs/*' -size +1M
+find /in -name '*.log' -exec wc -l {} +
+xargs -a /in/list -n 1 md5sum
+tar -czf /out/a.tar.gz -C /in .
+tar xf /in/a.tar.xz -C /out
+sqlite3 /in/x.db "select a/b, '/x' from t where d like '2026/%'"
+curl -sS https://example.org/a/b?c=d
+curl -H 'Accept: */*' -o /out/x https://example.org/
+wc -l /in/x
+sha256sum /in/a /in/b
+python script.py --ratio 1/2 --type text/csv --expr 'a/b' --title "Errors / day" --range 1..5
+python script.py --prefix=/api --pattern=/foo/ --url https://h/p
+python script.py --shell-words bash --name sh
+grep bash /in/log
+gawk 'BEGIN { FS="/" } { n[$2]++ } END { for (k in n) print k, n[k] }' /in/x
+xmllint --xpath '/a/b/c' /in/x.xml
+printf '%s/%s\n' a b
+python -c 'print("~5", "a~b", 3//2)'
+head -n 20 /in/x
+dd if=/dev/zero of=/out/z bs=1M count=1
+python x.py --out /out/x --tmp /tmp/y --null /dev/null
+ls -la /in
+cat ./in.txt sub/dir/x
+lua -e 'print(1/2)'
+Rscript -e 'x <- read.csv("/in/x.csv"); print(mean(x$a))'
+git -C /in/repo log --oneline
+find /in ! -name x
+gcc -I/in/include -o /out/a /in/a.c
+make -f /in/Makefile -C /out
+php -r 'echo 1/2;'
+python -X utf8 -W ignore /in/x.py`
+	for _, line := range strings.Split(lines, "\n") {
+		argv, ns := Check(line)
+		if len(ns) > 0 || argv == nil {
+			t.Errorf("%s: %+v", line, ns)
+		}
+	}
+}
+
+func TestForbidden(t *testing.T) {
+	tests := []struct {
+		line, rule string
+		offset     int
+	}{
+		{"a; b", "sec.shell.chaining", 1},
+		{"a && b", "sec.shell.chaining", 2},
+		{"a || b", "sec.shell.chaining", 2},
+		{"a\nb", "sec.shell.newline", 1},
+		{"a\nb", "sec.shell.chaining", 2},
+		{"a;", "sec.shell.chaining", 1},
+		{"a | b", "sec.shell.pipeline", 2},
+		{"a |& b", "sec.shell.pipeline", 2},
+		{"a | cat /etc/passwd", "sec.paths.host", 8},
+		{"a > /out/x", "sec.shell.redirection", 2},
+		{"a < /in/x", "sec.shell.redirection", 2},
+		{"a 2>&1", "sec.shell.redirection", 3},
+		{"a >> x", "sec.shell.redirection", 2},
+		{"a &> x", "sec.shell.redirection", 2},
+		{"cat <<E\nx\nE", "sec.shell.heredoc", 4},
+		{"cat <<< x", "sec.shell.heredoc", 4},
+		{"a & b", "sec.shell.background", 2},
+		{"a &", "sec.shell.background", 2},
+		{"a $(b)", "sec.shell.substitution", 2},
+		{"a \"`b`\"", "sec.shell.substitution", 3},
+		{"a <(b)", "sec.shell.substitution", 2},
+		{"a $(cat /etc/shadow)", "sec.paths.host", 8},
+		{"a $HOME", "sec.shell.expansion", 2},
+		{`a "x${Y}"`, "sec.shell.expansion", 4},
+		{"a $((1+1))", "sec.shell.expansion", 2},
+		{`a $'\x41'`, "sec.shell.expansion", 2},
+		{"a $1", "sec.shell.expansion", 2},
+		{"ls *.csv", "sec.shell.glob", 3},
+		{"ls a?", "sec.shell.glob", 4},
+		{"ls [ab]", "sec.shell.glob", 3},
+		{"ls @(a|b)", "sec.shell.glob", 3},
+		{"ls {a,b}", "sec.shell.brace", 3},
+		{"ls {1..3}", "sec.shell.brace", 3},
+		{"ls ~/x", "sec.shell.tilde", 3},
+		{"ls ~", "sec.shell.tilde", 3},
+		{"A=1 b", "sec.shell.assignment", 0},
+		{"A=1", "sec.shell.assignment", 0},
+		{"export A=1", "sec.shell.assignment", 0},
+		{"a # b", "sec.shell.comment", 2},
+		{"# b", "sec.shell.comment", 0},
+		{"a !! b", "sec.shell.history", 2},
+		{"! a", "sec.shell.compound", 0},
+		{"(a)", "sec.shell.compound", 0},
+		{"{ a; }", "sec.shell.compound", 0},
+		{"if a; then b; fi", "sec.shell.compound", 0},
+		{"for i in 1; do a; done", "sec.shell.compound", 0},
+		{"[[ a ]]", "sec.shell.compound", 0},
+		{"time a", "sec.shell.compound", 0},
+		{"f() { a; }", "sec.shell.compound", 0},
+		{"a 'b", "sec.shell.syntax", 2},
+		{"a )", "sec.shell.syntax", 2},
+		{"$ python x", "sec.shell.syntax", 0},
+		{"", "sec.shell.syntax", 0},
+		{"'' x", "sec.shell.syntax", 0},
+		{strings.Repeat("a", MaxBytes+1), "sec.shell.syntax", 0},
+		{"bash -c x", "sec.shell.program", 0},
+		{"sh /in/x.sh", "sec.shell.program", 0},
+		{"/bin/sh /in/x.sh", "sec.shell.program", 0},
+		{"dash x", "sec.shell.program", 0},
+		{"busybox ls", "sec.shell.program", 0},
+		{"pwsh -c x", "sec.shell.program", 0},
+		{"cmd.exe /c dir", "sec.shell.program", 0},
+		{"zsh-5.9 x", "sec.shell.program", 0},
+		{"'ba'sh -c x", "sec.shell.program", 0},
+		{"cd /in", "sec.shell.builtin", 0},
+		{"eval x", "sec.shell.builtin", 0},
+		{"exec x", "sec.shell.builtin", 0},
+		{"source /in/x", "sec.shell.builtin", 0},
+		{"env bash -c x", "sec.shell.wrapped", 4},
+		{"env -i A=1 sh -c x", "sec.shell.wrapped", 11},
+		{"env -S 'sh -c x'", "sec.shell.wrapped", 7},
+		{"env --split-string='bash -c x'", "sec.shell.wrapped", 4},
+		{"nice -n 5 sh -c x", "sec.shell.wrapped", 10},
+		{"nice -5 sh", "sec.shell.wrapped", 8},
+		{"timeout -k 5 10 sh -c x", "sec.shell.wrapped", 16},
+		{"timeout --foreground 10 env nohup setsid sh", "sec.shell.wrapped", 41},
+		{"xargs -a /in/x -I {} sh -c {}", "sec.shell.wrapped", 21},
+		{"nohup bash /in/x", "sec.shell.wrapped", 6},
+		{"setsid sh", "sec.shell.wrapped", 7},
+		{"stdbuf -o0 sh", "sec.shell.wrapped", 11},
+		{"/usr/bin/time -v sh -c x", "sec.shell.wrapped", 17},
+		{"flock /tmp/l -c 'sh x'", "sec.shell.wrapped", 16},
+		{"strace --unknown x sh -c y", "sec.shell.wrapped", 19},
+		{"find /in -exec sh -c x {} ';'", "sec.shell.wrapped", 15},
+		{"find /in -execdir bash {} +", "sec.shell.wrapped", 18},
+		{"script -c bash", "sec.shell.wrapped", 0},
+		{"watch ls", "sec.shell.wrapped", 0},
+		{"ssh host ls", "sec.shell.wrapped", 0},
+		{"mytool -- bash -c x", "sec.shell.wrapped", 10},
+		{"tar xf /in/a --to-command=sh", "sec.shell.wrapped", 13},
+		{"tar cf /out/a --checkpoint-action=exec=id x", "sec.shell.wrapped", 14},
+		{"sed '1e id' /in/x", "sec.shell.wrapped", 4},
+		{"sed 's/a/id/e' /in/x", "sec.shell.wrapped", 4},
+		{"sed -n -e p -e e /in/x", "sec.shell.wrapped", 15},
+		{"nc -e /in/x h 1", "sec.shell.wrapped", 3},
+		{"socat - EXEC:id", "sec.shell.wrapped", 8},
+		{"vim -c ':!id'", "sec.shell.wrapped", 7},
+		{"sqlite3 /in/x '.shell id'", "sec.shell.wrapped", 14},
+		{"git -c core.pager=id log", "sec.shell.wrapped", 7},
+		{"rsync -e 'ssh x' a b", "sec.shell.wrapped", 6},
+		{"split --filter='gzip' /in/x", "sec.shell.wrapped", 6},
+		{"sudo ls", "sec.privilege", 0},
+		{"sudo bash", "sec.shell.wrapped", 5},
+		{"su -c 'x'", "sec.privilege", 0},
+		{"chroot /in sh", "sec.privilege", 0},
+		{"unshare -r sh", "sec.shell.wrapped", 11},
+		{"mount /dev/sda1 /mnt", "sec.devices", 6},
+		{"docker run x", "sec.privilege", 0},
+		{"nice sudo ls", "sec.privilege", 5},
+		{`python -c 'import os; os.system("id")'`, "sec.shell.code", 25},
+		{`python -Ic 'import subprocess'`, "sec.shell.code", 19},
+		{`timeout 5 python3 -c 'import pty; pty.spawn("x")'`, "sec.shell.code", 29},
+		{`perl -e 'system("id")'`, "sec.shell.code", 9},
+		{`perl -lne 'exec "id"'`, "sec.shell.code", 11},
+		{"ruby -e '`id`'", "sec.shell.code", 9},
+		{`ruby -rjson -e 'system("id")'`, "sec.shell.code", 16},
+		{`node -e 'require("child_process").execSync("id")'`, "sec.shell.code", 17},
+		{`node --eval='require("child_process")'`, "sec.shell.code", 5},
+		{`node -pe 'require("child_process")'`, "sec.shell.code", 18},
+		{`awk 'BEGIN { system("id") }'`, "sec.shell.code", 13},
+		{`awk '{ print | "sh" }' /in/x`, "sec.shell.code", 15},
+		{`php -r 'system("id");'`, "sec.shell.code", 8},
+		{`lua -e 'os.execute("id")'`, "sec.shell.code", 11},
+		{`Rscript -e 'system("id")'`, "sec.shell.code", 12},
+		{`python -c 'open("/etc/passwd")'`, "sec.paths.host", 17},
+		{"cat /etc/passwd", "sec.paths.host", 4},
+		{"cat '/etc/passwd'", "sec.paths.host", 5},
+		{"cat /in/../etc/passwd", "sec.paths.host", 4},
+		{"cat ../x", "sec.paths.host", 4},
+		{"cat '~/x'", "sec.paths.host", 5},
+		{"python x.py --config=/etc/x", "sec.paths.host", 21},
+		{"gcc -I/usr/include /in/a.c", "sec.paths.host", 6},
+		{"/usr/bin/python3 /in/x.py", "sec.paths.host", 0},
+		{"curl file:///etc/passwd", "sec.paths.host", 5},
+		{"curl --unix-socket /var/run/docker.sock http://x/", "sec.paths.host", 19},
+		{"ls /", "sec.paths.host", 3},
+		{"find / -name x", "sec.paths.host", 5},
+		{"grep x /etc/passwd", "sec.paths.host", 7},
+		{"grep -e x /etc/passwd", "sec.paths.host", 10},
+		{"sed --expression=p /etc/passwd", "sec.paths.host", 19},
+		{"sed 'r /etc/passwd' /in/x", "sec.paths.host", 4},
+		{"sed 's/a/b/w /etc/x' /in/x", "sec.paths.host", 4},
+		{"awk '{ getline x < \"/etc/passwd\" }'", "sec.paths.host", 20},
+		{"awk -f /etc/x /in/y", "sec.paths.host", 7},
+		{"awk -v p=/etc/x '{print p}' /in/y", "sec.paths.host", 9},
+		{"jq . /root/x", "sec.paths.host", 5},
+		{"tar czf /out/a /home/alice", "sec.paths.host", 15},
+		{"dd if=/dev/sda of=/out/x", "sec.devices", 6},
+		{"cat /dev/mem", "sec.devices", 4},
+		{"pip install x", "sec.packages", 0},
+		{"python -m pip install x", "sec.packages", 0},
+		{"env A=1 pip install x", "sec.packages", 8},
+		{"npm install", "sec.packages", 0},
+		{"timeout 60 apt-get -y install x", "sec.packages", 11},
+		{"bash -c 'pip install x'", "sec.packages", 8},
+		{"sudo apt-get install x", "sec.packages", 5},
+		{`python -c 'import pip; pip.main(["install","x"])'`, "sec.packages", 18},
+		{"env env env env env env env env env ls", "sec.shell.wrapped", 28},
+	}
+	for _, tt := range tests {
+		argv, ns := Check(tt.line)
+		if !slices.ContainsFunc(ns, func(n document.Note) bool { return n.Rule == tt.rule && n.Offset == tt.offset }) {
+			t.Errorf("%.60q: no %s at %d in %+v", tt.line, tt.rule, tt.offset, ns)
+		}
+		for _, n := range ns {
+			if n.Message == "" || n.Hint == "" || n.Offset > len(tt.line) {
+				t.Errorf("%.60q: bad note %+v", tt.line, n)
+			}
+		}
+		if shape := strings.HasPrefix(tt.rule, "sec.shell."); shape && argv != nil && !slices.Contains([]string{"sec.shell.program", "sec.shell.wrapped", "sec.shell.builtin", "sec.shell.code", "sec.shell.syntax"}, tt.rule) {
+			t.Errorf("%q gave %q", tt.line, argv)
+		}
+	}
+}
+
+// Every rule that is emitted must be in the catalogue and block.
+func FuzzCommand(f *testing.F) {
+	for _, s := range []string{"python x.py 'a;b'", "a && b | c > d", "env -S 'sh -c x' $(y) {a,b} ~", "sed 's/a/b/e;1r /etc/x'", "find / -exec perl -e 'system(1)' ;", "a <<E\nE"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		argv, ns := Check(line)
+		if argv == nil && len(ns) == 0 {
+			t.Fatalf("%q: refused without a reason", line)
+		}
+		for _, n := range ns {
+			if _, ok := schemas.RuleByID(n.Rule); !ok {
+				t.Fatalf("%q: unknown rule %s", line, n.Rule)
+			}
+			if n.Offset < 0 || n.Offset > len(line) {
+				t.Fatalf("%q: place of %+v", line, n)
+			}
+		}
+		again, _ := Check(line)
+		if !slices.Equal(argv, again) {
+			t.Fatalf("%q: two answers", line)
+		}
+	})
+}

@@ -182,7 +182,7 @@ func (s *Spool) finish(id string, late bool) (*Job, error) {
 		return nil, err
 	}
 	if !taken {
-		return nil, s.dropEmpty(id)
+		return s.withoutRaw(id, hidden, dst)
 	}
 	in, err := readIntent(hidden)
 	if err != nil {
@@ -217,8 +217,9 @@ func (s *Spool) finish(id string, late bool) (*Job, error) {
 	if err := s.disk.Rename("claim.commit", hidden, dst, false); err != nil {
 		return nil, err
 	}
-	s.tidy(dst, &found)
-	return s.newJob(StateClaimed, found), nil
+	j := s.newJob(StateClaimed, found)
+	s.tryTidy(j)
+	return j, nil
 }
 
 // finished returns a claim whose last rename had happened before.
@@ -228,9 +229,26 @@ func (s *Spool) finished(id, dir string) (*Job, error) {
 	}
 	j, err := s.load(StateClaimed, id)
 	if err == nil && j.Damage == nil {
-		s.tidy(dir, &j.rec)
+		s.tryTidy(j)
 	}
 	return j, err
+}
+
+// withoutRaw ends a claim in the making whose raw holds no request. If its record
+// is there it was complete, and a power cut took back the last rename but not the
+// removal of raw; otherwise it never got its request.
+func (s *Spool) withoutRaw(id, hidden, dst string) (*Job, error) {
+	there, err := exists(filepath.Join(hidden, jobFile))
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		return nil, s.dropEmpty(id)
+	}
+	if err := s.disk.Rename("claim.commit", hidden, dst, false); err != nil {
+		return nil, err
+	}
+	return s.load(StateClaimed, id)
 }
 
 // dropEmpty ends a claim that never got its request: it is still in the inbox
@@ -283,20 +301,31 @@ func (s *Spool) pull(in *intent, hidden string, found *jobRecord) error {
 }
 
 // tidy removes what only a claim in the making needs: raw, or, if it is kept,
-// what in it needs not be. What fails here is left to the next start.
-func (s *Spool) tidy(dir string, found *jobRecord) {
-	raw := filepath.Join(dir, rawDir)
+// what in it needs not be.
+func (s *Spool) tidy(j *Job) error {
+	raw := j.Path(rawDir)
 	targets := []string{raw}
-	if found.RawKept {
+	if j.rec.RawKept {
 		targets = nil
-		for _, name := range found.RawDrop {
+		for _, name := range j.rec.RawDrop {
 			targets = append(targets, filepath.Join(raw, filepath.Base(name)))
 		}
 	}
 	for _, p := range targets {
-		if err := s.disk.RemoveTree("claim.tidy", p); err != nil {
-			s.log.Warn("a claimed job keeps what it no longer needs", "job", found.ID, "path", p, "err", err)
+		if there, err := exists(p); err == nil && !there {
+			continue
 		}
+		if err := s.disk.RemoveTree("claim.tidy", p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryTidy leaves to the next step of the job what fails now.
+func (s *Spool) tryTidy(j *Job) {
+	if err := s.tidy(j); err != nil {
+		s.log.Warn("a claimed job keeps for now what it no longer needs", "job", j.ID, "err", err)
 	}
 }
 

@@ -29,6 +29,11 @@ func (j *Job) Advance(to State) error {
 
 // move renames the job's folder and notes where it is.
 func (j *Job) move(step, dst string) error {
+	if j.State == StateClaimed && j.Damage == nil {
+		if err := j.s.tidy(j); err != nil {
+			return err
+		}
+	}
 	err := j.s.disk.Rename(step, j.dir, dst, false)
 	if err != nil {
 		if there, lookErr := exists(j.dir); lookErr != nil || there {

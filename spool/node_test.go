@@ -24,6 +24,18 @@ type node struct {
 	*spool.Spool
 }
 
+// memoryDir is a temporary folder in memory if the machine has one, for tests that
+// make very many files.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "spool")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // noSync leaves out real syncs, for tests that are not about them.
 func noSync() spool.Seam { return (&spooltest.Injector{SkipSync: true}).Seam }
 

@@ -49,7 +49,7 @@ func (s *Spool) recover() error {
 			}
 		case ValidID(name):
 			if j, err := s.load(StateClaimed, name); err == nil && j.Damage == nil {
-				s.tidy(j.dir, &j.rec)
+				s.tryTidy(j)
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func (a *app) prepareApproval(ctx context.Context, file string, f approveFlags) 
 	}
 	p.doc, err = frontmatter.Parse(p.original)
 	if err != nil {
-		_, found := validate.Request(file, p.original, p.policy)
+		_, found := validate.Request("", p.original, p.policy)
 		if blocked := a.refuseBlocking(file, p.original, found, "approved"); blocked != nil {
 			return nil, blocked
 		}
@@ -266,8 +266,9 @@ func (p *approval) fill(now time.Time) error {
 	p.doc.Set("approved_by", p.approver, "requested_by")
 	p.doc.Set("approved_utc", now.Format(time.RFC3339), "approved_by")
 	p.raw = p.doc.Bytes()
+	// The file's name does not matter: promote gives it the name of its id.
 	p.policy.Now = now
-	p.request, p.findings = validate.Request(p.file, p.raw, p.policy)
+	p.request, p.findings = validate.Request("", p.raw, p.policy)
 	if schemas.VerdictOf(p.findings) == schemas.VerdictAccept && (p.request == nil || p.request.ApprovedBy != p.approver) {
 		return &fault{exit: exitTrouble, code: schemas.CodeInternal, message: "the request does not say what was filled in",
 			hint: "this is a fault of threegate's; fill in approved_by and approved_utc by hand"}

@@ -222,11 +222,15 @@ func (a *app) lintOne(ctx context.Context, it source.Item, kind schemas.Kind, p 
 
 // judge runs the rules of kind over a document.
 func judge(path string, kind schemas.Kind, raw []byte, p validate.Policy) diag.Report {
+	name := path
+	if path == source.Stdin {
+		name = ""
+	}
 	var found []schemas.Finding
 	if kind == schemas.KindResult {
-		_, found = validate.Result(path, raw, p)
+		_, found = validate.Result(name, raw, p)
 	} else {
-		_, found = validate.Request(path, raw, p)
+		_, found = validate.Request(name, raw, p)
 	}
 	return diag.New(path, kind, raw, found)
 }

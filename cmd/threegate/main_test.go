@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// TestMain lets the test binary be threegate itself, so that scripts run the
+// real program without installing it.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"threegate": main})
+}
+
+// TestScripts runs testdata/script/*.txtar. UPDATE_SCRIPTS=1 writes the expected
+// outputs in them anew.
+func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("USER", "alice")
+			e.Setenv("NO_COLOR", "")
+			e.Setenv("TERM", "xterm")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"code":   scriptCode,
+			"fifo":   scriptFIFO,
+			"sparse": scriptSparse,
+			"fill":   scriptFill,
+			"only":   scriptOnly,
+		},
+	})
+}
+
+// scriptCode runs a command and wants an exit code: code N COMMAND...
+func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND [ARG...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		m := regexp.MustCompile(`exit status (\d+)`).FindStringSubmatch(err.Error())
+		if m == nil {
+			ts.Fatalf("%v", err)
+		}
+		got = m[1]
+	}
+	if got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// scriptFIFO makes a named pipe: fifo NAME
+func scriptFIFO(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(unix.Mkfifo(ts.MkAbs(args[0]), 0o644))
+}
+
+// scriptSparse makes a file of 10 GB that takes no room, after the content of
+// another: sparse NAME FROM
+func scriptSparse(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[1])), 0o644))
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), 10<<30))
+}
+
+// scriptFill replaces @NOW@ and @HOUR_AGO@ in a file by times: fill FILE
+func scriptFill(ts *testscript.TestScript, _ bool, args []string) {
+	now := time.Now().UTC().Truncate(time.Second)
+	text := strings.NewReplacer("@NOW@", now.Format(time.RFC3339), "@HOUR_AGO@", now.Add(-time.Hour).Format(time.RFC3339)).Replace(ts.ReadFile(args[0]))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+}
+
+// scriptOnly wants every finding of the last command's jsonl output to be of the
+// given rules, each at least once: only RULE...
+func scriptOnly(ts *testscript.TestScript, _ bool, args []string) {
+	found := map[string]bool{}
+	for _, m := range regexp.MustCompile(`"rule":"([^"]*)"`).FindAllStringSubmatch(ts.ReadFile("stdout"), -1) {
+		found[m[1]] = true
+	}
+	for _, want := range args {
+		if !found[want] {
+			ts.Fatalf("no finding of %s", want)
+		}
+		delete(found, want)
+	}
+	for rule := range found {
+		ts.Fatalf("a finding of %s was not expected", rule)
+	}
+}

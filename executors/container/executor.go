@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"sync"
 
+	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/containerd"
 	"github.com/threegate/tool-exec/executors/sandbox"
 )
@@ -23,7 +24,7 @@ import (
 // Errors to be matched with errors.Is.
 var (
 	// ErrUnavailable: the node has no image, or no means, for what the task asks.
-	ErrUnavailable = errors.New("not available on this node")
+	ErrUnavailable = executors.ErrUnavailable
 	// ErrNoTask: there is no (complete) trace of the task.
 	ErrNoTask = errors.New("no such task")
 	// ErrConfig: the configuration of the executor can't work.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -100,22 +101,33 @@ func parse(dir, file string, raw []byte) (*Loaded, error) {
 	return l, nil
 }
 
-// yamlError turns the library's errors into ours, a line each.
+// yamlError turns the library's errors into ours, one each.
 func yamlError(file string, err error) error {
 	var many *yaml.LoadErrors
 	if errors.As(err, &many) {
 		var errs []error
 		for _, e := range many.Errors {
-			msg := e.Err.Error()
-			hint := ""
-			if strings.Contains(msg, "not found in type") {
-				hint = "`threegate config show` lists every key that there is"
-			}
-			errs = append(errs, &Error{File: file, Line: e.Line, Msg: msg, Hint: hint})
+			errs = append(errs, oneYAMLError(file, e))
 		}
 		return errors.Join(errs...)
 	}
+	var one *yaml.LoadError
+	if errors.As(err, &one) {
+		return oneYAMLError(file, one)
+	}
 	return &Error{File: file, Msg: strings.TrimPrefix(err.Error(), "yaml: ")}
+}
+
+// unknownKey is how the library says that a key is not in our types.
+var unknownKey = regexp.MustCompile(`^field (\S+) not found in type \S+$`)
+
+func oneYAMLError(file string, e *yaml.LoadError) error {
+	out := &Error{File: file, Line: e.Mark.Line, Msg: e.Message}
+	if m := unknownKey.FindStringSubmatch(e.Message); m != nil {
+		out.Key, out.Msg = m[1], "there is no such key"
+		out.Hint = "`threegate config show` lists every key that there is"
+	}
+	return out
 }
 
 func collectLines(n *yaml.Node, prefix string, out map[string]int) {

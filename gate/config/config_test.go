@@ -1,0 +1,113 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func load(t *testing.T, text string) (*Loaded, error) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(dir)
+}
+
+func TestAnEmptyNodeHasSafeDefaults(t *testing.T) {
+	l, err := load(t, "version: 1\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(l.Network.AllowedDomains) != 0 || l.Approvals.AllowSelfApproval || l.Node.Concurrency < 1 {
+		t.Errorf("defaults are not safe: %+v", l.Config)
+	}
+	if l.Inboxes[0].Path != filepath.Join(l.Dir, "inbox/default") {
+		t.Errorf("inbox path %s is not absolute", l.Inboxes[0].Path)
+	}
+	p := l.Policy(time.Unix(0, 0))
+	if p.MaxMilliCPU != 2000 || p.MaxTimeSec != 600 {
+		t.Errorf("policy has other maxima than the defaults: %+v", p)
+	}
+}
+
+// TestBadConfigurations: each is refused, for its own reason, at its own line.
+func TestBadConfigurations(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("a", 64)
+	tests := map[string]struct {
+		text, want string
+		line       int
+	}{
+		"unknown key":         {"version: 1\nnods: {}\n", "no such key", 2},
+		"unknown nested key":  {"version: 1\nnode:\n  conc: 3\n", "no such key", 3},
+		"duplicate key":       {"version: 1\nversion: 1\n", "already defined", 2},
+		"wrong type":          {"version: 1\nnode:\n  concurrency: many\n", "cannot construct", 3},
+		"not yaml":            {"version: [1\n", "", 0},
+		"other version":       {"version: 2\n", "reads version 1", 1},
+		"no concurrency":      {"version: 1\nnode:\n  concurrency: 0\n", "from 1 to 256", 3},
+		"no inbox":            {"version: 1\ninboxes: []\n", "there is none", 2},
+		"inbox twice":         {"version: 1\ninboxes: [{name: a, path: x}, {name: a, path: y}]\n", "listed twice", 2},
+		"hidden inbox":        {"version: 1\ninboxes: [{name: .a, path: x}]\n", "no name for an inbox", 2},
+		"unpinned image":      {"version: 1\nbackends:\n  era:\n    languages:\n      python: {image: latest}\n", "no digest", 5},
+		"shell as language":   {"version: 1\nbackends:\n  era:\n    languages:\n      bash: {image: " + digest + "}\n", "is a shell", 5},
+		"unknown rule":        {"version: 1\nvalidators: [{rule: no.such, enforcement: blocking}]\n", "there is no rule", 2},
+		"unknown enforcement": {"version: 1\nvalidators: [{rule: secrets.scan, enforcement: loud}]\n", "none of blocking", 2},
+		"lowered rule":        {"version: 1\nvalidators: [{rule: secrets.scan, enforcement: warning}]\n", "can't be lowered", 2},
+		"nonsense cpu":        {"version: 1\nlimits:\n  cpu: fast\n", "limits.cpu", 3},
+		"no signers":          {"version: 1\napprovals:\n  require_signature: true\n", "is empty although", 0},
+		"time without end":    {"version: 1\nlimits:\n  time_sec: 0\n", "from 1 to", 3},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, tt.text)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("says %q, want %q in it", err, tt.want)
+			}
+			var e *Error
+			if !errors.As(err, &e) {
+				t.Fatalf("%T is no *Error", err)
+			}
+			if tt.line != 0 && e.Line != tt.line {
+				t.Errorf("names line %d, want %d: %v", e.Line, tt.line, err)
+			}
+		})
+	}
+}
+
+func TestHugeConfigurationIsNotRead(t *testing.T) {
+	if _, err := load(t, "# "+strings.Repeat("x", maxFileBytes)); err == nil {
+		t.Fatal("accepted")
+	}
+}
+
+func TestShowSaysWhereEachValueCameFrom(t *testing.T) {
+	l, err := load(t, "version: 1\nnode:\n  concurrency: 7\nlimits: {time_sec: 30}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := l.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for _, want := range []string{"concurrency: 7 # threegate.yaml:3", "time_sec: 30 # threegate.yaml:4", "memory_mb: 2048 # default"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q:\n%s", want, text)
+		}
+	}
+	// What is shown can be used as it is.
+	again, err := parse(l.Dir, l.File, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Node != l.Node || again.Limits != l.Limits {
+		t.Error("reading it back gives something else")
+	}
+}

@@ -1,0 +1,66 @@
+// Package e2e tests a whole node as its users have it: the real programs, real
+// containerd, real images, real signals. Nothing here can be skipped.
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// imagesEnv names the folder of the images when it is not build/images.
+const imagesEnv = "THREEGATE_IMAGES"
+
+// Set by TestMain.
+var (
+	repo      string // the repository's folder
+	images    string // the OCI image layout
+	threegate string // the program under test, threegate-init beside it
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	code, err := setUp(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "end-to-end tests:", err)
+		return 1
+	}
+	return code
+}
+
+func setUp(m *testing.M) (int, error) {
+	var err error
+	if repo, err = filepath.Abs("../.."); err != nil {
+		return 0, err
+	}
+	images = os.Getenv(imagesEnv)
+	if images == "" {
+		images = filepath.Join(repo, "build", "images")
+	}
+	if _, err := os.Stat(filepath.Join(images, "index.json")); err != nil {
+		return 0, fmt.Errorf("no images in %s: run `make images`, or name their folder in %s", images, imagesEnv)
+	}
+	if os.Getuid() != 0 {
+		return 0, fmt.Errorf("they make containers: run them as root")
+	}
+	bin, err := os.MkdirTemp("", "threegate-e2e-bin-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(bin)
+	if err := os.Chmod(bin, 0o755); err != nil {
+		return 0, err
+	}
+	for _, name := range []string{"threegate", "threegate-init"} {
+		cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(bin, name), "./cmd/"+name)
+		cmd.Dir, cmd.Env = repo, append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("build %s: %w\n%s", name, err, out)
+		}
+	}
+	threegate = filepath.Join(bin, "threegate")
+	return m.Run(), nil
+}

@@ -1,11 +1,12 @@
 // Package cgroup reads what the kernel counted for one sandbox, of either
-// cgroup version, and removes what is left of its groups. It trusts the kernel
-// and the paths that its callers made, and never changes a limit.
+// cgroup version, and ends and removes what is left of its groups. It trusts
+// the kernel and the paths that its callers made, and never changes a limit.
 package cgroup
 
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -121,4 +122,54 @@ func number(file string) int64 {
 		return 0
 	}
 	return n
+}
+
+// procs are the processes in the group at path.
+func procs(root, path string) ([]int, error) {
+	dir := filepath.Join(root, path)
+	if !Unified(root) {
+		dir = filepath.Join(root, "pids", path)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, line := range strings.Fields(string(data)) {
+		if pid, err := strconv.Atoi(line); err == nil && pid > 1 { // 0 is one that this namespace can't see
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+const (
+	killTime  = 5 * time.Second
+	killPause = 5 * time.Millisecond
+)
+
+// Kill ends every process of the group at path and waits until none is left. It
+// is for groups whose runtime is gone; it is no error if there is none.
+func Kill(root, path string) error {
+	for end := time.Now().Add(killTime); ; time.Sleep(killPause) {
+		pids, err := procs(root, path)
+		if err != nil {
+			return fmt.Errorf("kill cgroup %s: %w", path, err)
+		}
+		if len(pids) == 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("kill cgroup %s: %d processes do not end", path, len(pids))
+		}
+		// Init is among them, and takes all of its pid namespace along.
+		for _, pid := range pids {
+			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("kill cgroup %s: %w", path, err)
+			}
+		}
+	}
 }

@@ -40,7 +40,8 @@ func (e *Executor) Cleanup(ctx context.Context, id string) error {
 		}
 	}
 	// The runtime removes them; this is for one that was killed meanwhile.
-	if err := errors.Join(cgroup.Remove(cgroup.Root, cgroupOf(id)), b.remove()); err != nil {
+	err = cgroup.Kill(cgroup.Root, cgroupOf(id))
+	if err = errors.Join(err, cgroup.Remove(cgroup.Root, cgroupOf(id)), b.remove()); err != nil {
 		return fmt.Errorf("clean up %s: %w", id, err)
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	containerdclient "github.com/containerd/containerd/v2/client"
+
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/containerd"
 	"github.com/threegate/tool-exec/executors/image"
@@ -258,4 +260,50 @@ func traces(t *testing.T) map[string]int {
 		}
 	}
 	return count
+}
+
+// nothingLeft compares traces with those of before. containerd finishes some of
+// its own removal after the fact when a shim had died.
+func nothingLeft(t *testing.T, before map[string]int) {
+	t.Helper()
+	var after map[string]int
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if after = traces(t); equalCounts(before, after) {
+			return
+		}
+	}
+	t.Errorf("left behind: %v before, %v after", before, after)
+}
+
+func equalCounts(a, b map[string]int) bool {
+	for k := range b {
+		if a[k] != b[k] {
+			return false
+		}
+	}
+	return len(a) >= len(b)
+}
+
+func deleteTask(t *testing.T, task containerdclient.Task) {
+	t.Helper()
+	if _, err := task.Delete(t.Context(), containerdclient.WithProcessKill); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// removeContainer takes a task's container away and leaves its box.
+func removeContainer(t *testing.T, e *Executor, id string) {
+	t.Helper()
+	task, err := e.task(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleteTask(t, task)
+	cont, err := e.container(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cont.Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }

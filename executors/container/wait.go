@@ -73,7 +73,11 @@ func (e *Executor) awaitExit(ctx context.Context, b box, id string, limit time.D
 			if !b.has(startFile) {
 				return exit{}, fmt.Errorf("wait for %s: %w", id, ErrNoTask)
 			}
-			return exit{}, nil // lost: only the box can tell
+			// Lost with its shim: only the box can tell. Make sure that it has ended.
+			if err := cgroup.Kill(cgroup.Root, cgroupOf(id)); err != nil {
+				return exit{}, fmt.Errorf("wait for %s: %w", id, err)
+			}
+			return exit{}, nil
 		}
 		if err == nil {
 			var st containerdclient.ExitStatus

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	containerdclient "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/errdefs"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 )
 
 // Config says which containerd to use and how.
@@ -31,8 +34,13 @@ const (
 	DefaultSnapshotter = "overlayfs"
 )
 
-// connectTimeout bounds how long a containerd may take to answer at first.
-const connectTimeout = 15 * time.Second
+const (
+	// connectTimeout bounds how long a containerd may take to answer at first.
+	connectTimeout = 15 * time.Second
+	// The pauses between attempts to connect, at first and at most.
+	dialPause    = 20 * time.Millisecond
+	maxDialPause = time.Second
+)
 
 // Client is a connection to one containerd. It reconnects by itself when that
 // is restarted, and is safe for concurrent use.
@@ -61,7 +69,7 @@ func Open(ctx context.Context, cfg Config) (*Client, error) {
 		}
 		c.private, c.address = d, d.address
 	}
-	cl, version, err := dial(ctx, c.address, cfg.Namespace)
+	cl, version, err := dial(ctx, c.address, cfg.Namespace, false)
 	if err != nil {
 		if c.private != nil {
 			c.private.release()
@@ -72,20 +80,34 @@ func Open(ctx context.Context, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// dial connects and waits for the first answer.
-func dial(ctx context.Context, address, namespace string) (*containerdclient.Client, string, error) {
-	cl, err := containerdclient.New(address, containerdclient.WithDefaultNamespace(namespace), containerdclient.WithTimeout(time.Second))
+// dial connects and waits for the first answer; patient means that the socket
+// may not be there yet.
+func dial(ctx context.Context, address, namespace string, patient bool) (*containerdclient.Client, string, error) {
+	cl, err := containerdclient.New(address, containerdclient.WithDefaultNamespace(namespace),
+		containerdclient.WithExtraDialOpts([]grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: dialPause, Multiplier: 2, MaxDelay: maxDialPause},
+			MinConnectTimeout: maxDialPause,
+		})}))
 	if err != nil {
 		return nil, "", fmt.Errorf("connect to containerd at %s: %w", address, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	v, err := cl.Version(ctx)
-	if err != nil {
-		cl.Close()
-		return nil, "", fmt.Errorf("connect to containerd at %s: %w", address, err)
+	for {
+		v, err := cl.Version(ctx)
+		if err == nil {
+			return cl, v.Version, nil
+		}
+		// Not up yet, perhaps. A socket that nobody owns will not come.
+		if !errdefs.IsUnavailable(err) || !patient || ctx.Err() != nil {
+			cl.Close()
+			return nil, "", fmt.Errorf("connect to containerd at %s: %w", address, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(dialPause):
+		}
 	}
-	return cl, v.Version, nil
 }
 
 // Close ends the connection. A private containerd goes on running, and with it

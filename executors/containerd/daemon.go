@@ -148,7 +148,7 @@ func (d *daemon) adopt(p *process) {
 
 // ping succeeds once the daemon answers.
 func (d *daemon) ping(ctx context.Context) error {
-	cl, _, err := dial(ctx, d.address, DefaultNamespace)
+	cl, _, err := dial(ctx, d.address, DefaultNamespace, true)
 	if err != nil {
 		return err
 	}

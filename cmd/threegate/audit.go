@@ -37,9 +37,10 @@ it, and compares every result that still lies in CORE's folder with the hash tha
 was recorded when it was delivered.
 
 It prints the head: the number and hash of the last event. Whoever keeps a head
-elsewhere proves with --anchor later that nothing before it was cut off or changed.`,
+elsewhere proves with --anchor later that nothing before it was cut off or changed:
+jq -r .head takes it out of what verify prints with --json.`,
 		Example: `  threegate audit verify --node /var/lib/threegate
-  threegate audit verify --anchor 1284:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`,
+  threegate audit verify --anchor "$(cat last-head)"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := a.loadNode()

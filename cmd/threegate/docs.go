@@ -69,7 +69,10 @@ func writeManPages(root *cobra.Command, dir string) error {
 	}
 	// cobra leaves help topics out.
 	for _, topic := range newTopics() {
-		page := &cobra.Command{Use: "threegate-" + topic.Name(), Short: topic.Short, Long: "```\n" + topic.Long + "\n```", DisableAutoGenTag: true}
+		page := &cobra.Command{Use: "threegate-" + topic.Name(), Short: topic.Short, Long: "```\n" + topic.Long + "\n```",
+			DisableAutoGenTag: true, DisableFlagsInUseLine: true}
+		page.Flags().BoolP("help", "h", false, "")
+		_ = page.Flags().MarkHidden("help") // a topic has no flags
 		h := *header
 		h.Title = strings.ToUpper("threegate-" + topic.Name())
 		f, err := os.Create(filepath.Join(dir, "threegate-"+topic.Name()+".1"))

@@ -1,6 +1,10 @@
 package schemas
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"sync"
+)
 
 // Rule is one entry of the catalogue: what `threegate explain` prints and what
 // a finding refers to.
@@ -25,27 +29,22 @@ type Rule struct {
 	Source string
 }
 
-// Rules returns the whole catalogue, sorted by id.
-func Rules() []Rule {
+// catalogue is sorted by id once: every finding looks its rule up.
+var catalogue = sync.OnceValue(func() []Rule {
 	rs := slices.Concat(documentRules, requestRules, securityRules, resultRules, spoolRules)
-	slices.SortFunc(rs, func(a, b Rule) int {
-		switch {
-		case a.ID < b.ID:
-			return -1
-		case a.ID > b.ID:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(rs, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return rs
-}
+})
+
+// Rules returns the whole catalogue, sorted by id.
+func Rules() []Rule { return slices.Clone(catalogue()) }
 
 // RuleByID finds a rule of the catalogue.
 func RuleByID(id string) (Rule, bool) {
-	for _, r := range Rules() {
-		if r.ID == id {
-			return r, true
-		}
+	rs := catalogue()
+	i, ok := slices.BinarySearchFunc(rs, id, func(r Rule, id string) int { return strings.Compare(r.ID, id) })
+	if !ok {
+		return Rule{}, false
 	}
-	return Rule{}, false
+	return rs[i], true
 }

@@ -32,8 +32,9 @@ func (d *Document) parseBody() {
 	if limit.hit {
 		d.report.At("doc.nesting", limit.offset, fmt.Sprintf("quotes or lists nest deeper than %d levels", MaxNesting), "write plain text")
 	}
+	d.end = len(d.Text)
 	d.sections(root)
-	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+	for n := root.FirstChild(); n != nil && n.Pos() < d.end; n = n.NextSibling() {
 		d.inspect(n)
 	}
 }
@@ -90,13 +91,16 @@ var container = regexp.MustCompile(`^[ \t]*(>|[-+*][ \t\n]|[0-9]{1,9}[.)][ \t\n]
 // sections cuts the top level blocks at the "## " headings.
 func (d *Document) sections(root ast.Node) {
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
-		heading, ok := n.(*ast.Heading)
-		if ok && heading.Level == 2 && d.isATX(heading) {
-			d.open(heading)
-			continue
+		if d.second(n) {
+			break
 		}
+		heading, ok := n.(*ast.Heading)
 		if ok {
 			d.badHeading(heading)
+		}
+		if ok && heading.Level == 2 {
+			d.open(heading)
+			continue
 		}
 		if len(d.Sections) == 0 {
 			d.Preamble = append(d.Preamble, n)
@@ -106,7 +110,7 @@ func (d *Document) sections(root ast.Node) {
 		s.Blocks = append(s.Blocks, n)
 	}
 	for i := range d.Sections {
-		end := len(d.Text)
+		end := d.end
 		if i+1 < len(d.Sections) {
 			end = d.Sections[i+1].Offset
 		}
@@ -115,16 +119,38 @@ func (d *Document) sections(root ast.Node) {
 	}
 }
 
+// second looks for another document in the text of a top level block. What
+// follows it is not read: it would only repeat every finding.
+func (d *Document) second(n ast.Node) bool {
+	if n.Kind() != ast.KindParagraph && n.Kind() != ast.KindHeading {
+		return false
+	}
+	for i := range n.Lines().Len() {
+		segment := n.Lines().At(i)
+		if secondDocument.Match(segment.Value(d.Text)) {
+			d.report.At("doc.documents", segment.Start, "a second document starts inside this one", "put every request or result in a file of its own")
+			d.end = n.Pos()
+			return true
+		}
+	}
+	return false
+}
+
 func (d *Document) open(h *ast.Heading) {
 	line, _ := d.Pos(h.Pos())
-	whole := d.report.lines.Text(line)
 	offset := d.report.lines.Offset(line, 1)
-	s := Section{Line: line, Offset: offset, BodyOffset: min(offset+len(whole)+1, len(d.Text))}
+	last := line
+	if !d.isATX(h) { // an underlined heading, which is reported: read on behind it
+		last, _ = d.Pos(h.Lines().At(h.Lines().Len() - 1).Start)
+		last++
+	}
+	s := Section{Line: line, Offset: offset, BodyOffset: min(d.report.lines.Offset(last, 1)+len(d.report.lines.Text(last))+1, len(d.Text))}
 	if h.Lines().Len() > 0 {
 		segment := h.Lines().At(0)
 		s.Title = strings.TrimSpace(string(segment.Value(d.Text)))
 	}
-	if want := "## " + s.Title; string(whole) != want {
+	whole := d.report.lines.Text(line)
+	if want := "## " + s.Title; d.isATX(h) && string(whole) != want {
 		d.report.At("doc.heading.form", offset, "the heading is written "+Quote(string(whole)), "write it "+Quote(want)+" and nothing else on its line")
 	}
 	d.Sections = append(d.Sections, s)
@@ -141,6 +167,7 @@ func (d *Document) badHeading(h *ast.Heading) {
 	switch {
 	case !d.isATX(h):
 		d.report.At("doc.heading.form", offset, "text underlined with - or = is a heading in Markdown", `write section headings as "## Title", and keep lines of dashes out of the text`)
+	case h.Level == 2:
 	case h.Level == 1:
 		d.report.At("doc.heading.level", offset, "a heading of level 1: "+Quote(string(text)), `sections start with "## "; remove other headings`)
 	default:
@@ -171,10 +198,4 @@ func (d *Document) inspect(n ast.Node) {
 		return
 	}
 	d.inlineHTML(n)
-	for i := range n.Lines().Len() {
-		segment := n.Lines().At(i)
-		if secondDocument.Match(segment.Value(d.Text)) {
-			d.report.At("doc.documents", segment.Start, "a second document starts inside this one", "put every request or result in a file of its own")
-		}
-	}
 }

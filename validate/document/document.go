@@ -35,6 +35,7 @@ type Document struct {
 	Hidden []Hidden
 
 	report *Report
+	end    int // of what is read: a second document ends the first
 }
 
 // Section is one "## Title" and what follows it up to the next one.

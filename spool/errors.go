@@ -22,6 +22,9 @@ var (
 	ErrBusy = errors.New("the request is still open for writing")
 	// ErrNoSpace says that nothing new is claimed because the disk is too full.
 	ErrNoSpace = errors.New("too little free space to claim another request")
+	// ErrOtherFilesystem says that folders which a rename must connect lie on
+	// different mounts.
+	ErrOtherFilesystem = errors.New("a claim and every step is one rename, so both must be on one mount")
 	// ErrTransition says that a job can't go to that state.
 	ErrTransition = errors.New("illegal transition")
 	// ErrConflict says that other bytes are there already under the same name.

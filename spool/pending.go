@@ -30,8 +30,8 @@ type inboxState struct {
 	queue []string // oldest first
 	// dirty says that the folder must be read again once the queue is empty.
 	dirty bool
-	// mayRead limits one call of Pending to one reading: what it has just
-	// handed out is still there.
+	// mayRead keeps one call of Pending from reading after it handed out from
+	// the queue: all of that is still there.
 	mayRead bool
 	hints   []string // names from events since the last reading, in their order
 	hinted  map[string]bool
@@ -74,7 +74,7 @@ func (s *Spool) Pending(limit int) ([]Arrival, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, in := range s.inboxes {
-		in.mayRead = true
+		in.mayRead = len(in.queue) == 0
 		in.dirty = in.dirty || s.watchers == 0
 	}
 	out := s.dueHeld(limit)

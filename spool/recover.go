@@ -164,7 +164,7 @@ func (s *Spool) checkRenames() error {
 		// file that does not exist is enough, and the inbox stays untouched.
 		err := unix.Renameat2(unix.AT_FDCWD, filepath.Join(p.dir, probeName), unix.AT_FDCWD, filepath.Join(claimed, probeName), unix.RENAME_NOREPLACE)
 		if errors.Is(err, unix.EXDEV) {
-			return fmt.Errorf("%s: %q is on another filesystem or mount than %q: a claim and every step is one rename, so both must be on one; move one of them", p.what, p.dir, claimed)
+			return fmt.Errorf("%s: %q is on another filesystem or mount than %q: %w; move one of them", p.what, p.dir, claimed, ErrOtherFilesystem)
 		}
 		if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
 			s.log.Warn("a rename out of this folder does not work", "what", p.what, "dir", p.dir, "err", err)

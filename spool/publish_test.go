@@ -1,0 +1,146 @@
+package spool_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/threegate/tool-exec/spool"
+)
+
+func newPublisher(t *testing.T) (*spool.Publisher, string) {
+	t.Helper()
+	dir := t.TempDir()
+	p, err := spool.NewPublisher(dir)
+	mustNot(t, err)
+	return p, dir
+}
+
+func source(t *testing.T, text string) spool.Artifact {
+	t.Helper()
+	p := filepath.Join(t.TempDir(), "source")
+	mustNot(t, os.WriteFile(p, []byte(text), 0o600))
+	return spool.Artifact{RelPath: "out/a.txt", SourcePath: p, SHA256: sum(text)}
+}
+
+func TestDelivery(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	p, dir := newPublisher(t)
+	a := source(t, "artifact")
+	for range 2 { // staging again is the same as staging once
+		mustNot(t, p.Stage("TS-a.md", []byte("result"), []spool.Artifact{a}))
+		if seen, err := filepath.Glob(filepath.Join(dir, "*.md")); err != nil || len(seen) > 0 {
+			t.Fatalf("visible before the commit: %v, %v", seen, err)
+		}
+		if staged, err := p.Staged("TS-a.md"); err != nil || !staged {
+			t.Fatalf("staged: %v, %v", staged, err)
+		}
+	}
+	for range 2 {
+		mustNot(t, p.Commit("TS-a.md"))
+		if staged, err := p.Staged("TS-a.md"); err != nil || staged {
+			t.Fatalf("still staged: %v, %v", staged, err)
+		}
+	}
+	for path, want := range map[string]fs.FileMode{"TS-a.md": 0o640, "TS-a.artifacts": 0o750 | fs.ModeDir, "TS-a.artifacts/out": 0o750 | fs.ModeDir, "TS-a.artifacts/out/a.txt": 0o640} {
+		if fi, err := os.Lstat(filepath.Join(dir, path)); err != nil || fi.Mode() != want {
+			t.Errorf("%s has mode %v, want %v (%v)", path, fi.Mode(), want, err)
+		}
+	}
+	if err := p.Discard("TS-a.md"); !errors.Is(err, spool.ErrConflict) {
+		t.Errorf("a delivered result was discarded: %v", err)
+	}
+	// CORE takes it away: it does not come back.
+	mustNot(t, os.Remove(p.ResultPath("TS-a.md")))
+	wantErr(t, p.Commit("TS-a.md"), fs.ErrNotExist)
+}
+
+func TestDeliveryNeverOverwrites(t *testing.T) {
+	a, b := source(t, "artifact"), source(t, "another")
+	for name, prepare := range map[string]func(p *spool.Publisher, dir string){
+		"another result": func(_ *spool.Publisher, dir string) {
+			mustNot(t, os.WriteFile(filepath.Join(dir, "TS-a.md"), []byte("first"), 0o600))
+		},
+		"a longer result": func(_ *spool.Publisher, dir string) {
+			mustNot(t, os.WriteFile(filepath.Join(dir, "TS-a.md"), []byte("result and more"), 0o600))
+		},
+		"a FIFO":    func(_ *spool.Publisher, dir string) { mustNot(t, syscall.Mkfifo(filepath.Join(dir, "TS-a.md"), 0o600)) },
+		"a symlink": func(_ *spool.Publisher, dir string) { mustNot(t, os.Symlink("/etc/passwd", filepath.Join(dir, "TS-a.md"))) },
+		"a folder":  func(_ *spool.Publisher, dir string) { mustNot(t, os.Mkdir(filepath.Join(dir, "TS-a.md"), 0o700)) },
+		"other artifacts": func(p *spool.Publisher, _ string) {
+			mustNot(t, p.Stage("TS-a.md", []byte("result"), []spool.Artifact{b}))
+		},
+		"more artifacts": func(p *spool.Publisher, _ string) {
+			b.RelPath = "b"
+			mustNot(t, p.Stage("TS-a.md", []byte("result"), []spool.Artifact{a, b}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, dir := newPublisher(t)
+			prepare(p, dir)
+			before, _ := os.Lstat(filepath.Join(dir, "TS-a.md"))
+			wantErr(t, p.Stage("TS-a.md", []byte("result"), []spool.Artifact{a}), spool.ErrConflict)
+			after, _ := os.Lstat(filepath.Join(dir, "TS-a.md"))
+			if before != nil && !os.SameFile(before, after) {
+				t.Error("it was replaced")
+			}
+		})
+	}
+	t.Run("appeared since", func(t *testing.T) {
+		p, dir := newPublisher(t)
+		mustNot(t, p.Stage("TS-a.md", []byte("result"), nil))
+		mustNot(t, os.WriteFile(filepath.Join(dir, "TS-a.md"), []byte("first!"), 0o600))
+		wantErr(t, p.Commit("TS-a.md"), spool.ErrConflict)
+		if data, err := os.ReadFile(filepath.Join(dir, "TS-a.md")); err != nil || string(data) != "first!" {
+			t.Errorf("it was replaced: %q, %v", data, err)
+		}
+	})
+}
+
+func TestDeliveryRefuses(t *testing.T) {
+	good := source(t, "artifact")
+	wrong := good
+	wrong.SHA256 = sum("something else")
+	link := good
+	link.SourcePath = filepath.Join(t.TempDir(), "link")
+	mustNot(t, os.Symlink(good.SourcePath, link.SourcePath))
+	fifo := good
+	fifo.SourcePath = filepath.Join(t.TempDir(), "fifo")
+	mustNot(t, syscall.Mkfifo(fifo.SourcePath, 0o600))
+	at := func(path string) spool.Artifact { a := good; a.RelPath = path; return a }
+	for name, as := range map[string][]spool.Artifact{
+		"wrong digest": {wrong}, "symlink": {link}, "FIFO": {fifo}, "twice": {good, good},
+		"above": {at("../x")}, "absolute": {at("/x")}, "the folder": {at(".")}, "no name": {at("")},
+		"one below the other": {at("x"), at("x/y")}, "name too long": {at(strings.Repeat("x", 256))},
+	} {
+		p, dir := newPublisher(t)
+		if err := p.Stage("TS-a.md", []byte("result"), as); err == nil {
+			t.Errorf("%s: staged", name)
+		}
+		if es, err := os.ReadDir(dir); err != nil || len(es) > 0 {
+			t.Errorf("%s: left %v, %v", name, es, err)
+		}
+	}
+	p, _ := newPublisher(t)
+	for _, name := range []string{"", "TS-a", "TR-a.md", "TS-../a.md", "TS-a/b.md", "TS-a..b.md", ".TS-a.md", "TS-\n.md", "TS-" + strings.Repeat("x", 230) + ".md"} {
+		if err := p.Stage(name, nil, nil); err == nil {
+			t.Errorf("%q: staged", name)
+		}
+		if err := p.Commit(name); err == nil {
+			t.Errorf("%q: committed", name)
+		}
+	}
+}
+
+func TestDiscardRemovesWhatWasStaged(t *testing.T) {
+	p, dir := newPublisher(t)
+	mustNot(t, p.Stage("TS-a.md", []byte("result"), []spool.Artifact{source(t, "x")}))
+	mustNot(t, p.Discard("TS-a.md"))
+	if es, err := os.ReadDir(dir); err != nil || len(es) > 0 {
+		t.Errorf("left %v, %v", es, err)
+	}
+}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"time"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
@@ -16,6 +17,8 @@ const (
 	cpuQuotaMin  = time.Millisecond // the kernel's own
 
 	initOOMScore = 500
+
+	cpuHardLater = 2 // seconds
 )
 
 // initCapabilities are what process 1 needs to become somebody else, to end
@@ -57,8 +60,8 @@ func Spec(p Policy) (*specs.Spec, error) {
 			},
 			Resources:         resources(p),
 			Seccomp:           seccompProfile(p.Egress),
-			MaskedPaths:       maskedPaths,
-			ReadonlyPaths:     readonlyPaths,
+			MaskedPaths:       slices.Clone(maskedPaths),
+			ReadonlyPaths:     slices.Clone(readonlyPaths),
 			RootfsPropagation: "private",
 		},
 	}, nil
@@ -69,6 +72,7 @@ func process(p Policy) *specs.Process {
 		return specs.POSIXRlimit{Type: name, Hard: n, Soft: n}
 	}
 	score := initOOMScore
+	cpu := uint64((p.CPUTime + time.Second - 1) / time.Second)
 	return &specs.Process{
 		User: specs.User{UID: 0, GID: 0},
 		Args: []string{job.InitPath},
@@ -76,11 +80,12 @@ func process(p Policy) *specs.Process {
 		Env: []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=1", "GOTRACEBACK=none"},
 		Cwd: "/",
 		Capabilities: &specs.LinuxCapabilities{
-			Bounding: initCapabilities, Effective: initCapabilities, Permitted: initCapabilities,
+			Bounding: slices.Clone(initCapabilities), Effective: slices.Clone(initCapabilities), Permitted: slices.Clone(initCapabilities),
 		},
 		Rlimits: []specs.POSIXRlimit{
 			limit("RLIMIT_CORE", 0),
-			limit("RLIMIT_CPU", uint64((p.CPUTime+time.Second-1)/time.Second)),
+			// SIGXCPU first: it tells why. SIGKILL would say nothing.
+			{Type: "RLIMIT_CPU", Soft: cpu, Hard: cpu + cpuHardLater},
 			limit("RLIMIT_FSIZE", uint64(p.FileBytes)),
 			limit("RLIMIT_NOFILE", uint64(p.OpenFiles)),
 			limit("RLIMIT_RTPRIO", 0),

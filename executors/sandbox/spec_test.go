@@ -1,0 +1,254 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+)
+
+func policy() Policy {
+	return Policy{
+		Root: "/run/threegate/roots/0123", Init: "/usr/lib/threegate/threegate-init",
+		Gate: "/run/threegate/boxes/j1/gate", In: "/var/lib/threegate/spool/running/j1/inputs", Out: "/run/threegate/boxes/j1/out",
+		Tmp: "/run/threegate/boxes/j1/scratch/tmp", Shm: "/run/threegate/boxes/j1/scratch/shm", CgroupsPath: "/threegate/j1",
+		MilliCPU: 500, MemoryBytes: 256 << 20, Pids: 64, OpenFiles: 1024, FileBytes: 64 << 20, CPUTime: 31 * time.Second,
+		SwapControl: true,
+	}
+}
+
+func mustSpec(t *testing.T, p Policy) *specs.Spec {
+	t.Helper()
+	s, err := Spec(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The whole configuration, as it goes to the runtime, is compared with a file
+// that people read: whatever changes a sandbox shows up in review.
+func TestGolden(t *testing.T) {
+	egress := policy()
+	egress.Egress = true
+	for name, p := range map[string]Policy{"none": policy(), "egress": egress} {
+		got, err := json.MarshalIndent(mustSpec(t, p), "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, '\n')
+		file := filepath.Join("testdata", name+"."+runtime.GOARCH+".json")
+		want, err := os.ReadFile(file)
+		if err != nil || !bytes.Equal(got, want) {
+			if werr := os.WriteFile(file+".got", got, 0o644); werr != nil {
+				t.Fatal(werr)
+			}
+			t.Errorf("%s differs (%v): compare it with %s.got, and replace it if that is what you want", file, err, file)
+		}
+	}
+}
+
+func TestSpecPassesCheck(t *testing.T) {
+	for _, egress := range []bool{false, true} {
+		for _, swap := range []bool{false, true} {
+			p := policy()
+			p.Egress, p.SwapControl = egress, swap
+			if err := Check(mustSpec(t, p), egress); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	p := policy()
+	p.Egress = true
+	if err := Check(mustSpec(t, p), false); err == nil {
+		t.Error("TCP sockets passed as no network")
+	}
+}
+
+func TestPolicyIsComplete(t *testing.T) {
+	for name, change := range map[string]func(*Policy){
+		"Root": func(p *Policy) { p.Root = "" }, "Init": func(p *Policy) { p.Init = "relative" }, "Gate": func(p *Policy) { p.Gate = "/a/../b" },
+		"In": func(p *Policy) { p.In = "/" }, "Out": func(p *Policy) { p.Out = "/x\x00" }, "CgroupsPath": func(p *Policy) { p.CgroupsPath = "/" },
+		"MilliCPU": func(p *Policy) { p.MilliCPU = 0 }, "MemoryBytes": func(p *Policy) { p.MemoryBytes = -1 }, "Pids": func(p *Policy) { p.Pids = 0 },
+		"OpenFiles": func(p *Policy) { p.OpenFiles = 0 }, "FileBytes": func(p *Policy) { p.FileBytes = 0 }, "CPUTime": func(p *Policy) { p.CPUTime = 0 },
+	} {
+		p := policy()
+		change(&p)
+		if _, err := Spec(p); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCPUBandwidth(t *testing.T) {
+	for _, tt := range []struct {
+		milli  int
+		quota  int64
+		period uint64
+	}{{1000, 25000, 25000}, {500, 12500, 25000}, {4000, 100000, 25000}, {40, 1000, 25000}, {20, 2000, 100000}, {1, 1000, 100000}} {
+		if q, p := cpuBandwidth(tt.milli); q != tt.quota || p != tt.period {
+			t.Errorf("%d: %d/%d, want %d/%d", tt.milli, q, p, tt.quota, tt.period)
+		}
+	}
+}
+
+// Every way to weaken a sandbox that Check knows of, applied alone, is refused.
+func TestCheckRefuses(t *testing.T) {
+	mount := func(s *specs.Spec, at string) *specs.Mount {
+		i := slices.IndexFunc(s.Mounts, func(m specs.Mount) bool { return m.Destination == at })
+		return &s.Mounts[i]
+	}
+	drop := func(m *specs.Mount, option string) {
+		m.Options = slices.DeleteFunc(slices.Clone(m.Options), func(o string) bool { return o == option })
+	}
+	yes := true
+	for name, weaken := range map[string]func(*specs.Spec){
+		"version":         func(s *specs.Spec) { s.Version = "1.3.0" },
+		"hostname":        func(s *specs.Spec) { s.Hostname = "prod-7" },
+		"root of host":    func(s *specs.Spec) { s.Root.Path = "/" },
+		"root relative":   func(s *specs.Spec) { s.Root.Path = "rootfs" },
+		"hooks":           func(s *specs.Spec) { s.Hooks = &specs.Hooks{} },
+		"annotations":     func(s *specs.Spec) { s.Annotations = map[string]string{"a": "b"} },
+		"terminal":        func(s *specs.Spec) { s.Process.Terminal = true },
+		"nnp":             func(s *specs.Spec) { s.Process.NoNewPrivileges = false },
+		"groups":          func(s *specs.Spec) { s.Process.User.AdditionalGids = []uint32{0} },
+		"args":            func(s *specs.Spec) { s.Process.Args = []string{"/bin/sh"} },
+		"more args":       func(s *specs.Spec) { s.Process.Args = append(s.Process.Args, "x") },
+		"capability":      func(s *specs.Spec) { s.Process.Capabilities.Bounding = []string{"CAP_SYS_ADMIN"} },
+		"ambient":         func(s *specs.Spec) { s.Process.Capabilities.Ambient = []string{"CAP_KILL"} },
+		"no capabilities": func(s *specs.Spec) { s.Process.Capabilities = nil },
+		"oom score":       func(s *specs.Spec) { score := -1000; s.Process.OOMScoreAdj = &score },
+		"core":            func(s *specs.Spec) { s.Process.Rlimits[0].Hard = 1 },
+		"rlimits":         func(s *specs.Spec) { s.Process.Rlimits = nil },
+		"in writable":     func(s *specs.Spec) { drop(mount(s, "/in"), "ro") },
+		"in both":         func(s *specs.Spec) { m := mount(s, "/in"); m.Options = append(m.Options, "rw") },
+		"in exec":         func(s *specs.Spec) { drop(mount(s, "/in"), "noexec") },
+		"out dev":         func(s *specs.Spec) { drop(mount(s, "/out"), "nodev") },
+		"tmp suid":        func(s *specs.Spec) { drop(mount(s, "/tmp"), "nosuid") },
+		"shared":          func(s *specs.Spec) { m := mount(s, "/out"); m.Options = append(m.Options, "rshared") },
+		"recursive":       func(s *specs.Spec) { m := mount(s, "/out"); m.Options = append(m.Options, "rbind") },
+		"host folder":     func(s *specs.Spec) { mount(s, "/out").Source = "/etc" },
+		"host socket": func(s *specs.Spec) {
+			s.Mounts = append(s.Mounts, specs.Mount{Destination: "/run/docker.sock", Type: "bind", Source: "/run/docker.sock"})
+		},
+		"sysfs": func(s *specs.Spec) {
+			s.Mounts = append(s.Mounts, specs.Mount{Destination: "/sys", Type: "sysfs", Source: "sysfs"})
+		},
+		"mounted twice":    func(s *specs.Spec) { s.Mounts = append(s.Mounts, *mount(s, "/in")) },
+		"mount missing":    func(s *specs.Spec) { s.Mounts = s.Mounts[1:] },
+		"proc shows all":   func(s *specs.Spec) { drop(mount(s, "/proc"), "hidepid=2") },
+		"host network":     func(s *specs.Spec) { s.Linux.Namespaces = s.Linux.Namespaces[:4] },
+		"joined namespace": func(s *specs.Spec) { s.Linux.Namespaces[0].Path = "/proc/1/ns/pid" },
+		"device":           func(s *specs.Spec) { s.Linux.Devices = []specs.LinuxDevice{{Path: "/dev/kvm"}} },
+		"device rule": func(s *specs.Spec) {
+			s.Linux.Resources.Devices = append(s.Linux.Resources.Devices, specs.LinuxDeviceCgroup{Allow: true})
+		},
+		"no device rule":  func(s *specs.Spec) { s.Linux.Resources.Devices = nil },
+		"sysctl":          func(s *specs.Spec) { s.Linux.Sysctl = map[string]string{"net.ipv4.ip_forward": "1"} },
+		"propagation":     func(s *specs.Spec) { s.Linux.RootfsPropagation = "shared" },
+		"cgroup":          func(s *specs.Spec) { s.Linux.CgroupsPath = "/" },
+		"kcore":           func(s *specs.Spec) { s.Linux.MaskedPaths = s.Linux.MaskedPaths[:3] },
+		"proc sys":        func(s *specs.Spec) { s.Linux.ReadonlyPaths = nil },
+		"cpu":             func(s *specs.Spec) { s.Linux.Resources.CPU = nil },
+		"cpu quota":       func(s *specs.Spec) { n := int64(-1); s.Linux.Resources.CPU.Quota = &n },
+		"memory":          func(s *specs.Spec) { s.Linux.Resources.Memory = nil },
+		"swap":            func(s *specs.Spec) { n := int64(-1); s.Linux.Resources.Memory.Swap = &n },
+		"oom killer":      func(s *specs.Spec) { s.Linux.Resources.Memory.DisableOOMKiller = &yes },
+		"pids":            func(s *specs.Spec) { s.Linux.Resources.Pids = nil },
+		"unified":         func(s *specs.Spec) { s.Linux.Resources.Unified = map[string]string{"memory.max": "max"} },
+		"no seccomp":      func(s *specs.Spec) { s.Linux.Seccomp = nil },
+		"seccomp default": func(s *specs.Spec) { s.Linux.Seccomp.DefaultAction = specs.ActAllow },
+		"seccomp log":     func(s *specs.Spec) { s.Linux.Seccomp.DefaultAction = specs.ActLog },
+		"seccomp flag":    func(s *specs.Spec) { s.Linux.Seccomp.Flags = []specs.LinuxSeccompFlag{specs.LinuxSeccompFlagSpecAllow} },
+		"seccomp abi":     func(s *specs.Spec) { s.Linux.Seccomp.Architectures = []specs.Arch{specs.ArchX86_64, specs.ArchX86} },
+		"mount allowed":   func(s *specs.Spec) { s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("mount")) },
+		"clone3 allowed":  func(s *specs.Spec) { s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("clone3")) },
+		"clone allowed":   func(s *specs.Spec) { s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("clone")) },
+		"clone user": func(s *specs.Spec) {
+			s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("clone", masked(0, newNamespaces&^unix.CLONE_NEWUSER, 0)))
+		},
+		"socket allowed": func(s *specs.Spec) { s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("socket")) },
+		"netlink": func(s *specs.Spec) {
+			s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("socket", equal(0, unix.AF_NETLINK)))
+		},
+		"raw": func(s *specs.Spec) {
+			s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("socket", equal(0, unix.AF_INET), masked(1, socketTypeMask, unix.SOCK_RAW)))
+		},
+		"notify": func(s *specs.Spec) {
+			s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, specs.LinuxSyscall{Names: []string{"openat"}, Action: specs.ActNotify})
+		},
+	} {
+		for _, egress := range []bool{false, true} {
+			p := policy()
+			p.Egress = egress
+			s := mustSpec(t, p)
+			weaken(s)
+			if err := Check(s, egress); err == nil {
+				t.Errorf("%s (egress %v) passed", name, egress)
+			}
+		}
+	}
+	if Check(nil, false) == nil || Check(&specs.Spec{}, false) == nil {
+		t.Error("an empty configuration passed")
+	}
+}
+
+// Spec must hand out nothing that a caller could change for everybody.
+func TestSpecsAreIndependent(t *testing.T) {
+	a := mustSpec(t, policy())
+	a.Linux.MaskedPaths[0] = "/changed"
+	a.Process.Capabilities.Bounding[0] = "CAP_SYS_ADMIN"
+	b := mustSpec(t, policy())
+	if b.Linux.MaskedPaths[0] == "/changed" || b.Process.Capabilities.Bounding[0] == "CAP_SYS_ADMIN" {
+		t.Error("two configurations share memory")
+	}
+	if b.Process.Capabilities.Effective[0] == "CAP_SYS_ADMIN" {
+		t.Error("two capability sets share memory")
+	}
+}
+
+func TestProbe(t *testing.T) {
+	if _, err := Probe(); err != nil {
+		t.Error(err)
+	}
+	swaps := filepath.Join(t.TempDir(), "swaps")
+	if err := os.WriteFile(swaps, []byte("Filename Type Size Used Priority\n/dev/sdb partition 1 0 -2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if _, err := probe(root, swaps); err == nil || !strings.Contains(err.Error(), "cpu.cfs_quota_us") {
+		t.Errorf("a host without hierarchies: %v", err)
+	}
+	for _, f := range []string{"cpu/cpu.cfs_quota_us", "memory/memory.limit_in_bytes", "pids/x", "devices/devices.deny", "freezer/x"} {
+		path := filepath.Join(root, f)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := probe(root, swaps); err == nil || !strings.Contains(err.Error(), "swapoff") {
+		t.Errorf("a host with swap that can't be limited: %v", err)
+	}
+	if h, err := probe(root, "/nonexistent"); err != nil || h.SwapControl || h.Unified {
+		t.Errorf("a host without swap: %+v %v", h, err)
+	}
+}
+
+func TestCheckRoot(t *testing.T) {
+	if err := CheckRoot(t.TempDir()); err == nil {
+		t.Error("an ordinary folder passed")
+	}
+	if err := CheckRoot("/nonexistent"); err == nil {
+		t.Error("nothing passed")
+	}
+}

@@ -83,10 +83,14 @@ func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Findi
 		}
 		rr.rep.AddAll(secretFindings(fresh, pos))
 	}
+	seen := map[string]bool{} // one finding for each rule and line is enough
 	for _, h := range content.Scan(view.Text) {
 		f := hitFinding(h)
 		f.Line, f.Column = pos(h.Offset)
-		rr.rep.Add(f)
+		if key := fmt.Sprint(f.Rule, f.Line); !seen[key] {
+			seen[key] = true
+			rr.rep.Add(f)
+		}
 	}
 	return red.Findings
 }

@@ -16,7 +16,7 @@ build: ## build bin/threegate and bin/threegate-init
 	go build -trimpath -o $(BIN)/threegate ./cmd/threegate
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-init ./cmd/threegate-init
 
-setup: ## install what this machine lacks (containerd, runc, mmdebstrap, npm), as root
+setup: ## install what this machine lacks (containerd, runc,, npm), as root
 	@deploy/setup
 
 images: setup build ## build the language images and the Monty image into build/images

@@ -260,7 +260,7 @@ func (g *Gate) claimSome(claimed []*spool.Job) ([]*spool.Job, error) {
 		return claimed, err
 	}
 	for _, a := range arrivals {
-		j, err := g.spool.Claim(a)
+		j, err := g.spool.Claim(a.Inbox, a.Name)
 		var stuck *spool.ClaimError
 		switch {
 		case errors.Is(err, spool.ErrGone), errors.Is(err, spool.ErrBusy):

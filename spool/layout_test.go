@@ -147,13 +147,16 @@ func TestTransitions(t *testing.T) {
 // TestDamagedJobs spoils jobs in every way that a person or a disk might.
 func TestDamagedJobs(t *testing.T) {
 	for name, spoil := range map[string]func(dir, id string){
-		"no record":      func(dir, id string) { mustNot(t, os.Remove(filepath.Join(dir, id, "job.json"))) },
-		"torn record":    func(dir, id string) { mustNot(t, os.Truncate(filepath.Join(dir, id, "job.json"), 20)) },
-		"empty record":   func(dir, id string) { mustNot(t, os.Truncate(filepath.Join(dir, id, "job.json"), 0)) },
-		"10 GB record":   func(dir, id string) { mustNot(t, os.Truncate(filepath.Join(dir, id, "job.json"), 10<<30)) },
-		"renamed":        func(dir, id string) { mustNot(t, os.Rename(filepath.Join(dir, id), filepath.Join(dir, "x"+id))) },
-		"other id":       func(dir, id string) { mustNot(t, os.Rename(filepath.Join(dir, id), filepath.Join(dir, "j1"+id[2:]))) },
-		"a file instead": func(dir, id string) { mustNot(t, os.RemoveAll(filepath.Join(dir, id))); text(t, filepath.Join(dir, id)) },
+		"no record":    func(dir, id string) { mustNot(t, os.Remove(filepath.Join(dir, id, "job.json"))) },
+		"torn record":  func(dir, id string) { mustNot(t, os.Truncate(filepath.Join(dir, id, "job.json"), 20)) },
+		"empty record": func(dir, id string) { mustNot(t, os.Truncate(filepath.Join(dir, id, "job.json"), 0)) },
+		"10 GB record": func(dir, id string) { mustNot(t, os.Truncate(filepath.Join(dir, id, "job.json"), 10<<30)) },
+		"renamed":      func(dir, id string) { mustNot(t, os.Rename(filepath.Join(dir, id), filepath.Join(dir, "x"+id))) },
+		"other id":     func(dir, id string) { mustNot(t, os.Rename(filepath.Join(dir, id), filepath.Join(dir, "j1"+id[2:]))) },
+		"a file instead": func(dir, id string) {
+			mustNot(t, os.RemoveAll(filepath.Join(dir, id)))
+			text(t, filepath.Join(dir, id))
+		},
 		"record is a FIFO": func(dir, id string) {
 			p := filepath.Join(dir, id, "job.json")
 			mustNot(t, os.Remove(p))

@@ -68,9 +68,11 @@ func TestDeliveryNeverOverwrites(t *testing.T) {
 		"a longer result": func(_ *spool.Publisher, dir string) {
 			mustNot(t, os.WriteFile(filepath.Join(dir, "TS-a.md"), []byte("result and more"), 0o600))
 		},
-		"a FIFO":    func(_ *spool.Publisher, dir string) { mustNot(t, syscall.Mkfifo(filepath.Join(dir, "TS-a.md"), 0o600)) },
-		"a symlink": func(_ *spool.Publisher, dir string) { mustNot(t, os.Symlink("/etc/passwd", filepath.Join(dir, "TS-a.md"))) },
-		"a folder":  func(_ *spool.Publisher, dir string) { mustNot(t, os.Mkdir(filepath.Join(dir, "TS-a.md"), 0o700)) },
+		"a FIFO": func(_ *spool.Publisher, dir string) { mustNot(t, syscall.Mkfifo(filepath.Join(dir, "TS-a.md"), 0o600)) },
+		"a symlink": func(_ *spool.Publisher, dir string) {
+			mustNot(t, os.Symlink("/etc/passwd", filepath.Join(dir, "TS-a.md")))
+		},
+		"a folder": func(_ *spool.Publisher, dir string) { mustNot(t, os.Mkdir(filepath.Join(dir, "TS-a.md"), 0o700)) },
 		"other artifacts": func(p *spool.Publisher, _ string) {
 			mustNot(t, p.Stage("TS-a.md", []byte("result"), []spool.Artifact{b}))
 		},

@@ -32,6 +32,7 @@ func (d Disk) Mkdir(step, path string, mode fs.FileMode) error {
 // found out by looking, and counts as done.
 func (d Disk) Move(step, from, to string, replace bool) error {
 	s := Step{Name: step + ".rename", Op: OpRename, Path: from, To: to}
+	source, errSource := os.Lstat(from)
 	err := d.Seam.do(s, func() error {
 		if replace {
 			return unix.Rename(from, to)
@@ -41,12 +42,18 @@ func (d Disk) Move(step, from, to string, replace bool) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(errSource, fs.ErrNotExist) {
+		return &StepError{Step: s, Err: err} // there was nothing to move
+	}
 	gone, errGone := missing(from)
-	absent, errAbsent := missing(to)
-	switch {
-	case errGone != nil || errAbsent != nil:
+	target, errTarget := os.Lstat(to)
+	if errors.Is(errTarget, fs.ErrNotExist) {
+		return &StepError{Step: s, Uncertain: errGone != nil, Err: err}
+	}
+	if errSource != nil || errGone != nil || errTarget != nil {
 		return &StepError{Step: s, Uncertain: true, Err: err}
-	case gone && !absent && !errors.Is(err, fs.ErrExist):
+	}
+	if gone && os.SameFile(source, target) {
 		return nil
 	}
 	return &StepError{Step: s, Err: err}

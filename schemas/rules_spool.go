@@ -148,7 +148,7 @@ var spoolRules = []Rule{
 		Source: "design: nothing is skipped silently",
 	},
 	{
-		ID: "request.duplicate", Level: SeverityBlocking, Applies: []Kind{KindRequest},
+		ID: "request.duplicate", Level: SeverityBlocking, Must: true, Applies: []Kind{KindRequest},
 		Title:  "The same request was taken in before",
 		Why:    "A request runs at most once. The same id with the same bytes again is a repetition; the first result stands.",
 		Bad:    "promoting TR-x.md twice",
@@ -157,12 +157,21 @@ var spoolRules = []Rule{
 		Source: "tool-request schema: request_id is unique",
 	},
 	{
-		ID: "request.conflict", Level: SeverityBlocking, Applies: []Kind{KindRequest},
+		ID: "request.conflict", Level: SeverityBlocking, Must: true, Applies: []Kind{KindRequest},
 		Title:  "Another request with this request_id was taken in before",
 		Why:    "An id stands for one approved text for ever. Other bytes under the same id are a mistake or an attempt to pass something off as approved.",
 		Bad:    "editing an approved request and promoting it under the same request_id",
 		Good:   "a new request_id and a new approval for every change",
 		Fix:    "Give the request a new request_id and have it approved again.",
 		Source: "tool-request schema: request_id is unique",
+	},
+	{
+		ID: "request.backend.unavailable", Level: SeverityBlocking, Applies: []Kind{KindRequest},
+		Title:  "This node can't run the request's backend or language",
+		Why:    "A request runs in exactly the image and interpreter that the node's configuration pins. Without one there is nothing that it was approved for.",
+		Bad:    "language: cobol on a node that has no image for it",
+		Good:   "language: python on a node whose configuration pins a python image",
+		Fix:    "Use a language that the node has (threegate doctor lists them), or ask the operator to add an image for it, and approve the request again.",
+		Source: "tool-request schema, Front Matter: backend and language",
 	},
 }

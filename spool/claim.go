@@ -282,6 +282,9 @@ func (s *Spool) pull(in *intent, hidden string, found *jobRecord) error {
 		found.Origin.BadName = true
 		found.refuse("spool.name", "the name of the request file is not valid: "+why, found.Origin.Name)
 	}
+	if strings.ContainsAny(name, "/\x00") {
+		return nil // no name of a file: nothing belongs to it
+	}
 	for _, c := range []struct{ step, suffix, to, rule string }{
 		{"claim.inputs", inputsSuffix, rawInputs, "spool.inputs"},
 		{"claim.signature", sigSuffix, rawSig, "spool.signature"},

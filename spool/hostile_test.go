@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -255,6 +256,11 @@ func TestHostileInputs(t *testing.T) {
 			j := n.claimOne()
 			if got := rules(j); !slices.Equal(got, h.rules) {
 				t.Fatalf("rules %v, want %v (%v)", got, h.rules, j.Findings())
+			}
+			for _, f := range j.Findings() {
+				if _, known := schemas.RuleByID(f.Rule); !known || f.Hint == "" || strings.ContainsFunc(f.Message+f.Excerpt, func(r rune) bool { return r < ' ' || r > '~' }) {
+					t.Errorf("finding %+v", f)
+				}
 			}
 			if h.kept != nil {
 				want := append(slices.Clone(h.kept), "request.md")

@@ -36,15 +36,7 @@ type Usage struct {
 // root of each hierarchy.
 func Read(root, path string) Usage {
 	if Unified(root) {
-		dir := filepath.Join(root, path)
-		events := keyed(filepath.Join(dir, "memory.events"))
-		return Usage{
-			Known:      exists(dir),
-			OOMKills:   events["oom_kill"],
-			PidsMax:    keyed(filepath.Join(dir, "pids.events"))["max"],
-			MemoryPeak: number(filepath.Join(dir, "memory.peak")),
-			CPU:        time.Duration(keyed(filepath.Join(dir, "cpu.stat"))["usage_usec"]) * time.Microsecond,
-		}
+		return readV2(filepath.Join(root, path))
 	}
 	memory := filepath.Join(root, "memory", path)
 	return Usage{
@@ -53,6 +45,16 @@ func Read(root, path string) Usage {
 		PidsMax:    keyed(filepath.Join(root, "pids", path, "pids.events"))["max"],
 		MemoryPeak: number(filepath.Join(memory, "memory.max_usage_in_bytes")),
 		CPU:        time.Duration(number(filepath.Join(root, "cpuacct", path, "cpuacct.usage"))),
+	}
+}
+
+func readV2(dir string) Usage {
+	return Usage{
+		Known:      exists(dir),
+		OOMKills:   keyed(filepath.Join(dir, "memory.events"))["oom_kill"],
+		PidsMax:    keyed(filepath.Join(dir, "pids.events"))["max"],
+		MemoryPeak: number(filepath.Join(dir, "memory.peak")),
+		CPU:        time.Duration(keyed(filepath.Join(dir, "cpu.stat"))["usage_usec"]) * time.Microsecond,
 	}
 }
 

@@ -1,0 +1,110 @@
+package container
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/cgroup"
+	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// TestJudge goes through what can be known of an end; cases that need a broken
+// host or a tie between two limits can't be had in a container test.
+func TestJudge(t *testing.T) {
+	type causes = []schemas.Cause
+	oom := cgroup.Usage{Known: true, OOMKills: 1, MemoryPeak: 1 << 20, CPU: time.Second}
+	pids := cgroup.Usage{Known: true, PidsMax: 3}
+	monty := executors.Task{Backend: schemas.BackendMonty}
+	tests := []struct {
+		name  string
+		ev    evidence
+		code  int
+		cause schemas.Cause
+		hit   causes
+	}{
+		{"success", evidence{result: &job.Result{}}, 0, schemas.CauseNone, nil},
+		{"failure", evidence{result: &job.Result{ExitCode: 3}}, 3, schemas.CauseNone, nil},
+		{"success after a child was killed for memory", evidence{result: &job.Result{}, usage: oom}, 0, schemas.CauseNone, causes{schemas.CauseMemory}},
+		{"failure after a child was killed for memory", evidence{result: &job.Result{ExitCode: 1}, usage: oom}, 1, schemas.CauseMemory, causes{schemas.CauseMemory}},
+		{"time goes before memory", evidence{result: &job.Result{ExitCode: 124, Signal: 9, TimedOut: true}, usage: oom}, 124, schemas.CauseTime, causes{schemas.CauseTime, schemas.CauseMemory}},
+		{"memory goes before signal", evidence{result: &job.Result{ExitCode: 137, Signal: 9}, usage: oom}, 137, schemas.CauseMemory, causes{schemas.CauseMemory}},
+		{"refused forks, yet success", evidence{result: &job.Result{}, usage: pids}, 0, schemas.CauseNone, causes{schemas.CausePids}},
+		{"refused forks", evidence{result: &job.Result{ExitCode: 1}, usage: pids}, 1, schemas.CausePids, causes{schemas.CausePids}},
+		{"cpu time", evidence{result: &job.Result{ExitCode: 152, Signal: int(unix.SIGXCPU)}}, 152, schemas.CauseCPU, causes{schemas.CauseCPU}},
+		{"file size", evidence{result: &job.Result{ExitCode: 153, Signal: int(unix.SIGXFSZ)}}, 153, schemas.CauseDisk, causes{schemas.CauseDisk}},
+		{"full, yet success", evidence{result: &job.Result{}, outFull: true}, 0, schemas.CauseNone, causes{schemas.CauseDisk}},
+		{"full", evidence{result: &job.Result{ExitCode: 1}, outFull: true, tmpFull: true}, 1, schemas.CauseDisk, causes{schemas.CauseDisk}},
+		{"output cut", evidence{result: &job.Result{Stdout: job.Stream{Total: 9, Kept: 4}}}, 0, schemas.CauseNone, causes{schemas.CauseOutput}},
+		{"not found", evidence{result: &job.Result{ExitCode: 127, StartErrno: unix.ENOENT}}, 127, schemas.CauseStart, nil},
+		{"not startable within its processes", evidence{result: &job.Result{ExitCode: 126, StartErrno: unix.EAGAIN}, usage: pids}, 126, schemas.CauseStart, nil},
+		{"stopped by the node", evidence{result: &job.Result{ExitCode: 137, Signal: 9, Stopped: true}, end: &endRecord{}}, exitUnknown, schemas.CauseInterrupted, nil},
+		{"stopped at the host's deadline", evidence{result: &job.Result{ExitCode: 137, Signal: 9, Stopped: true}, end: &endRecord{Deadline: true}}, 124, schemas.CauseTime, causes{schemas.CauseTime}},
+		{"ended by itself while it was being stopped", evidence{result: &job.Result{ExitCode: 5}, end: &endRecord{}}, 5, schemas.CauseNone, nil},
+		{"interpreter's time", evidence{task: monty, result: &job.Result{ExitCode: driver.ExitTime}}, driver.ExitTime, schemas.CauseTime, causes{schemas.CauseTime}},
+		{"interpreter's memory", evidence{task: monty, result: &job.Result{ExitCode: driver.ExitMemory}}, driver.ExitMemory, schemas.CauseMemory, causes{schemas.CauseMemory}},
+		{"exception", evidence{task: monty, result: &job.Result{ExitCode: driver.ExitException}}, driver.ExitException, schemas.CauseNone, nil},
+		{"the same codes mean nothing of an ERA program", evidence{result: &job.Result{ExitCode: driver.ExitTime}}, driver.ExitTime, schemas.CauseNone, nil},
+		{"init killed for memory", evidence{exit: exit{known: true, code: 137}, usage: oom}, 137, schemas.CauseMemory, causes{schemas.CauseMemory}},
+		{"init killed at the host's deadline", evidence{exit: exit{known: true, code: 137}, end: &endRecord{Deadline: true}}, 124, schemas.CauseTime, causes{schemas.CauseTime}},
+		{"killed by the node", evidence{exit: exit{known: true, code: 137}, end: &endRecord{}}, exitUnknown, schemas.CauseInterrupted, nil},
+		{"killed from outside", evidence{exit: exit{known: true, code: 137}}, exitUnknown, schemas.CauseInterrupted, nil},
+		{"init failed", evidence{exit: exit{known: true, code: job.ExitInit}, failure: "the sandbox has no seccomp filter"}, exitUnknown, schemas.CauseInterrupted, nil},
+		{"nothing is known", evidence{}, exitUnknown, schemas.CauseInterrupted, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := judge(tt.ev)
+			if out.ExitCode != tt.code || out.Cause != tt.cause || !slices.Equal(out.LimitsHit, tt.hit) {
+				t.Errorf("got %d %s %v, want %d %s %v", out.ExitCode, out.Cause, out.LimitsHit, tt.code, tt.cause, tt.hit)
+			}
+			if !slices.Contains(schemas.Causes, out.Cause) {
+				t.Errorf("unknown cause %q", out.Cause)
+			}
+			if out.Cause != schemas.CauseNone && out.Detail == "" {
+				t.Error("no detail")
+			}
+			if strings.ContainsAny(out.Detail, "\n\r") {
+				t.Errorf("detail %q is not one line", out.Detail)
+			}
+		})
+	}
+}
+
+func TestJudgeTimes(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	out := judge(evidence{started: &job.Started{At: at}, exit: exit{known: true, code: 137, at: at.Add(3 * time.Second)}})
+	if !out.StartedAt.Equal(at) || out.Wall != 3*time.Second {
+		t.Errorf("%+v", out)
+	}
+	out = judge(evidence{told: &startRecord{At: at}})
+	if !out.StartedAt.Equal(at) || !out.FinishedAt.IsZero() || out.Wall != 0 {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestPayloadEnv(t *testing.T) {
+	got := payloadEnv([]string{"PATH=/opt/bin:/bin", "HOME=/root", "LANG=xx", "TMPDIR=/", "NODE_PATH=/usr/share/nodejs", ""})
+	want := []string{"PATH=/opt/bin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "NODE_PATH=/usr/share/nodejs"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestCheckID(t *testing.T) {
+	for id, ok := range map[string]bool{
+		"j00000001795220307372141553": true, "a-b": true, "a": true,
+		"": false, "..": false, "a/b": false, "-a": false, "a-": false, "a--b": false, "A": false, "a.b": false, "a\n": false,
+		strings.Repeat("a", maxIDBytes): true, strings.Repeat("a", maxIDBytes+1): false,
+	} {
+		if err := checkID(id); (err == nil) != ok {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}

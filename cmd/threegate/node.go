@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 )
 
@@ -48,7 +49,7 @@ func (a *app) nodeDir() (string, error) {
 	if _, err := os.Stat(filepath.Join(defaultNode, config.FileName)); err == nil {
 		return defaultNode, nil
 	}
-	return "", &fault{exit: exitNotFound, code: "E_FILE_IO", message: "no node found",
+	return "", &fault{exit: exitNotFound, code: schemas.CodeFileIO, message: "no node found",
 		hint: "name its folder with --node or $" + nodeEnv + ", or make one: threegate init DIR"}
 }
 
@@ -66,14 +67,14 @@ func loadConfig(dir string) (*config.Loaded, error) {
 	if err == nil {
 		return l, nil
 	}
-	hint := ""
+	f := troublef(err, "", "the node in %s", dir)
 	if e, ok := errors.AsType[*config.Error](err); ok {
-		hint = e.Hint
+		f.code, f.hint = schemas.CodeValidation, e.Hint
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		hint = "is this a node's folder? threegate init makes one"
+		f.hint = "is this a node's folder? threegate init makes one"
 	}
-	return nil, troublef(err, hint, "the node in %s", dir)
+	return nil, f
 }
 
 // nodePolicy is the policy of the node that file configures.

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/job"
+)
+
+// dirVar makes the test binary act as init, in a pid namespace of its own but
+// without the rest of a sandbox, with this folder for /gate.
+const dirVar = "THREEGATE_INIT_TEST_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(dirVar); dir != "" {
+		p := sandboxed
+		p.dir = dir
+		p.isolate = func(job.Spec) error { return nil }
+		os.Exit(supervise(p))
+	}
+	os.Exit(m.Run())
+}
+
+// initCommand is an init that has a job, or waits for one if spec is nil.
+func initCommand(t *testing.T, spec any) (*exec.Cmd, string) {
+	t.Helper()
+	dir := t.TempDir()
+	if spec != nil {
+		if err := writeJSON(dir, job.SpecFile, spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{dirVar + "=" + dir, "GOMAXPROCS=1"}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID}
+	return cmd, dir
+}
+
+func spec(argv ...string) job.Spec {
+	return job.Spec{ID: "j1", Argv: argv, Env: []string{"PATH=/usr/bin:/bin", "X=1"}, Dir: "/", Time: 10 * time.Second, StdoutBytes: 1000, StderrBytes: 1000}
+}
+
+func result(t *testing.T, dir string) job.Result {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, job.ResultFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r job.Result
+	if err := json.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func code(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		return -2
+	}
+	return 0
+}
+
+func TestRun(t *testing.T) {
+	short := func(s job.Spec) job.Spec { s.Time = 300 * time.Millisecond; return s }
+	tests := []struct {
+		name   string
+		spec   job.Spec
+		code   int
+		check  func(r job.Result) bool
+		stdout string
+	}{
+		{"success", spec("sh", "-c", "echo $X; pwd"), 0, nil, "1\n/\n"},
+		{"exit code", spec("sh", "-c", "exit 42"), 42, nil, ""},
+		{"signal", spec("sh", "-c", "kill -TERM $$"), 143, func(r job.Result) bool { return r.Signal == 15 }, ""},
+		{"nobody in particular", spec("id", "-u"), 0, nil, fmt.Sprintln(job.PayloadUID)},
+		{"no groups", spec("id", "-G"), 0, nil, fmt.Sprintln(job.PayloadGID)},
+		{"empty stdin", spec("cat"), 0, nil, ""},
+		{"time", short(spec("sleep", "60")), job.ExitTime, func(r job.Result) bool { return r.TimedOut && r.Wall < 3*time.Second }, ""},
+		{"time, all ignored", short(spec("sh", "-c", "trap '' TERM INT HUP; echo x; while :; do sleep 1; done")), job.ExitTime, func(r job.Result) bool { return r.TimedOut }, "x\n"},
+		{"orphan that holds the pipe", spec("sh", "-c", "setsid sleep 60 & echo gone"), 0, func(r job.Result) bool { return r.Wall < 3*time.Second }, "gone\n"},
+		{"cut", spec("sh", "-c", "head -c 5000 /dev/zero | tr '\\0' a"), 0, func(r job.Result) bool { return r.Stdout == job.Stream{Total: 5000, Kept: 1000} }, strings.Repeat("a", 1000)},
+		{"cut at nothing", func() job.Spec { s := spec("echo", "x"); s.StdoutBytes = 0; return s }(), 0, func(r job.Result) bool { return r.Stdout == job.Stream{Total: 2} }, ""},
+		{"not found", spec("no-such-program"), job.ExitNotFound, func(r job.Result) bool { return r.StartErrno == unix.ENOENT }, ""},
+		{"not executable", spec("/etc/passwd"), job.ExitNotExec, func(r job.Result) bool { return r.StartErrno == unix.EACCES }, ""},
+		{"a folder", spec("/etc"), job.ExitNotExec, func(r job.Result) bool { return r.StartErrno == unix.EACCES }, ""},
+		{"cpu time is counted", spec("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"), 0, func(r job.Result) bool { return r.CPU > 10*time.Millisecond && r.MaxRSS > 0 }, ""},
+		{"a score that the kernel prefers", spec("cat", "/proc/self/oom_score_adj"), 0, nil, "1000\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cmd, dir := initCommand(t, tt.spec)
+			if got := code(cmd.Run()); got != tt.code {
+				failure, _ := os.ReadFile(filepath.Join(dir, job.FailureFile))
+				t.Fatalf("exit code %d, want %d; failure %q", got, tt.code, failure)
+			}
+			r := result(t, dir)
+			if r.ExitCode != tt.code || tt.check != nil && !tt.check(r) {
+				t.Errorf("%+v", r)
+			}
+			if r.StartedAt.IsZero() || r.FinishedAt.Before(r.StartedAt) {
+				t.Errorf("times %v %v", r.StartedAt, r.FinishedAt)
+			}
+			out, err := os.ReadFile(filepath.Join(dir, job.StdoutFile))
+			if err != nil || string(out) != tt.stdout {
+				t.Errorf("stdout %q, %v", out, err)
+			}
+			var started job.Started
+			data, err := os.ReadFile(filepath.Join(dir, job.StartedFile))
+			if err == nil {
+				err = json.Unmarshal(data, &started)
+			}
+			if err != nil || !started.At.Equal(r.StartedAt) || started.Monotonic <= 0 {
+				t.Errorf("started %+v, %v", started, err)
+			}
+		})
+	}
+}
+
+func TestStdin(t *testing.T) {
+	cmd, dir := initCommand(t, spec("cat"))
+	// Root's alone: the payload gets it open.
+	if err := os.WriteFile(filepath.Join(dir, job.StdinFile), []byte("from the gate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := os.ReadFile(filepath.Join(dir, job.StdoutFile)); string(out) != "from the gate" {
+		t.Errorf("stdout %q", out)
+	}
+}
+
+// A host that asks for the end gets what was written until then.
+func TestStop(t *testing.T) {
+	cmd, dir := initCommand(t, spec("sh", "-c", "trap '' TERM; echo running; while :; do sleep 1; done"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, filepath.Join(dir, job.StdoutFile), "running\n")
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", cmd.Process.Pid))
+	if err != nil || len(threads) > job.InitPids {
+		t.Errorf("init has %d threads, %v; it may have %d", len(threads), err, job.InitPids)
+	}
+	began := time.Now()
+	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if got := code(cmd.Wait()); got != 137 {
+		t.Errorf("exit code %d", got)
+	}
+	if r := result(t, dir); !r.Stopped || r.TimedOut || r.Stdout.Kept != 8 || time.Since(began) > time.Second {
+		t.Errorf("%+v after %v", r, time.Since(began))
+	}
+}
+
+func await(t *testing.T, path, want string) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if data, err := os.ReadFile(path); err == nil && string(data) == want {
+			return
+		}
+	}
+	t.Fatalf("%s never held %q", path, want)
+}
+
+// A sandbox made ahead of need waits, and takes the job that it finds when nudged.
+func TestWaitsForItsJob(t *testing.T) {
+	cmd, dir := initCommand(t, nil)
+	nudge, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(nudge, "."); err != nil { // too early: it goes on waiting
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if _, err := os.Stat(filepath.Join(dir, job.StartedFile)); err == nil {
+		t.Fatal("it started without a job")
+	}
+	if err := writeJSON(dir, job.SpecFile, spec("echo", "late")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(nudge, "."); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := os.ReadFile(filepath.Join(dir, job.StdoutFile)); string(out) != "late\n" {
+		t.Errorf("stdout %q", out)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for name, s := range map[string]any{
+		"no job":      nil,
+		"no program":  job.Spec{Time: time.Second},
+		"no limit":    job.Spec{Argv: []string{"true"}},
+		"unknown key": map[string]any{"argv": []string{"true"}, "time": 1e9, "privileged": true},
+		"wrong type":  map[string]any{"argv": "true"},
+	} {
+		cmd, dir := initCommand(t, s)
+		if got := code(cmd.Run()); got != job.ExitInit {
+			t.Errorf("%s: exit code %d", name, got)
+		}
+		if reason, err := os.ReadFile(filepath.Join(dir, job.FailureFile)); err != nil || len(reason) < 10 {
+			t.Errorf("%s: reason %q, %v", name, reason, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, job.StartedFile)); err == nil {
+			t.Errorf("%s: it started", name)
+		}
+	}
+}
+
+// Outside of a sandbox nothing is started.
+func TestIsolateRefuses(t *testing.T) {
+	if err := isolate(job.Spec{HostKernel: true}); err == nil || !strings.Contains(err.Error(), "process 1") {
+		t.Errorf("in a test process: %v", err)
+	}
+}
+
+func TestLookPath(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"run": 0o755, "data": 0o644} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=/nonexistent:.:" + dir}
+	for _, tt := range []struct {
+		name, want string
+		err        error
+	}{
+		{"run", filepath.Join(dir, "run"), nil}, {"data", "", unix.EACCES}, {"folder", "", unix.ENOENT}, {"none", "", unix.ENOENT},
+		{"./here", "./here", nil}, {"/abs", "/abs", nil},
+	} {
+		if got, err := lookPath(tt.name, env); got != tt.want || !errors.Is(err, tt.err) {
+			t.Errorf("%s: %q, %v", tt.name, got, err)
+		}
+	}
+}

@@ -8,7 +8,8 @@
 // private folders and was copied to fresh files of the node's own, so nobody
 // who still holds the original open can change what is later checked and run.
 //
-// The package never looks at a byte before the claim, never overwrites, never
-// skips what it can't read, and never removes anything that it did not make,
-// but for specials (FIFO, socket, device, symlink) that a refusal describes.
+// The package never looks at a byte before the claim, never overwrites and never
+// skips what it can't read. Of what it was given it removes only originals that it
+// has copied whole, and specials (FIFO, socket, device, symlink) that a refusal
+// describes. What could not be copied whole is kept in the job's raw/ as it came.
 package spool

@@ -8,8 +8,10 @@
 package content
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
 	ahocorasick "github.com/BobuSumisu/aho-corasick"
@@ -115,44 +117,60 @@ func (c *collector) sorted() []Hit {
 
 // The room around a key word in which a pattern is tried.
 const (
-	before = 320
-	behind = 480
+	before = 200
+	behind = 320
 )
+
+// prepare marks sentence and line ends in folded text, keeping every offset: see row.
+func prepare(folded []byte) []byte {
+	out := append([]byte(nil), folded...)
+	for i, c := range out {
+		switch c {
+		case '.':
+			if i+1 == len(out) || out[i+1] == ' ' || out[i+1] == '\n' || out[i+1] == '"' || out[i+1] == '\'' || out[i+1] == ')' {
+				out[i] = '!'
+			}
+		case '\n':
+			if i == 0 || strings.IndexByte("!?:;,", out[i-1]) >= 0 && out[i-1] != ',' {
+				continue
+			}
+			j := i + 1
+			for j < len(out) && (out[j] == ' ' || out[j] == '\t') {
+				j++
+			}
+			if j < len(out) && (out[j] >= 'a' && out[j] <= 'z' || out[j] == '`' || out[j] == '"' || out[j] == '/') {
+				out[i] = '\f'
+			}
+		}
+	}
+	return out
+}
 
 // apply tries the rows of t on folded text; origin leads back to the scanned bytes.
 func (c *collector) apply(t *table, folded []byte, origin func(int) int, p *encoded.Piece) {
-	windows := map[int][][2]int{}
+	folded = prepare(folded)
+	windows := make([][][2]int, len(t.rows))
 	t.words.Walk(folded, func(end, n, pattern int64) bool {
-		for _, ri := range t.byWord[pattern] {
-			lo, hi := max(0, int(end-n)-before), min(len(folded), int(end)+behind)
-			ws := windows[ri]
+		w := t.byWord[pattern]
+		from := int(end-n) + 1
+		lo, hi := max(0, from-before), min(len(folded), int(end)+behind)
+		inWord := from > 0 && folded[from-1] >= 'a' && folded[from-1] <= 'z'
+		for _, u := range w {
+			if u.bound && inWord {
+				continue
+			}
+			ws := windows[u.row]
 			if k := len(ws); k > 0 && lo <= ws[k-1][1] {
 				ws[k-1][1] = max(hi, ws[k-1][1])
 			} else {
-				windows[ri] = append(ws, [2]int{lo, hi})
+				windows[u.row] = append(ws, [2]int{lo, hi})
 			}
 		}
 		return true
 	})
-	for ri := range t.rows {
-		r := &t.rows[ri]
-		for _, w := range windows[ri] {
-			win := folded[w[0]:w[1]]
-			for _, m := range r.re.FindAllIndex(win, maxHits) {
-				from, to := w[0]+m[0], w[0]+m[1]
-				for from < to && (folded[from] == '\n' || folded[from] == ' ') {
-					from++
-				}
-				around := folded[max(0, from-before):min(len(folded), to+before/2)]
-				if r.unless != nil && r.unless.Match(folded[from:min(len(folded), to+60)]) || r.reportable && reported(around) {
-					continue
-				}
-				h := Hit{Rule: r.rule, Name: r.name, What: r.what, Offset: origin(from), End: origin(to)}
-				if p != nil {
-					h.Offset, h.End, h.Encoding = p.Offset, p.End, p.Encoding
-				}
-				c.add(h)
-			}
+	for ri, ws := range windows {
+		for _, w := range ws {
+			c.try(&t.rows[ri], folded, w[0], w[1], origin, p)
 			if c.full() {
 				return
 			}
@@ -160,11 +178,62 @@ func (c *collector) apply(t *table, folded []byte, origin func(int) int, p *enco
 	}
 }
 
+// try looks for the matches of one row in folded[lo:hi].
+func (c *collector) try(r *row, folded []byte, lo, hi int, origin func(int) int, p *encoded.Piece) {
+	if len(r.also) > 0 && !containsAny(folded[lo:hi], r.also) {
+		return
+	}
+	for at := lo; at < hi && !c.full(); {
+		m := r.re.FindIndex(folded[at:hi])
+		if m == nil {
+			return
+		}
+		from, to := at+m[0], at+m[1]
+		at = from + 1
+		if from > lo && m[0] == 0 && wordByte(folded[from-1]) && from < hi && wordByte(folded[from]) {
+			continue // the middle of a word, seen as its start because of where the search began
+		}
+		if r.lead != anything && !leads()[r.lead].Match(folded[max(0, from-maxLead):from]) {
+			continue
+		}
+		at = max(to, at)
+		for from < to && (folded[from] == '\n' || folded[from] == '\f' || folded[from] == ' ') {
+			from++
+		}
+		around := folded[max(0, from-before):min(len(folded), to+before)]
+		if r.unless != nil && r.unless.Match(folded[from:min(len(folded), to+60)]) || r.reportable && reported(around) {
+			continue
+		}
+		h := Hit{Rule: r.rule, Name: r.name, What: r.what, Offset: origin(from), End: origin(to)}
+		if p != nil {
+			h.Offset, h.End, h.Encoding = p.Offset, p.End, p.Encoding
+		}
+		c.add(h)
+	}
+}
+
+func wordByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' }
+
+func containsAny(b []byte, words []string) bool {
+	for _, w := range words {
+		if bytes.Contains(b, []byte(w)) {
+			return true
+		}
+	}
+	return false
+}
+
 // table is a set of rows with their key words in one automaton.
 type table struct {
 	rows   []row
 	words  *ahocorasick.Trie
-	byWord [][]int // by number of the word
+	byWord [][]use // by number of the word
+}
+
+// use is a row that a word belongs to.
+type use struct {
+	row   int
+	bound bool // no letter may stand in front
 }
 
 func compile(rows []row) *table {
@@ -173,6 +242,7 @@ func compile(rows []row) *table {
 	var words []string
 	for i, r := range rows {
 		for _, w := range r.near {
+			w, bound := strings.CutPrefix(w, "^")
 			n, ok := number[w]
 			if !ok {
 				n = len(words)
@@ -180,7 +250,7 @@ func compile(rows []row) *table {
 				words = append(words, w)
 				t.byWord = append(t.byWord, nil)
 			}
-			t.byWord[n] = append(t.byWord[n], i)
+			t.byWord[n] = append(t.byWord[n], use{i, bound})
 		}
 	}
 	t.words = ahocorasick.NewTrieBuilder().AddStrings(words).Build()

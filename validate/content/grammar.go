@@ -3,15 +3,23 @@ package content
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // row is one pattern of a table. Patterns are written for folded text: lower
 // case, ASCII look-alikes replaced, no invisible characters.
+//
+// In the folded text a full stop that ends a sentence has become "!", and the
+// end of a line that goes on in the next one has become "\f": see prepare.
 type row struct {
 	rule, name, what string
 	re               *regexp.Regexp
-	// near lists words (lower case) of which every match holds one.
-	near []string
+	// lead, if set, must match what stands directly in front of the match.
+	lead lead
+	// near lists words (lower case) of which every match holds one; with "^" in
+	// front, no letter stands before the word. also lists more, of which one
+	// must stand within reach too. Both only save time.
+	near, also []string
 	// unless, if it matches the place, takes the match back.
 	unless *regexp.Regexp
 	// reportable: the match is no breach where the text reports it as something
@@ -21,12 +29,12 @@ type row struct {
 
 // fragments are the {NAME} parts of the patterns. Later ones may use earlier ones.
 var fragments = [][2]string{
-	// a stretch of one sentence, over at most single line ends
-	{"{G20}", "(?:[^\\n.!?]|\\.\\S|\\n[ \\t]*[a-z`\"'(/]){0,20}?"},
-	{"{G40}", "(?:[^\\n.!?]|\\.\\S|\\n[ \\t]*[a-z`\"'(/]){0,40}?"},
-	{"{G80}", "(?:[^\\n.!?]|\\.\\S|\\n[ \\t]*[a-z`\"'(/]){0,80}?"},
+	// a stretch of one sentence
+	{"{G20}", `[^\n!?]{0,20}?`},
+	{"{G40}", `[^\n!?]{0,40}?`},
+	{"{G80}", `[^\n!?]{0,80}?`},
 	// the start of a line, with list marks, prompts and log prefixes
-	{"{BOL}", "(?:^|\\n)[ \\t]*(?:(?:[-*+>#$%]+|\\d+[.)]|\\[[^\\]\\n]{0,24}\\]|//|--)[ \\t]*){0,4}"},
+	{"{BOL}", "(?:^|[\\n\\f])[ \\t]*(?:(?:[-*+>#$%]+|\\d+[.)]|\\[[^\\]\\n]{0,24}\\]|//|--)[ \\t]*){0,4}"},
 	// words that turn to the reader
 	{"{ADDR}", "(?:please|kindly|pls|you (?:must|should|shall|need to|have to|ought to|are (?:required|instructed|ordered|asked|expected|obliged) to|will need to|can now|may now|are to)|" +
 		"i (?:need|want|would like|order|command|instruct|require|ask|urge|beg) you to|we (?:need|want|require|ask|urge|recommend) (?:you to|that you)|" +
@@ -35,7 +43,7 @@ var fragments = [][2]string{
 		"it is (?:critical|essential|important|imperative|necessary|mandatory|required|recommended|vital|safe) (?:that you|to|for you to|for the (?:assistant|agent|operator|model) to)|" +
 		"(?:the )?(?:assistant|agent|ai|model|core|operator|reader|user) (?:must|should|shall|needs to|has to|is required to|is instructed to|ought to|can now|may now)|" +
 		"do the following:?|don't (?:forget|hesitate|fail) to|remember to|immediately|" +
-		"(?:in order )?to (?:continue|proceed|fix (?:this|it|the)|complete|finish|resolve|unlock|recover|verify|activate|get (?:the|full)|see (?:the )?(?:full|rest|real|complete)|obtain|finali[sz]e|pass|restore)[^\\n.!?]{0,50}?[,:])"},
+		"(?:in order )?to (?:continue|proceed|fix (?:this|it|the)|complete|finish|resolve|unlock|recover|verify|activate|get (?:the|full)|see (?:the )?(?:full|rest|real|complete)|obtain|finali[sz]e|pass|restore)[^\\n!?]{0,50}?[,:])"},
 	{"{ADV}", "(?:\\s|,|then|also|immediately|now|first|next|simply|just|to|carefully|manually|quickly|silently|and|always|\\d\\)|:)*"},
 	// a place where a verb is an order
 	{"{IMP}", "(?:{BOL}|[.!?:;]\\s+|[\"'(`>]\\s*|{ADDR}{ADV}\\s|\\b(?:then|now|next|just|simply|finally|first|and|must|should|let's|let us|also)[ ,]+(?:then |also |now |just |please )?)"},
@@ -60,6 +68,25 @@ var fragments = [][2]string{
 	{"{CHGD}", "(?:disabled|turned off|switched off|bypassed|circumvented|removed|relaxed|loosened|weakened|lifted|overrid(?:den|ed)|changed|modified|updated|edited|adjusted|amended|extended|expanded|widened|broadened|opened(?: up)?|exempted|skipped|ignored|suspended|deactivated|dropped|deleted|reconfigured|rewritten|replaced|unlocked|cleared|reduced|lowered|made (?:more )?(?:permissive|lenient|less strict)|less strict|more (?:permissive|lenient|relaxed)|enabled)"},
 	{"{HOST}", "(?:(?:[a-z0-9-]+\\.)+(?:com|net|org|io|dev|app|xyz|info|biz|co|ai|sh|me|ru|cn|tk|top|site|online|cloud|example|test|local|internal|onion|us|uk|de|edu|gov)\\b|\\d{1,3}(?:\\.\\d{1,3}){3}|\\*\\.[a-z0-9.-]+|0\\.0\\.0\\.0/0)"},
 }
+
+// lead is what must stand in front of a match.
+type lead int
+
+const (
+	anything  lead = iota
+	addressed      // words that turn to the reader: {ADDR}{ADV}
+	ordered        // those, or any place where a verb is an order: {IMP}
+)
+
+// maxLead is how far back a lead is looked for.
+const maxLead = 220
+
+var leads = sync.OnceValue(func() map[lead]*regexp.Regexp {
+	return map[lead]*regexp.Regexp{
+		addressed: pattern(`(?:^|\W){ADDR}{ADV}$`),
+		ordered:   pattern(`(?:{IMP}|{ADDR}{ADV})$`),
+	}
+})
 
 // pattern expands the fragments of s and compiles it. Patterns are constants: a
 // mistake in one shows in the first test.

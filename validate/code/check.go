@@ -268,3 +268,15 @@ func PathNote(ref paths.Ref, add func(rule, message, hint string)) {
 		add("sec.paths.host", fmt.Sprintf("%s is a path of the host", p), where)
 	}
 }
+
+// Joined returns the literals of src that it spells in pieces, as what they
+// come to: "ab" for "a" + "b".
+func Joined(lang Language, src string) []Token {
+	var out []Token
+	for _, t := range fold(lang, Tokens(lang, src)) {
+		if t.Kind == String && len(t.Text) > 0 && t.End <= len(src) && !strings.Contains(src[t.Offset:t.End], t.Text) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

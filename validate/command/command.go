@@ -42,6 +42,9 @@ type word struct {
 	quoted bool // at least partly
 }
 
+// unknown stands for what a shell would put in place of an expansion.
+const unknown = "{}"
+
 type checker struct {
 	notes  []document.Note
 	broken bool // the line is not one simple command
@@ -306,10 +309,12 @@ func (c *checker) literal(w *syntax.Word) word {
 					b.WriteString(unescape(lit.Value, "$`\"\\"))
 				} else {
 					c.expansion(inner)
+					b.WriteString(unknown)
 				}
 			}
 		default:
 			c.expansion(part)
+			b.WriteString(unknown)
 		}
 	}
 	out.text = b.String()

@@ -120,8 +120,7 @@ func (d *Document) parseYAML(block []byte, above int) {
 	var second yaml.Node
 	switch err := loader.Load(&second); {
 	case err == nil:
-		line := max(second.Line, 1)
-		r.AtLine("doc.frontmatter.documents", above+line, 1, "the front matter holds a second YAML document",
+		r.AtLine("doc.frontmatter.documents", above+separator(block), 1, "a second YAML document starts in the front matter",
 			"keep one YAML document between the dashes")
 		return
 	case !errors.Is(err, io.EOF):
@@ -147,6 +146,17 @@ func (d *Document) parseYAML(block []byte, above int) {
 		return
 	}
 	d.Front = d.mapping(top, above)
+}
+
+// separator is the line of the block, from 1, that ends its first document.
+func separator(block []byte) int {
+	lines := bytes.Split(block, []byte("\n"))
+	for i, line := range lines {
+		if i > 0 && (bytes.HasPrefix(line, []byte("---")) || bytes.HasPrefix(line, []byte("..."))) {
+			return i + 1
+		}
+	}
+	return 1
 }
 
 // reportYAML turns an error of the decoder into a finding at its place.

@@ -159,6 +159,9 @@ func (v Value) Empty() bool {
 }
 
 func (v Value) wrong(r *Report, want, hint string) {
+	if v.node.Kind == yaml.AliasNode {
+		return // reported as what it is
+	}
 	what := kindOf(v.node)
 	if v.node.Kind == yaml.ScalarNode && !v.Empty() {
 		what = Quote(v.node.Value) + " (" + what + ")"

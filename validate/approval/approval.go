@@ -1,0 +1,87 @@
+// Package approval verifies detached OpenSSH signatures over requests, as made
+// by "ssh-keygen -Y sign", against a list of allowed signers. Everything but the
+// list is hostile. The package has no clock and reads no files.
+package approval
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hiddeco/sshsig"
+	"golang.org/x/crypto/ssh"
+)
+
+// Namespace is what a signature must be made for, so that signatures made for
+// mail, files or commits approve nothing.
+const Namespace = "threegate-request"
+
+// MaxSignatureBytes bounds a signature file.
+const MaxSignatureBytes = 64 << 10
+
+// MinRSABits is the size of the smallest RSA key that counts.
+const MinRSABits = 2048
+
+// Why a signature is not valid. Errors of Verify wrap one of these.
+var (
+	ErrSignature = errors.New("not a signature of this request")
+	ErrSigner    = errors.New("no allowed signer")
+	ErrSigners   = errors.New("the list of allowed signers can't be read")
+)
+
+// Verify says whether sig is a signature over message, made for Namespace with a
+// key that allowedSigners (the text of an allowed_signers file of ssh-keygen)
+// lists for approver at the time at. It returns nil exactly if so.
+func Verify(allowedSigners []byte, approver string, message, sig []byte, at time.Time) error {
+	signers, err := ParseSigners(allowedSigners)
+	if err != nil {
+		return err
+	}
+	s, err := parseSignature(sig)
+	if err != nil {
+		return err
+	}
+	// Say first what is wrong with the signature itself: the key that it names
+	// must have made it over these bytes, whoever's key it is.
+	if s.Namespace != Namespace {
+		return fmt.Errorf("%w: it was made for the namespace %q, not %q", ErrSignature, bounded(s.Namespace), Namespace)
+	}
+	if err := sshsig.Verify(bytes.NewReader(message), s, s.PublicKey, s.HashAlgorithm, Namespace); err != nil {
+		return fmt.Errorf("%w: the file was changed after it was signed, or the signature belongs to another one", ErrSignature)
+	}
+	return signers.allow(approver, s.PublicKey, at)
+}
+
+func parseSignature(sig []byte) (*sshsig.Signature, error) {
+	if len(sig) > MaxSignatureBytes {
+		return nil, fmt.Errorf("%w: it has %d bytes, %d are allowed", ErrSignature, len(sig), MaxSignatureBytes)
+	}
+	sig = bytes.TrimSpace(sig)
+	if bytes.Count(sig, []byte("-----BEGIN")) > 1 {
+		return nil, fmt.Errorf("%w: the file holds more than one signature", ErrSignature)
+	}
+	s, err := sshsig.Unarmor(sig)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is no OpenSSH signature", ErrSignature)
+	}
+	if s.PublicKey == nil || s.Signature == nil {
+		return nil, fmt.Errorf("%w: it is incomplete", ErrSignature)
+	}
+	switch s.Signature.Format {
+	case ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256:
+	default: // ssh-rsa signs with SHA-1
+		return nil, fmt.Errorf("%w: signatures of the kind %q don't count", ErrSignature, bounded(s.Signature.Format))
+	}
+	if bits, ok := rsaBits(s.PublicKey); ok && bits < MinRSABits {
+		return nil, fmt.Errorf("%w: its RSA key has %d bits, %d are the least", ErrSignature, bits, MinRSABits)
+	}
+	return s, nil
+}
+
+func bounded(s string) string {
+	if len(s) > 60 {
+		return s[:60]
+	}
+	return s
+}

@@ -1,0 +1,128 @@
+package validate
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/document"
+)
+
+// Request reads a tool request and judges it. The request is nil exactly if a
+// finding blocks. name is the file's name or path, or "" if there is none. All
+// findings are returned, sorted; none repeats a secret of the document.
+//
+// What only the node knows is judged by Inputs and Signature.
+func Request(name string, raw []byte, p Policy) (*schemas.Request, []schemas.Finding) {
+	limit := p.MaxRequestBytes
+	if limit <= 0 {
+		limit = DefaultPolicy(p.Now).MaxRequestBytes
+	}
+	doc, fs := document.Parse(raw, limit)
+	if doc == nil {
+		rep := document.NewReport(nil)
+		rep.AddAll(fs)
+		return nil, p.judge(scrub(raw, rep.Findings()))
+	}
+	rr := &requestReader{name: name, doc: doc, rep: doc.Report(), p: p, req: &schemas.Request{}}
+	rr.rep.AddAll(fs)
+	rr.front()
+	rr.sections()
+	rr.agreement()
+	rr.hidden()
+	rr.prose()
+	clean := rr.secrets()
+	fs = p.judge(clean(rr.rep.Findings()))
+	if schemas.VerdictOf(fs) == schemas.VerdictReject {
+		return nil, fs
+	}
+	return rr.req, fs
+}
+
+type requestReader struct {
+	name string
+	doc  *document.Document
+	rep  *document.Report
+	p    Policy
+	req  *schemas.Request
+
+	// Input paths with the line of their declaration and their place in the section.
+	declared, listed []place
+	// stated are pieces of text for people, with their places.
+	stated []statement
+	// literals are the values that the program sees although the text spells
+	// them in pieces: words of the command, joined strings of the code.
+	literals []literal
+	commands []span
+}
+
+// place is a path with where it stands.
+type place struct {
+	path        string
+	line        int
+	column      int
+	description string
+}
+
+// statement is text for people. If line is above 0, it stands as a value of
+// the front matter there.
+type statement struct {
+	text         string
+	offset       int
+	line, column int
+}
+
+type literal struct {
+	text   string
+	offset int
+}
+
+// span is a stretch of the document.
+type span struct{ start, end int }
+
+// at reports a finding at an offset of the document.
+func (rr *requestReader) at(rule string, offset int, hint, format string, args ...any) {
+	rr.rep.At(rule, offset, fmt.Sprintf(format, args...), hint)
+}
+
+// key reports a finding at the value of a front matter key.
+func (rr *requestReader) key(rule, key, hint, format string, args ...any) {
+	f := rr.keyFinding(rule, key, hint, format, args...)
+	rr.rep.Add(f)
+}
+
+func (rr *requestReader) keyFinding(rule, key, hint, format string, args ...any) schemas.Finding {
+	line, col := rr.doc.Front.Pos()
+	if v, ok := rr.doc.Front.Get(key); ok {
+		line, col = v.Line, v.Column
+	}
+	return schemas.Finding{Rule: rule, Line: line, Column: col, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// bodyLine is one line of a section that is not blank.
+type bodyLine struct {
+	text   string // without blanks at its end
+	offset int
+}
+
+// bodyLines are the lines of a section that are not blank.
+func bodyLines(s *document.Section) []bodyLine {
+	var out []bodyLine
+	at := s.BodyOffset
+	for _, l := range strings.SplitAfter(string(s.Body), "\n") {
+		if strings.TrimSpace(l) != "" {
+			out = append(out, bodyLine{strings.TrimRight(l, " \t\n"), at})
+		}
+		at += len(l)
+	}
+	return out
+}
+
+// noneRe matches what says that a list is empty.
+var noneRe = regexp.MustCompile(`(?i)^(?:none|nothing|not applicable|n/?a|no (?:input|output|other)?\s?(?:files?|inputs?|outputs?)\b.*|(?:only )?std(?:out|err)(?: and std(?:out|err))?(?: only)?(?:[ .:,;(–—-].*)?)\.?$`)
+
+// plain takes the marks of emphasis and code off a short text.
+func plain(s string) string {
+	return strings.TrimSpace(strings.NewReplacer("*", "", "`", "", "__", "").Replace(s))
+}

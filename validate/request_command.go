@@ -1,0 +1,169 @@
+package validate
+
+import (
+	"bytes"
+	"html"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	goldhtml "github.com/yuin/goldmark/renderer/html"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/code"
+	"github.com/threegate/tool-exec/validate/command"
+	"github.com/threegate/tool-exec/validate/document"
+)
+
+// maxCodeBytes bounds a program of "## Code".
+const maxCodeBytes = 256 << 10
+
+const commandHint = "write the command on one line of plain text, without fence, quotes around it or prompt"
+
+// command reads "## Command": one plain line.
+func (rr *requestReader) command(s *document.Section) {
+	lines := bodyLines(s)
+	if len(lines) == 0 {
+		rr.at("request.command", s.Offset, commandHint, "the section %s is empty", document.Quote(s.Title))
+		return
+	}
+	ok := true
+	refuse := func(offset int, format string, args ...any) {
+		if ok { // one finding about the form is enough
+			rr.at("request.command", offset, commandHint, format, args...)
+		}
+		ok = false
+	}
+	for _, b := range s.Blocks {
+		switch b.(type) {
+		case *ast.FencedCodeBlock:
+			refuse(b.Pos(), "the command stands in a code fence")
+			lines = slicesWithoutFences(lines)
+		case *ast.CodeBlock:
+			refuse(b.Pos(), "the command is indented like a block of code")
+		case *ast.List:
+			refuse(b.Pos(), "the command stands in a list")
+		case *ast.Blockquote:
+			refuse(b.Pos(), "the command stands in a quote")
+		case *ast.HTMLBlock, *ast.Heading:
+			ok = false // reported as what it is
+		}
+	}
+	if len(lines) > 1 && strings.Contains(lines[0].text, "<<") {
+		rr.heredoc(lines)
+		return
+	}
+	if len(lines) > 1 {
+		refuse(lines[1].offset, "the section holds more than one line; a request runs one command")
+	}
+	for _, l := range lines {
+		text := strings.TrimSpace(l.text)
+		offset := l.offset + strings.Index(l.text, text)
+		rr.commands = append(rr.commands, span{offset, offset + len(text)})
+		if inner := strings.Trim(text, "`"); len(inner) < len(text)-1 && strings.HasPrefix(text, "`") && strings.HasSuffix(text, "`") && !strings.Contains(inner, "`") {
+			refuse(offset, "the command stands in backticks")
+			offset += strings.Index(text, inner)
+			text = inner
+		}
+		argv, notes := command.Check(text)
+		rr.rep.AddNotes(offset, notes)
+		if argv == nil {
+			ok = false
+		}
+		for _, w := range argv {
+			rr.literals = append(rr.literals, literal{w, offset})
+		}
+		rr.markdown(text, offset)
+		rr.allowlist(text, offset)
+		rr.req.Command, rr.req.Argv = text, argv
+	}
+	if !ok {
+		rr.req.Argv = nil
+	}
+}
+
+// heredoc reads a command whose further lines are a here-document.
+func (rr *requestReader) heredoc(lines []bodyLine) {
+	last := lines[len(lines)-1]
+	start, end := lines[0].offset, last.offset+len(last.text)
+	rr.commands = append(rr.commands, span{start, end})
+	_, notes := command.Check(string(rr.doc.Text[start:end]))
+	for _, n := range notes {
+		if n.Rule != "sec.shell.newline" {
+			rr.rep.AddNotes(start, []document.Note{n})
+		}
+	}
+}
+
+// slicesWithoutFences drops the lines that only delimit a fence.
+func slicesWithoutFences(lines []bodyLine) []bodyLine {
+	var out []bodyLine
+	for _, l := range lines {
+		if t := strings.TrimSpace(l.text); !strings.HasPrefix(t, "```") && !strings.HasPrefix(t, "~~~") {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+var (
+	markdownView = goldmark.New(goldmark.WithRendererOptions(goldhtml.WithUnsafe()))
+	blanks       = regexp.MustCompile(`\s+`)
+)
+
+// markdown warns if a viewer would display the line as something else.
+func (rr *requestReader) markdown(line string, offset int) {
+	if len(line) > command.MaxBytes { // also bounds the time that inline parsing takes
+		return
+	}
+	var b bytes.Buffer
+	if err := markdownView.Convert([]byte(line), &b); err != nil {
+		return
+	}
+	shown, ok := strings.CutPrefix(strings.TrimSpace(b.String()), "<p>")
+	shown, end := strings.CutSuffix(shown, "</p>")
+	if ok && end && !strings.Contains(shown, "<") {
+		shown = html.UnescapeString(shown)
+		if blanks.ReplaceAllString(shown, " ") == blanks.ReplaceAllString(line, " ") {
+			return
+		}
+	}
+	rr.at("sec.markdown", offset, "review the raw text of this line, which is what runs", "a Markdown view displays this command differently")
+}
+
+// allowlist matches the command line against the node's expressions.
+func (rr *requestReader) allowlist(line string, offset int) {
+	if rr.p.ShellAllow == nil {
+		return
+	}
+	for _, expr := range rr.p.ShellAllow {
+		if re, err := regexp.Compile(expr); err == nil && re.MatchString(line) {
+			return
+		}
+	}
+	rr.at("sec.shell.allowlist", offset, "use a command that the node allows, or ask its operator to add one to shell_allow", "the command matches no expression of the node's shell_allow")
+}
+
+// code reads "## Code": one fenced block.
+func (rr *requestReader) code(s *document.Section) {
+	text, offset, ok := rr.fence(s, "request.code", "program", "python", "py", "python3", "monty")
+	if !ok && text == "" {
+		return
+	}
+	switch {
+	case strings.TrimSpace(text) == "":
+		rr.at("request.code", offset, "write the program", "the program is empty")
+	case len(text) > maxCodeBytes:
+		rr.at("request.code", offset, "pass data as variables or input files", "the program has %d bytes, %d are allowed", len(text), maxCodeBytes)
+		return
+	}
+	rr.rep.AddNotes(offset, code.Check(code.Python, text, code.Options{Monty: true}))
+	for _, l := range code.Joined(code.Python, text) {
+		rr.literals = append(rr.literals, literal{l.Text, offset + l.Offset})
+	}
+	rr.req.Code = text
+	if rr.req.Backend == "" {
+		rr.req.Backend = schemas.BackendMonty
+	}
+}

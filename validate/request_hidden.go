@@ -1,0 +1,218 @@
+package validate
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/code"
+	"github.com/threegate/tool-exec/validate/document"
+	"github.com/threegate/tool-exec/validate/packages"
+	"github.com/threegate/tool-exec/validate/paths"
+	"github.com/threegate/tool-exec/validate/secrets"
+	"github.com/threegate/tool-exec/validate/text"
+)
+
+// hidden reports what a reader does not see as what it is.
+func (rr *requestReader) hidden() {
+	src := string(rr.doc.Text)
+	strict := rr.strictRanges()
+	end := -1 // of the last mark: a run of them is one finding
+	for m := range text.Marks(src) {
+		follows := m.Offset == end
+		end = m.Offset + max(1, utf8.RuneLen(m.Rune))
+		if follows && m.Kind != text.KindConfusable {
+			continue
+		}
+		if m.Kind == text.KindControl || m.Kind == text.KindInvalid {
+			continue // reported as what they are
+		}
+		f := schemas.Finding{Rule: "sec.hidden", Message: "a character that is not seen as what it is: " + m.Name, Hint: "remove it"}
+		if m.Kind == text.KindConfusable {
+			f.Message = fmt.Sprintf("%s looks like %q", m.Name, m.Looks)
+			f.Hint = "type the plain letter"
+		}
+		if m.Kind == text.KindSpace {
+			f.Hint = "type an ordinary space"
+		}
+		// In text for people a special space or letter does no harm.
+		if (m.Kind == text.KindConfusable || m.Kind == text.KindSpace) && !within(strict, m.Offset) {
+			f.Severity = schemas.SeverityWarning
+		}
+		f.Line, f.Column = rr.doc.Pos(m.Offset)
+		rr.rep.Add(f)
+	}
+	for _, c := range rr.commands {
+		rr.foreignWords(c)
+	}
+	lastLine := 0
+	for _, h := range rr.doc.Hidden {
+		line, _ := rr.doc.Pos(h.Offset)
+		if line == lastLine { // one finding a line
+			continue
+		}
+		lastLine = line
+		switch h.Kind {
+		case document.HiddenComment:
+			rr.at("sec.hidden", h.Offset, "remove it, or write it as plain text", "an HTML comment, which no rendered view shows")
+		case document.HiddenDefinition:
+			rr.at("sec.hidden", h.Offset, "remove it, or write it as plain text", "a link definition, which no rendered view shows")
+		default:
+			if within(rr.commands, h.Offset) {
+				continue // the raw line counts; sec.markdown warns of it
+			}
+			rr.at("sec.hidden", h.Offset, "write it as plain text, or put it in backticks", "an HTML tag, which a rendered view does not show as it is")
+		}
+	}
+}
+
+// strictRanges are where a character that only looks like another one changes
+// what runs or who approved: front matter, command, code, variables.
+func (rr *requestReader) strictRanges() []span {
+	out := []span{{0, rr.doc.BodyOffset}}
+	for _, s := range rr.doc.Sections {
+		if s.Title == sectionCommand || s.Title == sectionCode || s.Title == sectionInputsJSON {
+			out = append(out, span{s.Offset, s.BodyOffset + len(s.Body)})
+		}
+	}
+	for _, s := range rr.doc.Sections { // lines that name files
+		if s.Title == sectionInputs || s.Title == sectionExpected {
+			for _, l := range bodyLines(&s) {
+				if m := itemRe.FindStringSubmatchIndex(l.text); m != nil {
+					end := strings.IndexAny(l.text[m[2]:], " \t")
+					if end < 0 {
+						end = len(l.text) - m[2]
+					}
+					out = append(out, span{l.offset + m[2], l.offset + m[2] + end})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func within(spans []span, offset int) bool {
+	for _, s := range spans {
+		if s.start <= offset && offset < s.end {
+			return true
+		}
+	}
+	return false
+}
+
+// foreignWords reports words of a command that are made only of letters that
+// look like Latin ones: text.Marks sees only words that mix both.
+func (rr *requestReader) foreignWords(c span) {
+	src := string(rr.doc.Text[c.start:c.end])
+	start, foreign, all := -1, 0, true
+	flush := func(end int) {
+		if start >= 0 && foreign > 1 && all {
+			rr.at("sec.hidden", c.start+start, "type plain letters", "the word %s is made of letters that look like Latin ones", document.Quote(src[start:end]))
+		}
+		start, foreign, all = -1, 0, true
+	}
+	for i, r := range src {
+		if !unicode.IsLetter(r) {
+			flush(i)
+			continue
+		}
+		if start < 0 {
+			start = i
+		}
+		if _, ok := text.Confusable(r); ok {
+			foreign++
+		} else {
+			all = false
+		}
+	}
+	flush(len(src))
+}
+
+var denied = regexp.MustCompile(`(?i)\b(?:no|not|never|none|nothing|without|neither|nor|cannot)\b|n['’]t\b`)
+
+// prose looks for instructions in text for people.
+func (rr *requestReader) prose() {
+	for _, s := range rr.stated {
+		place := func(offset int) (int, int) {
+			if s.line > 0 {
+				return s.line, s.column
+			}
+			return rr.doc.Pos(s.offset + offset)
+		}
+		for _, found := range packages.InProse(s.text) {
+			line, column := place(found.Offset)
+			rr.rep.AtLine("sec.packages", line, column, "the text asks to install packages: "+document.Quote(strings.Join(strings.Fields(found.Text), " ")),
+				"remove it; ask for an image that holds the package already")
+		}
+		for _, ref := range paths.Find(s.text, paths.Prose) {
+			if denied.MatchString(sentenceBefore(s.text, ref.Offset)) {
+				continue
+			}
+			line, column := place(ref.Offset)
+			code.PathNote(ref, func(rule, message, hint string) { rr.rep.AtLine(rule, line, column, message, hint) })
+		}
+	}
+}
+
+// sentenceBefore is the part of the sentence before an offset.
+func sentenceBefore(s string, offset int) string {
+	s = s[:offset]
+	for i := len(s) - 1; i > 0; i-- {
+		if s[i] == ' ' && strings.IndexByte(".!?;", s[i-1]) >= 0 {
+			return s[i:]
+		}
+	}
+	return s
+}
+
+// secrets scans the text as it is, without its invisible characters, and the
+// values that it spells in pieces. The function it returns takes the secrets
+// that were found out of findings.
+func (rr *requestReader) secrets() func([]schemas.Finding) []schemas.Finding {
+	src := rr.doc.Text
+	ms := secrets.Scan(src)
+	red := secrets.NewRedactor(src, ms)
+	rr.rep.AddAll(secretFindings(ms, rr.doc.Pos))
+	if bare, changed := text.Strip(src); changed {
+		var fresh []secrets.Match
+		for _, m := range secrets.Scan(bare.Text) {
+			red.Add(string(bare.Text[m.Offset:m.End]))
+			m.Offset, m.End = bare.Origin(m.Offset), bare.Origin(m.End)
+			if !covered(ms, m) {
+				fresh = append(fresh, m)
+			}
+		}
+		rr.rep.AddAll(secretFindings(fresh, rr.doc.Pos))
+	}
+	if len(ms) == 0 {
+		rr.pieces(red)
+	}
+	return red.Findings
+}
+
+// pieces scans what quoting and joining hide: 'AK”IA...' is one word.
+func (rr *requestReader) pieces(red *secrets.Redactor) {
+	var b strings.Builder
+	starts := make([]int, len(rr.literals))
+	for i, l := range rr.literals {
+		starts[i] = b.Len()
+		b.WriteString(l.text)
+		b.WriteByte('\n')
+	}
+	ms := secrets.Scan([]byte(b.String()))
+	for _, m := range ms {
+		red.Add(b.String()[m.Offset:m.End])
+	}
+	rr.rep.AddAll(secretFindings(ms, func(offset int) (int, int) {
+		at := 0
+		for i, s := range starts {
+			if s <= offset {
+				at = rr.literals[i].offset
+			}
+		}
+		return rr.doc.Pos(at)
+	}))
+}

@@ -1,0 +1,210 @@
+package validate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/threegate/tool-exec/validate/document"
+)
+
+// Bounds of "## Inputs (JSON)".
+const (
+	maxJSONBytes  = 256 << 10
+	maxJSONDepth  = 32
+	maxJSONTokens = 200000
+	maxVariables  = 256
+)
+
+var (
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+)
+
+// pythonKeyword says whether a name can't be a variable in Python.
+func pythonKeyword(name string) bool {
+	switch name {
+	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
+		"finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield":
+		return true
+	}
+	return false
+}
+
+// inputsJSON reads "## Inputs (JSON)": one fenced block with one JSON object.
+func (rr *requestReader) inputsJSON(s *document.Section) {
+	text, offset, ok := rr.fence(s, "request.inputs_json", "JSON object", "json")
+	if !ok {
+		return
+	}
+	if len(text) > maxJSONBytes {
+		rr.at("request.inputs_json", offset, "pass data as input files", "the object has %d bytes, %d are allowed", len(text), maxJSONBytes)
+		return
+	}
+	var clean bool
+	if clean = rr.json(text, offset); clean {
+		var b bytes.Buffer
+		if err := json.Compact(&b, []byte(text)); err == nil {
+			rr.req.InputsJSON = b.Bytes()
+		}
+	}
+}
+
+// jsonReader walks one JSON text strictly.
+type jsonReader struct {
+	rr     *requestReader
+	text   string
+	offset int
+	ok     bool
+	dec    *json.Decoder
+	tokens int
+}
+
+// json says whether text is one object whose keys can be variables.
+func (rr *requestReader) json(text string, offset int) bool {
+	r := &jsonReader{rr: rr, text: text, offset: offset, ok: true, dec: json.NewDecoder(strings.NewReader(text))}
+	r.dec.UseNumber()
+	start := len(text) - len(strings.TrimLeft(text, " \t\n"))
+	// The token reader is lenient about commas and colons; the parser is not.
+	var whole json.RawMessage
+	probe := json.NewDecoder(strings.NewReader(text))
+	if err := probe.Decode(&whole); err != nil {
+		var syntax *json.SyntaxError
+		at := len(strings.TrimRight(text, " \t\n"))
+		what := "the JSON ends too early"
+		if errors.As(err, &syntax) {
+			at, what = int(syntax.Offset)-1, syntax.Error()
+		} else if errors.Is(err, io.EOF) {
+			what = "the block is empty"
+		}
+		r.report(min(max(at, 0), len(text)), `write one object, such as {"rows": 10}`, "not valid JSON: %s", strings.Trim(document.Quote(what), `"`))
+		return false
+	}
+	if rest := strings.TrimLeft(text[probe.InputOffset():], " \t\n"); rest != "" {
+		r.report(len(text)-len(rest), "keep one object", "there is more than one JSON value")
+	}
+	if !strings.HasPrefix(string(whole), "{") {
+		r.report(start, `write one object, such as {"rows": 10}: its keys become variables`, "the JSON is %s, not an object", jsonKind(whole))
+		return false
+	}
+	r.value(0)
+	return r.ok
+}
+
+func (r *jsonReader) report(at int, hint, format string, args ...any) {
+	r.ok = false
+	r.rr.at("request.inputs_json", r.offset+at, hint, format, args...)
+}
+
+func jsonKind(raw json.RawMessage) string {
+	switch raw[0] {
+	case '[':
+		return "a list"
+	case '"':
+		return "text"
+	case 't', 'f':
+		return "a truth value"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// next reads a token and where it starts.
+func (r *jsonReader) next() (json.Token, int, bool) {
+	before := int(r.dec.InputOffset())
+	t, err := r.dec.Token()
+	if err != nil {
+		r.ok = false
+		return nil, before, false
+	}
+	if r.tokens++; r.tokens > maxJSONTokens {
+		r.report(before, "pass data as input files", "the object holds more than %d values", maxJSONTokens)
+		return nil, before, false
+	}
+	for before < len(r.text) && strings.IndexByte(" \t\n,:", r.text[before]) >= 0 {
+		before++
+	}
+	return t, before, true
+}
+
+// value reads one value; it says whether to go on.
+func (r *jsonReader) value(depth int) bool {
+	t, at, ok := r.next()
+	if !ok {
+		return false
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		if depth >= maxJSONDepth {
+			r.report(at, "keep the data flat, or pass it as an input file", "the object nests deeper than %d levels", maxJSONDepth)
+			return false
+		}
+		if t == '{' {
+			return r.object(depth)
+		}
+		for r.dec.More() {
+			if !r.value(depth + 1) {
+				return false
+			}
+		}
+		_, _, ok = r.next()
+		return ok
+	case string:
+		r.text16(t, at)
+	case json.Number:
+		if f, err := strconv.ParseFloat(t.String(), 64); strings.ContainsAny(t.String(), ".eE") && (err != nil || math.IsInf(f, 0)) {
+			r.report(at, "use a number that fits", "the number %s is out of range", document.Quote(t.String()))
+		} else if len(t.String()) > 1000 {
+			r.report(at, "use a smaller number", "the number has %d digits", len(t.String()))
+		}
+	}
+	return true
+}
+
+func (r *jsonReader) object(depth int) bool {
+	seen := map[string]bool{}
+	for r.dec.More() {
+		t, at, ok := r.next()
+		if !ok {
+			return false
+		}
+		key, _ := t.(string)
+		r.text16(key, at)
+		switch {
+		case seen[key]:
+			r.report(at, "keep one of them", "the key %s is given twice", document.Quote(key))
+		case depth == 0 && pythonKeyword(key):
+			r.report(at, "choose another name", "%s is a word of Python and can't be a variable", document.Quote(key))
+		case depth == 0 && !identifier.MatchString(key):
+			r.report(at, "use letters, digits and underscores, and begin with a letter", "%s can't be the name of a variable", document.Quote(key))
+		}
+		seen[key] = true
+		if depth == 0 && len(seen) > maxVariables {
+			r.report(at, "put the values into one object", "there are more than %d variables", maxVariables)
+			return false
+		}
+		if !r.value(depth + 1) {
+			return false
+		}
+	}
+	_, _, ok := r.next()
+	return ok
+}
+
+// text16 refuses halves of characters: the decoder replaces them silently, so a
+// program would see other text than the reviewer.
+func (r *jsonReader) text16(s string, at int) {
+	if !strings.ContainsRune(s, '\uFFFD') {
+		return
+	}
+	raw := r.text[at:int(r.dec.InputOffset())]
+	if !strings.Contains(raw, "\uFFFD") && !strings.Contains(strings.ToLower(raw), `\ufffd`) {
+		r.report(at, "write the character itself", "%s holds half of a surrogate pair", document.Quote(fmt.Sprintf("%.20s", raw)))
+	}
+}

@@ -1,0 +1,178 @@
+package validate
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/document"
+)
+
+// The sections of requests.
+const (
+	sectionCommand    = "Command"
+	sectionCode       = "Code"
+	sectionInputsJSON = "Inputs (JSON)"
+	sectionInputs     = "Input Files"
+	sectionExpected   = "Output Expectations"
+	sectionRisk       = "Risk Assessment"
+)
+
+// requestSection says which backend has a section.
+type requestSection struct {
+	title      string
+	era, monty bool
+	required   bool
+	read       func(*requestReader, *document.Section)
+}
+
+var requestSections = []requestSection{
+	{title: sectionCommand, era: true, required: true, read: (*requestReader).command},
+	{title: sectionCode, monty: true, required: true, read: (*requestReader).code},
+	{title: sectionInputsJSON, monty: true, read: (*requestReader).inputsJSON},
+	// Required for ERA; agreement asks for it where Monty has inputs.
+	{title: sectionInputs, era: true, monty: true, read: (*requestReader).inputFiles},
+	{title: sectionExpected, era: true, monty: true, required: true, read: (*requestReader).outputs},
+	{title: sectionRisk, era: true, monty: true, required: true, read: (*requestReader).risk},
+}
+
+func findSection(title string) (requestSection, bool) {
+	for _, s := range requestSections {
+		if s.title == title {
+			return s, true
+		}
+	}
+	return requestSection{}, false
+}
+
+const sectionHint = "a request for ERA has the sections Command, Input Files, Output Expectations and Risk Assessment; one for monty has Code, Inputs (JSON) if it needs variables, Output Expectations and Risk Assessment"
+
+// sections reads every known section once and reports the others.
+func (rr *requestReader) sections() {
+	backend := rr.sectionBackend()
+	if n := len(rr.doc.Preamble); n > 0 {
+		rr.at("request.sections", rr.doc.Preamble[0].Pos(), `put it into a section that starts with "## "`, "there is text before the first section")
+	}
+	seen := map[string]int{}
+	for i := range rr.doc.Sections {
+		s := &rr.doc.Sections[i]
+		def, known := findSection(s.Title)
+		belongs := known && (backend == "" || backend == schemas.BackendERA && def.era || backend == schemas.BackendMonty && def.monty)
+		switch {
+		case !known:
+			hint := sectionHint
+			for _, d := range requestSections {
+				if strings.EqualFold(strings.Join(strings.Fields(s.Title), " "), d.title) {
+					hint = "write ## " + d.title
+				}
+			}
+			rr.at("request.sections", s.Offset, hint, "unknown section %s", document.Quote(s.Title))
+		case seen[s.Title] > 0:
+			rr.at("request.sections", s.Offset, "keep one of them", "the section %s is given again; it was first given in line %d", document.Quote(s.Title), seen[s.Title])
+		case !belongs:
+			rr.at("request.sections", s.Offset, "remove it, or change the backend", "the section %s does not belong to a request for %s", document.Quote(s.Title), backend)
+		default:
+			def.read(rr, s)
+		}
+		if known && seen[s.Title] == 0 {
+			seen[s.Title] = s.Line
+		}
+	}
+	if rr.doc.Front == nil && len(rr.doc.Sections) == 0 {
+		return // the front matter's finding says why nothing else could be read
+	}
+	for _, d := range requestSections {
+		needed := d.required || d.title == sectionInputs && (backend == schemas.BackendERA || backend == schemas.BackendMonty && len(rr.req.Inputs) > 0)
+		mine := backend == schemas.BackendERA && d.era || backend == schemas.BackendMonty && d.monty
+		if needed && mine && seen[d.title] == 0 {
+			rr.rep.Whole("request.sections", "the section ## "+d.title+" is missing", sectionHint)
+		}
+	}
+}
+
+// sectionBackend is the backend whose sections are expected. If the front
+// matter does not say, the sections that are there tell.
+func (rr *requestReader) sectionBackend() schemas.Backend {
+	if rr.req.Backend != "" {
+		return rr.req.Backend
+	}
+	_, command := rr.doc.Find(sectionCommand)
+	_, code := rr.doc.Find(sectionCode)
+	switch {
+	case command && !code:
+		return schemas.BackendERA
+	case code && !command:
+		return schemas.BackendMonty
+	}
+	return ""
+}
+
+// fence finds the one fenced block that a section must consist of.
+func (rr *requestReader) fence(s *document.Section, rule, what string, infos ...string) (text string, offset int, ok bool) {
+	hint := "put the " + what + " into one block between lines of ```"
+	var fence *ast.FencedCodeBlock
+	ok = true
+	for _, b := range s.Blocks {
+		f, isFence := b.(*ast.FencedCodeBlock)
+		switch {
+		case !isFence:
+			rr.at(rule, b.Pos(), hint, "the section %s holds something other than one fenced block", document.Quote(s.Title))
+			ok = false
+		case fence != nil:
+			rr.at(rule, f.Pos(), hint, "the section %s holds a second block", document.Quote(s.Title))
+			ok = false
+		default:
+			fence = f
+		}
+		if !ok {
+			break
+		}
+	}
+	if fence == nil {
+		if ok {
+			rr.at(rule, s.Offset, hint, "the section %s is empty", document.Quote(s.Title))
+		}
+		return "", 0, false
+	}
+	line, column := rr.doc.Pos(fence.Pos())
+	opening := string(rr.rep.Lines().Text(line))
+	if column != 1 || strings.HasPrefix(opening, " ") {
+		rr.at(rule, fence.Pos(), "start the fence in the first column", "the block is indented, so its bytes are not what is shown")
+		ok = false
+	}
+	marks := strings.TrimLeft(opening, " ")
+	info := strings.TrimSpace(strings.TrimLeft(marks, marks[:1]))
+	if info != "" && !contains(infos, info) {
+		rr.at(rule, fence.Pos(), "write ```"+infos[0], "the fence is marked %s", document.Quote(info))
+		ok = false
+	}
+	raw, offset := rr.doc.TextOf(fence)
+	if len(raw) == 0 {
+		offset = fence.Pos()
+	}
+	if !rr.closed(fence, marks, raw) {
+		rr.at(rule, fence.Pos(), "end it with a line of the same characters", "the block that starts here never ends")
+		ok = false
+	}
+	return string(raw), offset, ok
+}
+
+// closed says whether a fence has its closing line. Without it a block runs to
+// the end of the document and swallows what follows.
+func (rr *requestReader) closed(fence *ast.FencedCodeBlock, marks string, raw []byte) bool {
+	line, _ := rr.doc.Pos(fence.Pos())
+	last := line + strings.Count(string(raw), "\n") + 1
+	text := strings.TrimSpace(string(rr.rep.Lines().Text(last)))
+	n := len(marks) - len(strings.TrimLeft(marks, marks[:1]))
+	return len(text) >= n && strings.Trim(text, marks[:1]) == ""
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	containerdclient "github.com/containerd/containerd/v2/client"
+	"go.uber.org/goleak"
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/containerd"
@@ -76,6 +77,9 @@ func inWorld(m *testing.M) (code int, err error) {
 	if err := Dismantle(testConfig().RunDir); err != nil {
 		return 1, err
 	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		return 1, err
+	}
 	if code == 0 && len(left) > 0 {
 		return 1, fmt.Errorf("tasks were left behind: %v", left)
 	}
@@ -133,7 +137,7 @@ func testConfig() Config {
 	}
 }
 
-func open(t *testing.T) *Executor {
+func open(t testing.TB) *Executor {
 	t.Helper()
 	e, err := Open(t.Context(), testConfig())
 	if err != nil {

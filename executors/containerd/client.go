@@ -12,9 +12,10 @@ import (
 	"time"
 
 	containerdclient "github.com/containerd/containerd/v2/client"
-	"github.com/containerd/errdefs"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // Config says which containerd to use and how.
@@ -99,7 +100,7 @@ func dial(ctx context.Context, address, namespace string, patient bool) (*contai
 			return cl, v.Version, nil
 		}
 		// Not up yet, perhaps. A socket that nobody owns will not come.
-		if !errdefs.IsUnavailable(err) || !patient || ctx.Err() != nil {
+		if status.Code(err) != codes.Unavailable || !patient || ctx.Err() != nil {
 			cl.Close()
 			return nil, "", fmt.Errorf("connect to containerd at %s: %w", address, err)
 		}

@@ -83,6 +83,25 @@ func TestPrivateDaemon(t *testing.T) {
 	}
 }
 
+// The socket is there before the daemon listens: that is no failure yet.
+func TestPatience(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.sock")
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	defer unix.Close(fd)
+	must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: path}))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	began := time.Now()
+	if _, _, err := dial(ctx, path, DefaultNamespace, true); err == nil || time.Since(began) < 900*time.Millisecond {
+		t.Errorf("it gave up after %v: %v", time.Since(began), err)
+	}
+	began = time.Now()
+	if _, _, err := dial(t.Context(), path, DefaultNamespace, false); err == nil || time.Since(began) > 5*time.Second {
+		t.Errorf("without patience: %v after %v", err, time.Since(began))
+	}
+}
+
 // A pid file may name a process that has nothing to do with us.
 func TestForeignPid(t *testing.T) {
 	cfg := private(t)

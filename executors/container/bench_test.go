@@ -1,0 +1,43 @@
+package container
+
+import (
+	"testing"
+	"time"
+
+	"github.com/threegate/tool-exec/executors"
+)
+
+// BenchmarkCold is one run from nothing to nothing, and where its time goes.
+func BenchmarkCold(b *testing.B) {
+	e := open(b)
+	ctx := b.Context()
+	dst := b.TempDir()
+	step := map[string]time.Duration{}
+	measure := func(name string, f func() error) {
+		began := time.Now()
+		if err := f(); err != nil {
+			b.Fatalf("%s: %v", name, err)
+		}
+		step[name] += time.Since(began)
+	}
+	warm := newTask("true") // imports and mounts the image
+	if err := e.Prepare(ctx, warm); err != nil {
+		b.Fatal(err)
+	}
+	if err := e.Cleanup(ctx, warm.ID); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		task := newTask("true")
+		measure("prepare", func() error { return e.Prepare(ctx, task) })
+		measure("start", func() error { return e.Start(ctx, task.ID) })
+		var out executors.Outcome
+		measure("wait", func() (err error) { out, err = e.Wait(ctx, task.ID); return err })
+		step["payload"] += out.Wall
+		measure("collect", func() error { _, err := e.Collect(ctx, task.ID, dst); return err })
+		measure("cleanup", func() error { return e.Cleanup(ctx, task.ID) })
+	}
+	for name, d := range step {
+		b.ReportMetric(float64(d.Microseconds())/1000/float64(b.N), name+"-ms")
+	}
+}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -40,7 +41,8 @@ pydantic's Monty.
 With --output-file NAME.md the request goes to that file and copies of the input
 files to NAME.inputs/ beside it, where approve and promote find them; if it names
 a folder, the file is called after the request's id. Otherwise the request goes
-to stdout.`,
+to stdout. The id is made of time and slug, unless the file is called TR-....md: then
+it is the file's name.`,
 		Example: `  threegate draft ERA --language python --input stats.py --input data.csv \
       --output stats.json --command 'python stats.py /in/data.csv' -o .
   threegate draft monty --purpose "Sum a list of numbers" > TR.md`,
@@ -166,6 +168,10 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 	}
 	now := a.now().UTC()
 	d.ID = "TR-" + now.Format("20060102-150405Z") + "-" + f.slug
+	if source.NameKind(f.file) == schemas.KindRequest {
+		// A request is called after its id: who chose the one chose the other.
+		d.ID = strings.TrimSuffix(filepath.Base(f.file), ".md")
+	}
 	d.Created = now.Format(time.RFC3339)
 	for _, o := range f.outputs {
 		rel := strings.TrimPrefix(o, "/out/")

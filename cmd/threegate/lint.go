@@ -222,9 +222,11 @@ func (a *app) lintOne(ctx context.Context, it source.Item, kind schemas.Kind, p 
 
 // judge runs the rules of kind over a document.
 func judge(path string, kind schemas.Kind, raw []byte, p validate.Policy) diag.Report {
-	name := path
-	if path == source.Stdin {
-		name = ""
+	// A file that is not called like a document of an inbox gets its name when it
+	// is promoted; its present one says nothing.
+	name := ""
+	if source.NameKind(path) != "" {
+		name = path
 	}
 	var found []schemas.Finding
 	if kind == schemas.KindResult {

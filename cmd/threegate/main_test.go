@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,6 +26,10 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
+	examples, err := filepath.Abs("../../testdata/examples")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
@@ -34,6 +39,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("USER", "alice")
 			e.Setenv("NO_COLOR", "")
 			e.Setenv("TERM", "xterm")
+			e.Setenv("EXAMPLES", examples)
+			// Made anew each time: a key in the repository would alarm other scanners.
+			e.Setenv("TOKEN", "ghp_"+rand.Text()+rand.Text()[:10])
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -77,10 +85,11 @@ func scriptSparse(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), 10<<30))
 }
 
-// scriptFill replaces @NOW@ and @HOUR_AGO@ in a file by times: fill FILE
+// scriptFill replaces @NOW@ and @HOUR_AGO@ in a file by times, and @TOKEN@ by a
+// secret: fill FILE
 func scriptFill(ts *testscript.TestScript, _ bool, args []string) {
 	now := time.Now().UTC().Truncate(time.Second)
-	text := strings.NewReplacer("@NOW@", now.Format(time.RFC3339), "@HOUR_AGO@", now.Add(-time.Hour).Format(time.RFC3339)).Replace(ts.ReadFile(args[0]))
+	text := strings.NewReplacer("@TOKEN@", ts.Getenv("TOKEN"), "@NOW@", now.Format(time.RFC3339), "@HOUR_AGO@", now.Add(-time.Hour).Format(time.RFC3339)).Replace(ts.ReadFile(args[0]))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 

@@ -95,14 +95,19 @@ func (c *collector) instructions(folded *text.Mapped, p *encoded.Piece) {
 type collector struct {
 	out  []Hit
 	seen map[Hit]bool
+	work int
 }
 
-func newCollector() *collector { return &collector{seen: map[Hit]bool{}} }
+// maxWork is how many bytes patterns may look at in one scan. Documents that
+// the node makes need a hundredth of it.
+const maxWork = 16 << 20
 
-func (c *collector) full() bool { return len(c.out) >= maxHits }
+func newCollector() *collector { return &collector{seen: map[Hit]bool{}, work: maxWork} }
+
+func (c *collector) full() bool { return len(c.out) >= maxHits || c.work < 0 }
 
 func (c *collector) add(h Hit) {
-	if key := (Hit{Rule: h.Rule, Name: h.Name, Offset: h.Offset}); !c.full() && !c.seen[key] {
+	if key := (Hit{Rule: h.Rule, Name: h.Name, Offset: h.Offset}); len(c.out) < maxHits && !c.seen[key] {
 		c.seen[key] = true
 		c.out = append(c.out, h)
 	}
@@ -153,12 +158,16 @@ func (c *collector) apply(t *table, folded []byte, origin func(int) int, p *enco
 	t.words.Walk(folded, func(end, n, pattern int64) bool {
 		w := t.byWord[pattern]
 		from := int(end-n) + 1
-		lo, hi := max(0, from-before), min(len(folded), int(end)+behind)
 		inWord := from > 0 && folded[from-1] >= 'a' && folded[from-1] <= 'z'
 		for _, u := range w {
 			if u.bound && inWord {
 				continue
 			}
+			reach := t.rows[u.row].reach
+			if reach[1] == 0 {
+				reach = [2]int{before, behind}
+			}
+			lo, hi := max(0, from-reach[0]), min(len(folded), int(end)+reach[1])
 			ws := windows[u.row]
 			if k := len(ws); k > 0 && lo <= ws[k-1][1] {
 				ws[k-1][1] = max(hi, ws[k-1][1])
@@ -170,6 +179,11 @@ func (c *collector) apply(t *table, folded []byte, origin func(int) int, p *enco
 	})
 	for ri, ws := range windows {
 		for _, w := range ws {
+			if c.work -= w[1] - w[0]; c.work < 0 {
+				// What could not be looked at does not pass.
+				c.add(Hit{Rule: RuleExecute, Name: "unscannable", What: "text too dense with words of instructions to be judged"})
+				return
+			}
 			c.try(&t.rows[ri], folded, w[0], w[1], origin, p)
 			if c.full() {
 				return

@@ -20,6 +20,9 @@ type row struct {
 	// front, no letter stands before the word. also lists more, of which one
 	// must stand within reach too. Both only save time.
 	near, also []string
+	// reach is how far around a word of near a match may extend; 0 means the
+	// default.
+	reach [2]int
 	// unless, if it matches the place, takes the match back.
 	unless *regexp.Regexp
 	// reportable: the match is no breach where the text reports it as something
@@ -37,7 +40,7 @@ var fragments = [][2]string{
 	{"{BOL}", "(?:^|[\\n\\f])[ \\t]*(?:(?:[-*+>#$%]+|\\d+[.)]|\\[[^\\]\\n]{0,24}\\]|//|--)[ \\t]*){0,4}"},
 	// words that turn to the reader
 	{"{ADDR}", "(?:please|kindly|pls|you (?:must|should|shall|need to|have to|ought to|are (?:required|instructed|ordered|asked|expected|obliged) to|will need to|can now|may now|are to)|" +
-		"i (?:need|want|would like|order|command|instruct|require|ask|urge|beg) you to|we (?:need|want|require|ask|urge|recommend) (?:you to|that you)|" +
+		"(?:please |kindly )?(?:ask|tell|have|get|instruct|request) (?:the |your |an? )?(?:operator|admin\\w*|user|human|owner|core|assistant|agent) (?:to|that)|i (?:need|want|would like|order|command|instruct|require|ask|urge|beg) you to|we (?:need|want|require|ask|urge|recommend) (?:you to|that you)|" +
 		"your (?:next |new |only |first |main |real |actual )?(?:task|job|step|mission|objective|goal|duty|instruction|action)s? (?:is|are)(?: now)? to|" +
 		"(?:the )?(?:next|required|following|only|correct|remaining|final) (?:step|action|task|thing)s? (?:is|are)(?: now)?(?: to|:)|make sure (?:to|you|that you)|be sure to|ensure (?:that )?you|go ahead and|proceed (?:to|by)|" +
 		"it is (?:critical|essential|important|imperative|necessary|mandatory|required|recommended|vital|safe) (?:that you|to|for you to|for the (?:assistant|agent|operator|model) to)|" +
@@ -73,9 +76,10 @@ var fragments = [][2]string{
 type lead int
 
 const (
-	anything  lead = iota
-	addressed      // words that turn to the reader: {ADDR}{ADV}
-	ordered        // those, or any place where a verb is an order: {IMP}
+	anything   lead = iota
+	addressed       // words that turn to the reader: {ADDR}{ADV}
+	ordered         // those, or any place where a verb is an order: {IMP}
+	controlled      // a security control, a few words before
 )
 
 // maxLead is how far back a lead is looked for.
@@ -83,8 +87,9 @@ const maxLead = 220
 
 var leads = sync.OnceValue(func() map[lead]*regexp.Regexp {
 	return map[lead]*regexp.Regexp{
-		addressed: pattern(`(?:^|\W){ADDR}{ADV}$`),
-		ordered:   pattern(`(?:{IMP}|{ADDR}{ADV})$`),
+		addressed:  pattern(`(?:^|\W){ADDR}{ADV}$`),
+		ordered:    pattern(`(?:{IMP}|{ADDR}{ADV})$`),
+		controlled: pattern(`\b(?:{CTRL})\b[^\n!?]{0,40}$`),
 	}
 })
 

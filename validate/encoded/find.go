@@ -15,7 +15,7 @@ type stretch struct {
 }
 
 // finders look for one encoding each, in one pass over the text.
-var finders = []func([]byte) iter.Seq[stretch]{findBase64, findHex, findDump, findEscape, findPercent}
+var finders = []func([]byte) iter.Seq[stretch]{findBase64, findHex, findDump, findEscape, findEscapedLine, findPercent}
 
 // The least number of characters that is taken for an encoding.
 const (
@@ -372,12 +372,45 @@ func findEscape(b []byte) iter.Seq[stretch] {
 				count++
 				i += n
 			}
-			if count >= 4 && !yield(stretch{start, i, Escape, out}) {
+			if count >= minEscapes && !yield(stretch{start, i, Escape, out}) {
 				return
 			}
 			if i == start {
 				i++
 			}
+		}
+	}
+}
+
+// minEscapes is how many escapes make a stretch, or a line, worth decoding.
+const minEscapes = 4
+
+// findEscapedLine decodes the lines that hold escapes among other text.
+func findEscapedLine(b []byte) iter.Seq[stretch] {
+	return func(yield func(stretch) bool) {
+		for at := 0; at < len(b); {
+			end := len(b)
+			if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
+				end = at + i
+			}
+			line := b[at:end]
+			if bytes.Count(line, []byte{'\\'}) >= minEscapes {
+				var out []byte
+				count := 0
+				for i := 0; i < len(line); {
+					if n := escapeAt(line[i:], &out); n > 0 {
+						count++
+						i += n
+						continue
+					}
+					out = append(out, line[i])
+					i++
+				}
+				if count >= minEscapes && !yield(stretch{at, end, Escape, out}) {
+					return
+				}
+			}
+			at = end + 1
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 
@@ -109,10 +110,29 @@ func (m *Mapped) foldRune(r rune, src []byte) {
 var leet = map[byte]byte{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', '$': 's', '!': 'i'}
 
 // Unleet replaces digits that stand for letters inside of words ("1gn0re") in
-// folded text; offsets stay the same. changed says whether there were any.
+// folded text; offsets stay the same. Only lines that hold such words, and their
+// neighbours, are in the result: all else is blank. changed says whether there
+// were any.
 func Unleet(folded []byte) (out []byte, changed bool) {
+	out = bytes.Repeat([]byte{'\n'}, len(folded))
+	keep := func(at int) { // the line around at, with one more on each side
+		lo := bytes.LastIndexByte(folded[:at], '\n')
+		lo = bytes.LastIndexByte(folded[:max(lo, 0)], '\n') + 1
+		hi := at
+		for range 2 {
+			i := bytes.IndexByte(folded[hi:], '\n')
+			if i < 0 {
+				hi = len(folded)
+				break
+			}
+			hi += i + 1
+		}
+		copy(out[lo:hi], folded[lo:hi])
+	}
+	type word struct{ from, to int }
+	var words []word
 	for i := 0; i < len(folded); {
-		j, letters, subs, run, most := i, 0, 0, 0, 0
+		j, letters, subs, run, most, known := i, 0, 0, 0, 0, false
 		for j < len(folded) && isLeet(folded[j]) {
 			if folded[j] >= 'a' && folded[j] <= 'z' {
 				letters++
@@ -121,24 +141,40 @@ func Unleet(folded []byte) (out []byte, changed bool) {
 				subs++
 				run++
 				most = max(most, run)
+				_, ok := leet[folded[j]]
+				known = known || ok && (folded[j] != '!' || j+1 < len(folded) && isLeet(folded[j+1]))
 			}
 			j++
 		}
 		// Numbers with a unit, hashes and identifiers are no words in disguise.
-		if letters >= 2 && subs >= 1 && letters >= subs && most <= 2 && j-i <= 20 {
-			if out == nil {
-				out = append([]byte(nil), folded...)
-			}
-			for k := i; k < j; k++ {
-				if l, ok := leet[out[k]]; ok && !(out[k] == '!' && k == j-1) {
-					out[k] = l
-					changed = true
-				}
-			}
+		if known && letters >= 2 && letters >= subs && most <= 2 && j-i <= 20 {
+			words = append(words, word{i, j})
 		}
 		i = max(j, i+1)
 	}
-	return out, changed
+	if len(words) == 0 {
+		return nil, false
+	}
+	kept := -1
+	for _, w := range words {
+		if w.from >= kept { // once a line
+			keep(w.from)
+			kept = w.to
+			if i := bytes.IndexByte(folded[w.to:], '\n'); i >= 0 {
+				kept += i
+			} else {
+				kept = len(folded)
+			}
+		}
+	}
+	for _, w := range words {
+		for k := w.from; k < w.to; k++ {
+			if l, ok := leet[folded[k]]; ok && (folded[k] != '!' || k < w.to-1) {
+				out[k] = l
+			}
+		}
+	}
+	return out, true
 }
 
 func isLeet(c byte) bool {
@@ -146,24 +182,34 @@ func isLeet(c byte) bool {
 	return ok || c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
 }
 
-// minSpaced is how many single letters in a row are a word with blanks in it.
-const minSpaced = 6
+// minSpaced is how many single letters in a row are a word with blanks in it;
+// where there is one, shorter ones of minShort letters are taken for words too.
+const (
+	minSpaced = 5
+	minShort  = 2
+)
 
 // Unspace joins letters that are set apart ("i g n o r e") in folded text: runs
-// of at least minSpaced single characters with one blank, dot, dash or
-// underscore between them. nil means that there were none.
+// of single characters with one blank, dot, dash or underscore between them.
+// nil means that there is no long one.
 func Unspace(folded []byte) *Mapped {
-	var m *Mapped
+	long := false
+	for i := 0; i < len(folded) && !long; {
+		end, n := spacedRun(folded, i)
+		long = n >= minSpaced
+		i = max(end, i+1)
+	}
+	if !long {
+		return nil
+	}
+	m := &Mapped{}
+	m.mark(0)
 	done := 0
 	for i := 0; i < len(folded); {
 		end, n := spacedRun(folded, i)
-		if n < minSpaced {
-			i++
+		if n < minShort {
+			i = max(end, i+1)
 			continue
-		}
-		if m == nil {
-			m = &Mapped{}
-			m.mark(0)
 		}
 		m.Text = append(m.Text, folded[done:i]...)
 		for k := i; k < end; k += 2 {
@@ -173,9 +219,7 @@ func Unspace(folded []byte) *Mapped {
 		m.mark(end)
 		done, i = end, end
 	}
-	if m != nil {
-		m.Text = append(m.Text, folded[done:]...)
-	}
+	m.Text = append(m.Text, folded[done:]...)
 	return m
 }
 

@@ -90,7 +90,7 @@ func (rr *requestReader) heredoc(lines []bodyLine) {
 	rr.commands = append(rr.commands, span{start, end})
 	_, notes := command.Check(string(rr.doc.Text[start:end]))
 	for _, n := range notes {
-		if n.Rule != "sec.shell.newline" {
+		if n.Rule != "request.command" {
 			rr.rep.AddNotes(start, []document.Note{n})
 		}
 	}

@@ -71,7 +71,7 @@ func (c *checker) shape(rule string, offset int, message, hint string) {
 func (c *checker) parse(line string) []string {
 	for i, b := range []byte(line) {
 		if b == '\n' {
-			c.shape("sec.shell.newline", i, "the command runs over several lines", "write one command on one line; give further commands a request of their own")
+			c.shape("request.command", i, "the command runs over several lines", "write one command on one line; give further commands a request of their own")
 		}
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(line), "")

@@ -120,7 +120,7 @@ func TestForbidden(t *testing.T) {
 		{"a; b", "sec.shell.chaining", 1},
 		{"a && b", "sec.shell.chaining", 2},
 		{"a || b", "sec.shell.chaining", 2},
-		{"a\nb", "sec.shell.newline", 1},
+		{"a\nb", "request.command", 1},
 		{"a\nb", "sec.shell.chaining", 2},
 		{"a;", "sec.shell.chaining", 1},
 		{"a | b", "sec.shell.pipeline", 2},

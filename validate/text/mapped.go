@@ -28,5 +28,9 @@ func (m *Mapped) Origin(i int) int {
 	if k < 0 {
 		return i
 	}
-	return int(m.from[k]) + i - int(m.to[k])
+	o := int(m.from[k]) + i - int(m.to[k])
+	if k+1 < len(m.from) { // one character may have become several bytes
+		o = max(int(m.from[k]), min(o, int(m.from[k+1])-1))
+	}
+	return o
 }

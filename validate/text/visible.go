@@ -50,7 +50,7 @@ func respell(s string, line bool) string {
 		b.WriteString(s[done:at.pos])
 		writeCode(&b, at)
 		done = at.pos + at.size
-		at = nextSpelt(s, done, at.r, line)
+		at = nextSpelt(s, done, 0, line) // what follows stands behind a bracket now
 	}
 	b.WriteString(s[done:])
 	return b.String()

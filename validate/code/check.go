@@ -3,10 +3,12 @@ package code
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/document"
+	"github.com/threegate/tool-exec/validate/encoded"
 	"github.com/threegate/tool-exec/validate/packages"
 	"github.com/threegate/tool-exec/validate/paths"
 )
@@ -53,6 +55,9 @@ func (c *checker) source(src string, base, depth int) {
 	ts := fold(c.lang, Tokens(c.lang, src))
 	c.strings(src, ts, base)
 	c.processes(ts, base)
+	if depth == 0 {
+		c.decoded(src)
+	}
 	if depth < maxNested && c.lang != Awk {
 		for i, t := range ts {
 			if t.Kind == String && i >= 2 && ts[i-1].Text == "(" && ts[i-2].Kind == Name && runsCode[ts[i-2].Text] {
@@ -62,6 +67,24 @@ func (c *checker) source(src string, base, depth int) {
 					c.add(n.Rule, n.Severity, base+t.Offset, n.Message, n.Hint)
 				}
 			}
+		}
+	}
+}
+
+// decoded looks into encoded text, if the code runs text that it makes.
+func (c *checker) decoded(src string) {
+	runs := func(n document.Note) bool { return n.Rule == "sec.code.dynamic" }
+	if !slices.ContainsFunc(c.notes, runs) {
+		return
+	}
+	for p := range encoded.Pieces([]byte(src), encoded.DefaultLimits(len(src))) {
+		if !p.Text {
+			continue
+		}
+		inner := &checker{lang: c.lang, opt: c.opt}
+		inner.source(string(p.Data), 0, 1)
+		for _, n := range inner.notes {
+			c.add(n.Rule, n.Severity, p.Offset, n.Message+", encoded as "+p.Encoding, n.Hint)
 		}
 	}
 }

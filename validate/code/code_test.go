@@ -156,6 +156,19 @@ func TestMontyWarnsOfProcesses(t *testing.T) {
 	}
 }
 
+func TestEncodedCode(t *testing.T) {
+	// import os; os.system("id")
+	src := `import base64; exec(base64.b64decode("aW1wb3J0IG9zOyBvcy5zeXN0ZW0oImlkIik="))`
+	var blocking, inner bool
+	for _, n := range Check(Python, src, Options{}) {
+		blocking = blocking || n.Rule == "sec.code.dynamic" && n.Severity == schemas.SeverityBlocking
+		inner = inner || n.Rule == "sec.shell.code" && strings.Contains(n.Message, "base64")
+	}
+	if !blocking || !inner {
+		t.Errorf("got %+v", Check(Python, src, Options{}))
+	}
+}
+
 func TestCheckIsLinear(t *testing.T) {
 	const size = 1 << 17
 	for _, lang := range []Language{Python, JavaScript, Ruby, Perl, PHP, Lua, R, Awk} {

@@ -136,6 +136,24 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, "Bun.$")
 	case (name == "exec" || name == "eval") && next == "(" && prev != "." && prev != "def" && (c.lang == Python || c.lang == JavaScript && name == "eval") && i+2 < len(ts) && ts[i+2].Kind != String:
 		c.dynamic(at, name)
+		for j := i + 2; j < len(ts) && j < i+16; j++ {
+			if ts[j].Kind == Name && decodes[ts[j].Text] {
+				c.obfuscated(at, name)
+			}
+		}
+	}
+}
+
+// decodes are functions that turn unreadable text into readable text.
+var decodes = words(`b64decode b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob unpack decode64 marshal rot13 base64_decode`)
+
+// obfuscated refuses code that hides what it runs.
+func (c *checker) obfuscated(offset int, what string) {
+	for i, n := range c.notes {
+		if n.Rule == "sec.code.dynamic" && n.Offset == offset {
+			c.notes[i].Severity = schemas.SeverityBlocking
+			c.notes[i].Message = "the code decodes and runs text that no reviewer can read: " + document.Quote(what)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ const (
 	scratchDir  = "scratch" // holds tmp and shm, under one cap
 )
 
-// record is task.json.
+// record is task.json. Of the task it lacks code and inputs.
 type record struct {
 	Task     executors.Task     `json:"task"`
 	Identity executors.Identity `json:"identity"`
@@ -145,8 +145,8 @@ func (b box) make(l executors.Limits) error {
 }
 
 const (
-	// ownInodes are those of a tmpfs that no file of the payload's takes.
-	ownInodes = 2
+	// ownInodes is that of a tmpfs's own root.
+	ownInodes = 1
 	// An inode costs kernel memory even if the file is empty.
 	bytesPerScratchFile = 4096
 	minScratchFiles     = 256

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/cgroup"
+	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -105,6 +107,46 @@ func TestStreamsAreCutNotLost(t *testing.T) {
 	}
 	if got := r.stdout(t); int64(len(got)) != task.Limits.StdoutBytes || !strings.HasPrefix(got, "0123456789abcde\n0123") {
 		t.Errorf("%d bytes were kept, beginning %.20q", len(got), got)
+	}
+}
+
+// What was asked for is what the kernel enforces, read back from it.
+func TestLimitsAreApplied(t *testing.T) {
+	e := open(t)
+	task := newTask("stubborn")
+	task.Limits.MilliCPU, task.Limits.MemoryBytes, task.Limits.Pids = 250, 64<<20, 10
+	must(t, "Prepare", e.Prepare(t.Context(), task))
+	want := map[string]string{
+		"cpu/*/cpu.cfs_quota_us": "6250", "cpu/*/cpu.cfs_period_us": "25000",
+		"memory/*/memory.limit_in_bytes": fmt.Sprint(64<<20 + job.InitMemoryBytes), "memory/*/memory.memsw.limit_in_bytes": fmt.Sprint(64<<20 + job.InitMemoryBytes),
+		"pids/*/pids.max": fmt.Sprint(10 + job.InitPids),
+	}
+	if cgroup.Unified(cgroup.Root) {
+		want = map[string]string{
+			"*/cpu.max": "6250 25000", "*/memory.max": fmt.Sprint(64<<20 + job.InitMemoryBytes), "*/memory.swap.max": "0", "*/pids.max": fmt.Sprint(10 + job.InitPids),
+		}
+	}
+	for file, w := range want {
+		if strings.Contains(file, "sw") && !e.host.SwapControl {
+			continue
+		}
+		path := filepath.Join(cgroup.Root, strings.Replace(file, "*", cgroupOf(task.ID), 1))
+		if data, err := os.ReadFile(path); err != nil || strings.TrimSpace(string(data)) != w {
+			t.Errorf("%s: %q, %v, want %s", path, data, err, w)
+		}
+	}
+	must(t, "Cleanup", e.Cleanup(t.Context(), task.ID))
+
+	task = newTask("inodes", "/out")
+	if r := run(t, e, task); r.stdout(t) != fmt.Sprintln(task.Limits.OutFiles) {
+		t.Errorf("%s files in /out, want %d", r.stdout(t), task.Limits.OutFiles)
+	}
+	// The payload gets what it asked for, and at most what init leaves of its own.
+	task = newTask("tasks")
+	r := run(t, e, task)
+	var n int
+	if _, err := fmt.Sscan(r.stdout(t), &n); err != nil || n < task.Limits.Pids || n > task.Limits.Pids+job.InitPids/2 {
+		t.Errorf("%d processes and threads (%v), asked for %d: %+v", n, err, task.Limits.Pids, r.Outcome)
 	}
 }
 

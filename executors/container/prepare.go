@@ -62,7 +62,9 @@ func (e *Executor) prepare(ctx context.Context, b box, r *root, t executors.Task
 	if err := b.make(t.Limits); err != nil {
 		return err
 	}
-	if err := b.write(taskFile, record{Task: t, Identity: e.identity(p)}); err != nil {
+	kept := t
+	kept.Code, kept.InputsJSON = "", nil // the payload's input has them
+	if err := b.write(taskFile, record{Task: kept, Identity: e.identity(p)}); err != nil {
 		return err
 	}
 	in := t.InputsDir

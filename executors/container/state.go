@@ -8,7 +8,6 @@ import (
 	"time"
 
 	containerdclient "github.com/containerd/containerd/v2/client"
-	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/errdefs"
 	"golang.org/x/sys/unix"
 
@@ -25,7 +24,7 @@ func (e *Executor) task(ctx context.Context, id string) (containerdclient.Task, 
 	if cont == nil || err != nil {
 		return nil, err
 	}
-	task, err := cont.Task(ctx, cio.Load)
+	task, err := cont.Task(ctx, nil) // no streams to attach to: init keeps them
 	if errdefs.IsNotFound(err) {
 		return nil, nil
 	}
@@ -44,17 +43,51 @@ func (e *Executor) container(ctx context.Context, id string) (containerdclient.C
 	if err != nil {
 		return nil, fmt.Errorf("find container: %w", err)
 	}
-	labels, err := cont.Labels(ctx)
-	if errdefs.IsNotFound(err) {
-		return nil, nil
-	}
+	info, err := cont.Info(ctx, containerdclient.WithoutRefreshedMetadata)
 	if err != nil {
 		return nil, fmt.Errorf("find container: %w", err)
 	}
-	if labels[nodeLabel] != e.cfg.Node {
-		return nil, fmt.Errorf("container %s belongs to %q, not to this node", id, labels[nodeLabel])
+	if owner := info.Labels[nodeLabel]; owner != e.cfg.Node {
+		return nil, fmt.Errorf("container %s belongs to %q, not to this node", id, owner)
 	}
 	return cont, nil
+}
+
+// look says where the task stands, and what containerd has of it, if anything.
+func (e *Executor) look(ctx context.Context, b box, id string) (executors.State, containerdclient.Task, error) {
+	if !b.has(taskFile) { // also after a reboot: its traces in containerd mean nothing then
+		return executors.StateAbsent, nil, nil
+	}
+	if b.has(outcomeFile) {
+		return executors.StateExited, nil, nil
+	}
+	task, err := e.task(ctx, id)
+	if err != nil {
+		return "", nil, err
+	}
+	var st containerdclient.Status
+	if task != nil {
+		st, err = task.Status(ctx)
+	}
+	switch {
+	case task == nil || errdefs.IsNotFound(err):
+		if b.has(startFile) {
+			return executors.StateExited, nil, nil // how is not known any more
+		}
+		return executors.StateAbsent, nil, nil
+	case err != nil:
+		return "", nil, fmt.Errorf("state of task %s: %w", id, err)
+	}
+	switch st.Status {
+	case containerdclient.Created:
+		return executors.StateCreated, task, nil
+	case containerdclient.Running, containerdclient.Paused, containerdclient.Pausing:
+		return executors.StateRunning, task, nil
+	case containerdclient.Stopped:
+		return executors.StateExited, task, nil
+	default:
+		return "", nil, fmt.Errorf("state of task %s: containerd says %q", id, st.Status)
+	}
 }
 
 // State reports where the task stands.
@@ -63,39 +96,8 @@ func (e *Executor) State(ctx context.Context, id string) (executors.State, error
 	if err != nil {
 		return "", err
 	}
-	if !b.has(taskFile) { // also after a reboot: its traces in containerd mean nothing then
-		return executors.StateAbsent, nil
-	}
-	if b.has(outcomeFile) {
-		return executors.StateExited, nil
-	}
-	task, err := e.task(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	if task == nil {
-		if b.has(startFile) {
-			return executors.StateExited, nil // how is not known any more
-		}
-		return executors.StateAbsent, nil
-	}
-	st, err := task.Status(ctx)
-	if errdefs.IsNotFound(err) {
-		return e.State(ctx, id)
-	}
-	if err != nil {
-		return "", fmt.Errorf("state of task %s: %w", id, err)
-	}
-	switch st.Status {
-	case containerdclient.Created:
-		return executors.StateCreated, nil
-	case containerdclient.Running, containerdclient.Paused, containerdclient.Pausing:
-		return executors.StateRunning, nil
-	case containerdclient.Stopped:
-		return executors.StateExited, nil
-	default:
-		return "", fmt.Errorf("state of task %s: containerd says %q", id, st.Status)
-	}
+	state, _, err := e.look(ctx, b, id)
+	return state, err
 }
 
 // Start lets the task run, once: whether it ran is containerd's to say, and if
@@ -105,7 +107,7 @@ func (e *Executor) Start(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	state, err := e.State(ctx, id)
+	state, task, err := e.look(ctx, b, id)
 	switch {
 	case err != nil:
 		return err
@@ -113,13 +115,6 @@ func (e *Executor) Start(ctx context.Context, id string) error {
 		return fmt.Errorf("start %s: %w", id, ErrNoTask)
 	case state != executors.StateCreated:
 		return nil
-	}
-	task, err := e.task(ctx, id)
-	if err != nil {
-		return err
-	}
-	if task == nil {
-		return fmt.Errorf("start %s: %w", id, ErrNoTask)
 	}
 	if err := b.write(startFile, startRecord{At: time.Now().UTC(), Monotonic: monotonic()}); err != nil {
 		return fmt.Errorf("start %s: %w", id, err)
@@ -144,7 +139,7 @@ func (e *Executor) kill(ctx context.Context, id string, why endRecord) error {
 	if err != nil {
 		return err
 	}
-	state, err := e.State(ctx, id)
+	state, task, err := e.look(ctx, b, id)
 	if err != nil {
 		return err
 	}
@@ -155,10 +150,6 @@ func (e *Executor) kill(ctx context.Context, id string, why endRecord) error {
 		if err := b.write(endFile, why); err != nil {
 			return fmt.Errorf("kill %s: %w", id, err)
 		}
-	}
-	task, err := e.task(ctx, id)
-	if task == nil || err != nil {
-		return err
 	}
 	if state == executors.StateRunning {
 		ended, err := e.signalAndWait(ctx, task, unix.SIGTERM, killGrace)

@@ -37,7 +37,7 @@ const (
 )
 
 // MaxFileBytes bounds every JSON file of the folder.
-const MaxFileBytes = 4 << 20
+const MaxFileBytes = 16 << 20
 
 // Payload identity. The uid is the node's own: not 65534, which other services
 // share and to which some filesystems grant their reserve.

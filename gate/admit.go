@@ -126,12 +126,14 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 		Type: ledger.DeliveryAttempted, Outcome: ledger.DeadLettered, Attempt: 1,
 		SubscriptionID: j.Origin.Inbox, RunID: j.ID, RequestSHA256: j.SHA256, Rules: blockingRules(findings),
 	}
-	if req != nil {
-		ev.RequestID, ev.DedupKey = req.RequestID, dedupKey(req.RequestID)
-	}
 	reasons := g.reasons(j, schemas.KindRequest, findings)
 	if req != nil {
 		reasons.RequestID, reasons.ApprovedBy = req.RequestID, req.ApprovedBy
+	} else if raw, err := j.Request(); err == nil {
+		reasons.RequestID = validate.RequestID(raw, g.cfg.Policy(g.now()))
+	}
+	if reasons.RequestID != "" {
+		ev.RequestID, ev.DedupKey = reasons.RequestID, dedupKey(reasons.RequestID)
 	}
 	if err := writeReasons(j, reasons); err != nil {
 		return err

@@ -92,6 +92,10 @@ func (e *Executor) prepare(ctx context.Context, b box, r *root, t executors.Task
 	return e.create(ctx, t.ID, spec)
 }
 
+// fileSlack keeps the limit of one file's size above the size of /out and /tmp:
+// a program that fills them is told so (ENOSPC) and not killed by SIGXFSZ.
+const fileSlack = 1 << 20
+
 func (e *Executor) policy(b box, r *root, in string, t executors.Task) sandbox.Policy {
 	l := t.Limits
 	// No process can use more cpu than the wall clock lets all of them use
@@ -101,7 +105,7 @@ func (e *Executor) policy(b box, r *root, in string, t executors.Task) sandbox.P
 		Root: r.path, Init: e.cfg.InitPath, Gate: b.path(gateDir), In: in, Out: b.path(outDir),
 		Tmp: b.path(scratchDir, "tmp"), Shm: b.path(scratchDir, "shm"), CgroupsPath: cgroupOf(t.ID),
 		MilliCPU: l.MilliCPU, MemoryBytes: l.MemoryBytes, Pids: l.Pids, OpenFiles: l.OpenFiles,
-		FileBytes: max(l.OutBytes, l.TmpBytes, l.StdoutBytes, l.StderrBytes), CPUTime: cpu,
+		FileBytes: max(l.OutBytes, l.TmpBytes, l.StdoutBytes, l.StderrBytes) + fileSlack, CPUTime: cpu,
 		SwapControl: e.host.SwapControl, OwnKernel: e.cfg.OwnKernel,
 	}
 }

@@ -149,7 +149,6 @@ func Default() Config {
 		Inboxes:     []Inbox{{Name: "default", Path: "inbox/default"}},
 		CoreInbound: CoreInbound{Path: "core-inbound"},
 		Network:     Network{AllowedDomains: []string{}},
-		ShellAllow:  []string{},
 		Validators:  []Validator{},
 		Approvals:   Approvals{Approvers: []string{}, MaxAge: 30 * 24 * time.Hour},
 		Limits: Limits{CPU: "2", MemoryMB: 2048, TimeSec: 600, Pids: 128, OpenFiles: 1024,

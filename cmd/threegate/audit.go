@@ -112,8 +112,8 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.ui.Out, "%d events, each follows the one before it\n%d results delivered, %d of them still there and compared\nhead %s\n",
-			r.Events, r.Delivered, r.Compared, r.Head)
+		fmt.Fprintf(a.ui.Out, "%s, each follows the one before it\n%s delivered, %d still there and compared\nhead %s\n",
+			plural(int(r.Events), "event", "events"), plural(r.Delivered, "result", "results"), r.Compared, r.Head)
 	}
 	if anchor != "" && !r.Anchored {
 		return &fault{exit: exitReject, code: schemas.CodeInternal, message: "the record does not hold the anchor " + anchor,

@@ -36,7 +36,7 @@ func (a *app) review(p *approval) error {
 		{"Approved by", r.ApprovedBy},
 		{"Backend", fmt.Sprintf("%s, language %s", r.Backend, r.Language)},
 		{"Network", networkText(r)},
-		{"Limits", fmt.Sprintf("%g cores, %d MiB of memory, %s", float64(r.MilliCPU)/1000, r.MemoryLimitMB, time.Duration(r.TimeLimitSec)*time.Second)},
+		{"Limits", fmt.Sprintf("%s, %d MiB of memory, %s", cores(r.MilliCPU), r.MemoryLimitMB, time.Duration(r.TimeLimitSec)*time.Second)},
 		{"Risk", fmt.Sprintf("%s, data %s: %s", r.Risk.Level, r.Risk.DataSensitivity, r.Risk.Justification)},
 	}
 	if err := term.Fields(&b, s, fields); err != nil {
@@ -69,6 +69,13 @@ func (a *app) review(p *approval) error {
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := fmt.Fprint(a.ui.Err, b.String())
 	return err
+}
+
+func cores(milli int) string {
+	if milli == 1000 {
+		return "1 core"
+	}
+	return fmt.Sprintf("%g cores", float64(milli)/1000)
 }
 
 func networkText(r *schemas.Request) string {

@@ -132,10 +132,10 @@ func findBase64(b []byte) iter.Seq[stretch] {
 					to = last
 				}
 			}
-			if ok {
-				if !yield(s) {
-					return
-				}
+			if ok && !yield(s) {
+				return
+			}
+			if ok && (s.useful() || known(s.data) || len(parts) > 2) {
 				i = to
 				continue
 			}

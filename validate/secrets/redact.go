@@ -7,6 +7,9 @@ import (
 	"github.com/threegate/tool-exec/validate/text"
 )
 
+// Mask stands for what a Redactor took out.
+const Mask = "[masked]"
+
 // pieceLen is the length from which on a piece of a secret must not be shown.
 const pieceLen = 8
 
@@ -18,13 +21,18 @@ const maxRedact = 4 << 20
 type Redactor struct {
 	pieces map[string]bool
 	short  []string
+	// blind says that there may be secrets that are not remembered.
+	blind bool
 }
 
 // NewRedactor remembers every stretch of raw that ms point at.
 func NewRedactor(raw []byte, ms []Match) *Redactor {
-	r := &Redactor{pieces: map[string]bool{}}
+	r := &Redactor{pieces: map[string]bool{}, blind: len(ms) >= maxMatches}
 	left := maxRedact
 	for _, m := range ms {
+		if m.Rule == RuleUnscannable || left < m.End-m.Offset {
+			r.blind = true
+		}
 		if m.Offset < 0 || m.End > len(raw) || m.Offset >= m.End || left < m.End-m.Offset {
 			continue
 		}
@@ -49,7 +57,7 @@ func (r *Redactor) Add(s string) {
 	}
 }
 
-// Clean returns s with every piece of a secret replaced by "[masked]".
+// Clean returns s with every piece of a secret replaced by Mask.
 func (r *Redactor) Clean(s string) string {
 	if r == nil || len(r.pieces) == 0 && len(r.short) == 0 {
 		return s
@@ -85,15 +93,19 @@ func (r *Redactor) Clean(s string) string {
 		if !hide[i] {
 			b.WriteByte(s[i])
 		} else if i == 0 || !hide[i-1] {
-			b.WriteString("[masked]")
+			b.WriteString(Mask)
 		}
 	}
 	return strings.ToValidUTF8(b.String(), "")
 }
 
-// Findings cleans every text of every finding, in place, and returns fs.
+// Findings cleans every text of every finding, in place, and returns fs. Where
+// not all secrets could be found, excerpts are left out.
 func (r *Redactor) Findings(fs []schemas.Finding) []schemas.Finding {
 	for i := range fs {
+		if r != nil && r.blind {
+			fs[i].Excerpt = ""
+		}
 		fs[i].Message = r.Clean(fs[i].Message)
 		fs[i].Hint = r.Clean(fs[i].Hint)
 		fs[i].Excerpt = r.Clean(fs[i].Excerpt)

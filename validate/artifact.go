@@ -30,7 +30,7 @@ var refusedTypes = map[string]string{
 	"application/x-shockwave-flash": "an executable",
 
 	"application/zip": "an archive", "application/gzip": "an archive", "application/x-tar": "an archive", "application/x-xz": "an archive", "application/x-bzip2": "an archive",
-	"application/zstd": "an archive", "application/x-7z-compressed": "an archive", "application/x-rar-compressed": "an archive", "application/lzip": "an archive",
+	"application/zstd": "an archive", "application/x-7z-compressed": "an archive", "application/vnd.rar": "an archive", "application/lzip": "an archive",
 	"application/vnd.ms-cab-compressed": "an archive", "application/x-installshield": "an archive", "application/x-cpio": "an archive", "application/x-archive": "an archive",
 	"application/x-xar": "an archive", "application/zlib": "an archive",
 

@@ -52,7 +52,9 @@ func sampleResult() *schemas.Result {
 	}
 }
 
-func policy() validate.Policy { return validate.DefaultPolicy(time.Date(2026, 2, 10, 0, 0, 0, 0, time.UTC)) }
+func policy() validate.Policy {
+	return validate.DefaultPolicy(time.Date(2026, 2, 10, 0, 0, 0, 0, time.UTC))
+}
 
 func render(t testing.TB, r *schemas.Result) []byte {
 	t.Helper()

@@ -38,7 +38,11 @@ var resultKeys = []string{"result_type", "schema_version", "result_id", "created
 //
 // No finding repeats a secret of the document.
 func Result(name string, raw []byte, p Policy) (*schemas.Result, []schemas.Finding) {
-	doc, fs := document.Parse(raw, p.MaxResultBytes)
+	limit := p.MaxResultBytes
+	if limit <= 0 {
+		limit = DefaultPolicy(p.Now).MaxResultBytes
+	}
+	doc, fs := document.Parse(raw, limit)
 	rr := &resultReader{name: name, doc: doc, p: p, res: &schemas.Result{}}
 	if doc == nil {
 		rr.rep = document.NewReport(nil)
@@ -67,7 +71,7 @@ type resultReader struct {
 	rep  *document.Report
 	p    Policy
 	res  *schemas.Result
-	// hashed tells which streams were fenced, so that their bytes are known exactly.
+	// exact tells which streams were fenced, so that their bytes are known exactly.
 	exact map[string]bool
 }
 

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -65,6 +66,7 @@ func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Findi
 	for _, m := range ms {
 		red.Add(string(doc[origin(m.Offset):min(len(doc), max(origin(m.End), origin(m.Offset)))]))
 	}
+	rr.escaped(red)
 	// Invisible characters inside of a secret would hide it from the patterns.
 	if bare, changed := text.Strip(view.Text); changed {
 		more := secrets.Scan(bare.Text)
@@ -93,6 +95,33 @@ func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Findi
 		}
 	}
 	return red.Findings
+}
+
+// escaped looks at the values of the front matter where escapes spell them
+// differently from what they are.
+func (rr *resultReader) escaped(red *secrets.Redactor) {
+	if rr.doc.Front == nil || !bytes.ContainsRune(rr.doc.Text[:rr.doc.BodyOffset], '\\') {
+		return
+	}
+	var values []byte
+	for _, a := range rr.res.Artifacts {
+		values = append(append(values, a.Path...), '\n')
+	}
+	for _, s := range append([]string{rr.res.ResultID, rr.res.RequestID, rr.res.Executor, string(rr.res.Backend)}, rr.res.NetworkDestinations...) {
+		values = append(append(values, s...), '\n')
+	}
+	bare, _ := text.Strip(values)
+	at := func(int) (int, int) { return rr.doc.Front.Pos() }
+	ms := secrets.Scan(bare.Text)
+	for _, m := range ms {
+		red.Add(string(bare.Text[m.Offset:m.End]))
+	}
+	rr.rep.AddAll(secretFindings(ms, at))
+	for _, h := range content.Scan(bare.Text) {
+		f := hitFinding(h)
+		f.Line, f.Column = at(0)
+		rr.rep.Add(f)
+	}
 }
 
 func covered(ms []secrets.Match, m secrets.Match) bool {

@@ -73,6 +73,9 @@ func inNamespace(nsPath string, f func() error) error {
 	return <-done
 }
 
+// hostNamespace is mostly the gate's own.
+const hostNamespace = "/proc/1/ns/net"
+
 // enterAnd must run on a locked thread, which it leaves inside the namespace.
 func enterAnd(nsPath string, f func() error) error {
 	ns, err := os.OpenFile(nsPath, os.O_RDONLY, 0)
@@ -88,8 +91,11 @@ func enterAnd(nsPath string, f func() error) error {
 	if err := unix.Fstat(int(ns.Fd()), &theirs); err != nil {
 		return fmt.Errorf("%w: %w", ErrNamespace, err)
 	}
-	for _, own := range []string{"/proc/self/ns/net", "/proc/thread-self/ns/net", "/proc/1/ns/net"} {
+	for _, own := range []string{"/proc/self/ns/net", "/proc/thread-self/ns/net", hostNamespace} {
 		if err := unix.Stat(own, &ours); err != nil {
+			if own == hostNamespace && errors.Is(err, os.ErrPermission) {
+				continue // the gate may be confined; then its own are all it knows
+			}
 			return fmt.Errorf("%w: look at the gate's own: %w", ErrNamespace, err)
 		}
 		if theirs.Ino == ours.Ino && theirs.Dev == ours.Dev {

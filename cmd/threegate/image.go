@@ -62,6 +62,7 @@ func newImage(a *app) *cobra.Command {
 			return a.printImages(entries)
 		},
 	})
+	below(a.newImageBuild(&layout))
 	below(a.newImagePack(&layout))
 	return cmd
 }

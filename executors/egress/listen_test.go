@@ -243,7 +243,7 @@ func TestNextGate(t *testing.T) {
 	}
 	s.raw(t, "CONNECT private.example:443 HTTP/1.1\r\n\r\n")
 	s.raw(t, "CONNECT private.example:443 HTTP/1.0\r\n\r\n")
-	s.raw(t, "rubbish")
+	s.raw(t, "rubbish\r\n")
 	if _, err := Open(Config{Domains: []string{"one.example"}, LogPath: filepath.Join(t.TempDir(), "no", "log")}); err == nil {
 		t.Error("opened a log in no folder")
 	}

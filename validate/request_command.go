@@ -19,6 +19,9 @@ import (
 // maxCodeBytes bounds a program of "## Code".
 const maxCodeBytes = 256 << 10
 
+// maxCommandLines is how many lines are looked at where one is allowed.
+const maxCommandLines = 20
+
 const commandHint = "write the command on one line of plain text, without fence, quotes around it or prompt"
 
 // command reads "## Command": one plain line.
@@ -57,7 +60,7 @@ func (rr *requestReader) command(s *document.Section) {
 	if len(lines) > 1 {
 		refuse(lines[1].offset, "the section holds more than one line; a request runs one command")
 	}
-	for _, l := range lines {
+	for _, l := range lines[:min(len(lines), maxCommandLines)] {
 		text := strings.TrimSpace(l.text)
 		offset := l.offset + strings.Index(l.text, text)
 		rr.commands = append(rr.commands, span{offset, offset + len(text)})

@@ -8,6 +8,12 @@ import (
 	"github.com/threegate/tool-exec/validate/document"
 )
 
+// Bounds of a list of files, whatever the policy allows.
+const (
+	maxItems     = 1000
+	maxItemBytes = 4000
+)
+
 // Names below /out that the node uses itself.
 var reservedOutputs = []string{"/out/_stdout.txt", "/out/_stderr.txt"}
 
@@ -23,7 +29,7 @@ var (
 
 // listItem is one entry of a list of files, with the lines that go on from it.
 type listItem struct {
-	text   string
+	text   string // as it stands in the document from offset on
 	offset int
 }
 
@@ -51,9 +57,18 @@ func (rr *requestReader) items(s *document.Section, rule, top string) []listItem
 		case noneRe.MatchString(plain(bare)) && (item || len(out) == 0):
 			none = offset
 		case item, itemPath.MatchString(bare) && !strings.HasPrefix(l.text, "  "):
+			if len(out) == maxItems {
+				rr.at(rule, l.offset, "pack small files into fewer ones", "the section lists more than %d files", maxItems)
+				return out
+			}
 			out = append(out, listItem{text, offset})
+		case strings.HasPrefix(bare, "#"): // a heading, reported as one
 		case len(out) > 0:
-			out[len(out)-1].text += "\n" + strings.Repeat(" ", offset-out[len(out)-1].offset-len(out[len(out)-1].text)-1) + text
+			last := &out[len(out)-1]
+			if len(last.text) >= maxItemBytes {
+				continue
+			}
+			last.text = string(rr.doc.Text[last.offset:min(l.offset+len(l.text), last.offset+maxItemBytes)])
 		case none >= 0: // more words about why there are none
 		case len(innerPaths[top].FindAllString(bare, 2)) == 0:
 			// An introduction ("The run writes:") is harmless, but alone it lists nothing.

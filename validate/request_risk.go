@@ -9,6 +9,9 @@ import (
 	"github.com/threegate/tool-exec/validate/document"
 )
 
+// maxRiskBytes bounds how much of a risk line is kept.
+const maxRiskBytes = 8000
+
 // The labels of "## Risk Assessment".
 const (
 	labelLevel       = "Risk level"
@@ -36,6 +39,9 @@ func (rr *requestReader) risk(s *document.Section) {
 	found := map[string]*entry{}
 	var current *entry
 	for _, l := range bodyLines(s) {
+		if strings.HasPrefix(l.text, "#") {
+			continue // a heading, reported as one
+		}
 		m := labelRe.FindStringSubmatchIndex(l.text)
 		if m == nil {
 			switch {
@@ -45,7 +51,9 @@ func (rr *requestReader) risk(s *document.Section) {
 				current = &entry{} // a remark of its own
 				fallthrough
 			default:
-				current.text += " " + strings.TrimSpace(l.text)
+				if len(current.text) < maxRiskBytes {
+					current.text += " " + strings.TrimSpace(l.text)
+				}
 			}
 			rr.stated = append(rr.stated, statement{text: l.text, offset: l.offset})
 			continue

@@ -37,6 +37,9 @@ var requestSections = []requestSection{
 	{title: sectionRisk, era: true, monty: true, required: true, read: (*requestReader).risk},
 }
 
+// maxSections is how many sections are looked at; no request has more than five.
+const maxSections = 100
+
 func findSection(title string) (requestSection, bool) {
 	for _, s := range requestSections {
 		if s.title == title {
@@ -51,11 +54,11 @@ const sectionHint = "a request for ERA has the sections Command, Input Files, Ou
 // sections reads every known section once and reports the others.
 func (rr *requestReader) sections() {
 	backend := rr.sectionBackend()
-	if n := len(rr.doc.Preamble); n > 0 {
+	if len(rr.doc.Preamble) > 0 && rr.doc.Front != nil {
 		rr.at("request.sections", rr.doc.Preamble[0].Pos(), `put it into a section that starts with "## "`, "there is text before the first section")
 	}
 	seen := map[string]int{}
-	for i := range rr.doc.Sections {
+	for i := range rr.doc.Sections[:min(len(rr.doc.Sections), maxSections)] {
 		s := &rr.doc.Sections[i]
 		def, known := findSection(s.Title)
 		belongs := known && (backend == "" || backend == schemas.BackendERA && def.era || backend == schemas.BackendMonty && def.monty)

@@ -122,7 +122,7 @@ func (d *Document) sections(root ast.Node) {
 // second looks for another document in the text of a top level block. What
 // follows it is not read: it would only repeat every finding.
 func (d *Document) second(n ast.Node) bool {
-	if n.Kind() != ast.KindParagraph && n.Kind() != ast.KindHeading {
+	if d.FrontLine == 0 || n.Kind() != ast.KindParagraph && n.Kind() != ast.KindHeading {
 		return false
 	}
 	for i := range n.Lines().Len() {

@@ -226,7 +226,7 @@ func TestIdentityInside(t *testing.T) {
 		"Uid:\t64017\t64017\t64017\t64017", "Gid:\t64017\t64017\t64017\t64017", "Groups:\t \n",
 		"CapInh:\t0000000000000000", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "CapAmb:\t0000000000000000",
 		"NoNewPrivs:\t1", "Seccomp:\t2", "Hostname:\tsandbox", "OOM:\t1000", "Session:\ttrue",
-		"Core:\t0\n", fmt.Sprintf("Fsize:\t%d\n", task.Limits.TmpBytes), "Nofile:\t64\n",
+		"Core:\t0\n", fmt.Sprintf("Fsize:\t%d\n", task.Limits.TmpBytes+fileSlack), "Nofile:\t64\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q", want)

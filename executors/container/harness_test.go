@@ -21,6 +21,9 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 )
 
+// binaryVar may name another containerd than that in PATH to test with.
+const binaryVar = "THREEGATE_TEST_CONTAINERD"
+
 // world is what all tests of this package share: a private containerd, an image
 // that holds nothing but the hostile program, and the folders of one node.
 var world struct {
@@ -132,8 +135,9 @@ func packImage(hostile string) error {
 func testConfig() Config {
 	return Config{
 		Node: "test", RunDir: filepath.Join(world.dir, "run"), InitPath: world.init, ImagesDir: world.layout,
-		Images:     map[string]string{"hostile": world.image},
-		Containerd: containerd.Config{Private: containerd.Private{Root: filepath.Join(world.dir, "root"), State: filepath.Join(world.dir, "s")}},
+		Images: map[string]string{"hostile": world.image},
+		Containerd: containerd.Config{Private: containerd.Private{
+			Root: filepath.Join(world.dir, "root"), State: filepath.Join(world.dir, "s"), Binary: os.Getenv(binaryVar)}},
 	}
 }
 

@@ -6,7 +6,10 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build setup images demo test test-pure race check clean distclean docs
+.PHONY: help build setup images tools demo test test-pure race check clean distclean docs
+
+# Tests on real containers take minutes on a small machine.
+GOTEST := go test -timeout 30m
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,23 +19,26 @@ build: ## build bin/threegate and bin/threegate-init
 	go build -trimpath -o $(BIN)/threegate ./cmd/threegate
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-init ./cmd/threegate-init
 
-setup: ## install what this machine lacks (containerd, runc,, npm), as root
+setup: ## install what this machine lacks (containerd, runc, npm), as root
 	@deploy/setup
 
 images: setup build ## build the language images and the Monty image into build/images
 	@deploy/images/build $(IMAGES)
 
+tools: images ## put the bare monty interpreter, which tests compare with, into bin/
+	@[ -x $(BIN)/monty ] || { go run ./deploy/images/pack rootfs $(IMAGES) monty | tar -xO ./usr/bin/monty >$(BIN)/.monty && chmod 0755 $(BIN)/.monty && mv $(BIN)/.monty $(BIN)/monty; }
+
 demo: images ## the whole gate at work: good requests of both backends, bad ones, results and quarantine
 	@deploy/demo/run
 
-test: images ## all tests, also those on real containers
-	go test ./...
+test: tools ## all tests, also those on real containers
+	$(GOTEST) ./...
 
 test-pure: ## the tests that need no container
-	go test ./schemas/... ./validate/... ./spool/... ./quarantine/... ./gate/config/... ./gate/ledger/...
+	$(GOTEST) ./schemas/... ./validate/... ./spool/... ./quarantine/... ./gate/config/... ./gate/ledger/...
 
-race: images ## all tests under the race detector
-	CGO_ENABLED=1 go test -race ./...
+race: tools ## all tests under the race detector
+	CGO_ENABLED=1 $(GOTEST) -race ./...
 
 check: ## gofmt, vet, staticcheck, go mod tidy, generated files
 	@deploy/check

@@ -153,10 +153,13 @@ func open(t testing.TB) *Executor {
 
 var counter atomic.Int64
 
+// idPrefix tells the tasks of this process from those of other tests on this host.
+var idPrefix = fmt.Sprintf("j%07d", os.Getpid())
+
 // newTask is a hostile command with ordinary limits.
 func newTask(argv ...string) executors.Task {
 	return executors.Task{
-		ID: fmt.Sprintf("j%026d", time.Now().UnixNano()+counter.Add(1)), Backend: schemas.BackendERA, Language: "hostile",
+		ID: fmt.Sprintf("%s%019d", idPrefix, time.Now().UnixNano()+counter.Add(1)), Backend: schemas.BackendERA, Language: "hostile",
 		Argv: append([]string{"hostile"}, argv...), Network: schemas.NetworkNone,
 		Limits: executors.Limits{
 			MilliCPU: 1000, MemoryBytes: 128 << 20, Time: 20 * time.Second, Pids: 32, OpenFiles: 64,
@@ -228,11 +231,11 @@ func traces(t *testing.T) map[string]int {
 		t.Fatal(err)
 	}
 	count["mounts"] = strings.Count(string(mounts), world.dir+"/run/boxes")
-	groups, err := filepath.Glob("/sys/fs/cgroup/*/threegate/j*")
+	groups, err := filepath.Glob("/sys/fs/cgroup/*/threegate/" + idPrefix + "*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	unified, err := filepath.Glob("/sys/fs/cgroup/threegate/j*")
+	unified, err := filepath.Glob("/sys/fs/cgroup/threegate/" + idPrefix + "*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,17 +255,16 @@ func traces(t *testing.T) map[string]int {
 		t.Fatal(err)
 	}
 	count["runtime states"] = len(states)
-	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	procs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range procs {
-		line, _ := os.ReadFile(p)
+		line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		groups, _ := os.ReadFile(filepath.Join(p, "cgroup"))
 		switch {
-		case strings.HasPrefix(string(line), "hostile\x00"):
-			count["payloads"]++
-		case strings.HasPrefix(string(line), "/gate-init"):
-			count["inits"]++
+		case strings.Contains(string(groups), idPrefix):
+			count["processes"]++
 		case strings.Contains(string(line), "containerd-shim") && strings.Contains(string(line), world.dir):
 			count["shims"]++
 		}

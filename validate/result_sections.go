@@ -89,6 +89,13 @@ func (it item) label() (label, value string, ok bool) {
 // on with that bullet's text unless it has a label of its own.
 func items(s *document.Section) []item {
 	var out []item
+	var more []string // what goes on with the last item; joined once, for time's sake
+	join := func() {
+		if n := len(out); n > 0 && len(more) > 0 {
+			out[n-1].text = strings.TrimSpace(strings.Join(append([]string{out[n-1].text}, more...), " "))
+		}
+		more = nil
+	}
 	fenced := false
 	offset := s.BodyOffset
 	for line := range strings.Lines(string(s.Body)) {
@@ -108,12 +115,14 @@ func items(s *document.Section) []item {
 			it.text, it.indent, it.bullet = strings.TrimRight(m[2], " \t"), len(m[1]), true
 		} else if n := len(out); n > 0 && (fenced || out[n-1].bullet || it.indent > 0) {
 			if _, _, labelled := it.label(); !labelled || fenced {
-				out[n-1].text = strings.TrimSpace(out[n-1].text + " " + it.text)
+				more = append(more, it.text)
 				continue
 			}
 		}
+		join()
 		out = append(out, it)
 	}
+	join()
 	return out
 }
 
@@ -143,14 +152,7 @@ var (
 
 func (rr *resultReader) summary(s *document.Section) {
 	sum := &rr.res.Summary
-	fields := []*string{&sum.WhatRan, &sum.Outcome, &sum.Outputs}
-	set := [3]bool{}
-	put := func(n int, v string) {
-		if set[n] && *fields[n] != "" {
-			v = *fields[n] + " " + v
-		}
-		*fields[n], set[n] = v, true
-	}
+	var said [3][]string
 	for _, it := range items(s) {
 		label, v, ok := it.label()
 		n := -1
@@ -159,15 +161,16 @@ func (rr *resultReader) summary(s *document.Section) {
 		}
 		if n < 0 { // free text: in the order of the schema
 			v, n = it.text, 2
-			for i, done := range set {
-				if !done {
+			for i := range said {
+				if len(said[i]) == 0 {
 					n = i
 					break
 				}
 			}
 		}
-		put(n, rr.value(v, it.offset))
+		said[n] = append(said[n], rr.value(v, it.offset))
 	}
+	sum.WhatRan, sum.Outcome, sum.Outputs = strings.Join(said[0], " "), strings.Join(said[1], " "), strings.Join(said[2], " ")
 	const hint = "say in one line each what ran, whether it succeeded, and what outputs were produced"
 	if sum.WhatRan == "" {
 		rr.at("result.summary", s.Offset, hint, "the summary does not say what ran")
@@ -215,6 +218,13 @@ var (
 
 func (rr *resultReader) outputs(s *document.Section) {
 	its := items(s)
+	more := map[int][]string{} // what goes on with a description
+	defer func() {
+		for i, parts := range more {
+			d := &rr.res.Outputs[i].Description
+			*d = strings.TrimSpace(strings.Join(append([]string{*d}, parts...), " "))
+		}
+	}()
 	for _, it := range its {
 		label, v, labelled := it.label()
 		n := len(rr.res.Outputs)
@@ -233,8 +243,7 @@ func (rr *resultReader) outputs(s *document.Section) {
 			m := outputLine.FindStringSubmatch(it.text)
 			rr.output(m[1], m[2], it.offset)
 		case n > 0 && it.indent > 0:
-			d := &rr.res.Outputs[n-1].Description
-			*d = strings.TrimSpace(*d + " " + rr.value(it.text, it.offset))
+			more[n-1] = append(more[n-1], rr.value(it.text, it.offset))
 		default:
 			rr.at("result.outputs", it.offset, `write "- /out/NAME sha256: DIGEST" and below it "  Description: ..."; write "None." if there are none`, "this line of Outputs names no output file with its sha256")
 		}

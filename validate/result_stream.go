@@ -47,6 +47,7 @@ func (rr *resultReader) stream(s *document.Section) schemas.Stream {
 		shown, notes = unfenced(s)
 	}
 	noFinal := false
+	var said []string
 	for _, n := range notes {
 		label, v, _ := n.label()
 		switch {
@@ -58,11 +59,14 @@ func (rr *resultReader) stream(s *document.Section) schemas.Stream {
 			out.Note = rr.value(v, n.offset)
 		case truncationForm.MatchString(n.text):
 			out.Truncated = true
-			out.Note = strings.TrimSpace(out.Note + " " + rr.value(n.text, n.offset))
+			said = append(said, rr.value(n.text, n.offset))
 		case noneForm.MatchString(n.text) && shown == "":
 		default:
 			rr.at("result.stream.form", n.offset, "put the stream into one fence; outside of it only a truncation note may stand", "the section %s has text outside of its fence", s.Title)
 		}
+	}
+	if len(said) > 0 {
+		out.Note = strings.TrimSpace(strings.Join(append([]string{out.Note}, said...), " "))
 	}
 	if noFinal {
 		if shown == "" {

@@ -34,6 +34,8 @@ type Options struct {
 	Logger   *slog.Logger
 	// Now defaults to time.Now.
 	Now func() time.Time
+	// Seam is for fault injection: it stands before every step on a disk.
+	Seam spool.Seam
 }
 
 // Open takes the node in cfg.Dir for this process, replays its ledger and
@@ -56,6 +58,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 		SettleFor:       cfg.Node.Settle,
 		SweepEvery:      cfg.Node.Sweep,
 		Logger:          o.Logger,
+		Seam:            o.Seam,
 	})
 	if err != nil {
 		return nil, err
@@ -68,6 +71,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	if g.publisher, err = spool.NewPublisher(cfg.CoreInbound.Path); err != nil {
 		return nil, err
 	}
+	g.publisher.Seam = o.Seam
 	var ids []string
 	for _, st := range spool.States {
 		jobs, err := g.spool.Jobs(st)
@@ -79,7 +83,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 		}
 	}
 	g.book = newBook(ids)
-	g.ledger, err = ledger.Open(filepath.Join(cfg.Dir, spool.DirLedger), g.now, g.book.note)
+	g.ledger, err = ledger.Open(filepath.Join(cfg.Dir, spool.DirLedger), ledger.Options{Now: g.now, Seam: o.Seam}, g.book.note)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/threegate/tool-exec/spool"
 )
 
 const (
@@ -37,8 +39,9 @@ var ErrUnusable = errors.New("the ledger's state on disk is unknown")
 
 // Ledger is a node's open record. It is safe for concurrent use.
 type Ledger struct {
-	dir string
-	now func() time.Time
+	dir  string
+	now  func() time.Time
+	seam spool.Seam
 
 	mu      sync.Mutex
 	synced  sync.Cond
@@ -62,16 +65,34 @@ type batch struct {
 	err    error
 }
 
+// Options are what a Ledger is opened with.
+type Options struct {
+	// Now defaults to time.Now.
+	Now func() time.Time
+	// Seam is for fault injection.
+	Seam spool.Seam
+}
+
 // Open replays the record in dir, calling each with every event in order, cuts
 // off a torn last line (which no Append had acknowledged), and opens it for
 // appending. A line that is damaged elsewhere is an error: nothing is skipped.
-func Open(dir string, now func() time.Time, each func(Event)) (*Ledger, error) {
-	l := &Ledger{dir: dir, now: now, prev: zeroHash}
+// What was replayed is durable when Open returns, also if the process that
+// appended it died in between.
+func Open(dir string, o Options, each func(Event)) (_ *Ledger, err error) {
+	l := &Ledger{dir: dir, now: o.Now, seam: o.Seam, prev: zeroHash}
+	if l.now == nil {
+		l.now = time.Now
+	}
 	l.synced.L = &l.mu
 	segs, err := segments(dir)
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil && l.file != nil {
+			_ = l.file.Close()
+		}
+	}()
 	var torn int64
 	for i, seg := range segs {
 		r, err := readSegment(seg, l.seq, l.prev, i == len(segs)-1, func(e Event, _ []byte) error { each(e); return nil })
@@ -87,15 +108,29 @@ func Open(dir string, now func() time.Time, each func(Event)) (*Ledger, error) {
 			l.size = r.size
 		}
 	}
-	if torn > 0 {
-		if err := errors.Join(l.file.Truncate(l.size), l.file.Sync()); err != nil {
-			return nil, fmt.Errorf("cut the torn end off the ledger: %w", err)
-		}
-		if err := l.Append(Event{Type: LedgerRecovered, Dropped: torn}); err != nil {
-			return nil, err
-		}
+	if err := l.settle(torn); err != nil {
+		return nil, err
 	}
 	return l, nil
+}
+
+// settle cuts off a torn end and makes durable what was read.
+func (l *Ledger) settle(torn int64) error {
+	if l.file == nil {
+		return nil
+	}
+	if torn > 0 {
+		if err := l.truncate("ledger.torn"); err != nil {
+			return fmt.Errorf("cut the torn end off the ledger: %w", err)
+		}
+	}
+	if err := errors.Join(l.sync("ledger.open"), l.syncDir("ledger.open")); err != nil {
+		return fmt.Errorf("open ledger: %w", err)
+	}
+	if torn > 0 {
+		return l.Append(Event{Type: LedgerRecovered, Dropped: torn})
+	}
+	return nil
 }
 
 // Append makes the events durable, in order and next to each other. Appends
@@ -175,16 +210,22 @@ func (l *Ledger) write(first int64, p []byte) error {
 			return err
 		}
 	}
-	_, err := l.file.WriteAt(p, l.size)
+	err := l.take(spool.Step{Name: "ledger.append.write", Op: spool.OpWrite, Path: l.file.Name(), Torn: func() error {
+		_, err := l.file.WriteAt(p[:len(p)/2], l.size)
+		return err
+	}}, func() error {
+		_, err := l.file.WriteAt(p, l.size)
+		return err
+	})
 	if err != nil {
 		// Nothing was acknowledged: take back what may have been written.
-		if terr := l.file.Truncate(l.size); terr != nil {
+		if terr := l.truncate("ledger.undo"); terr != nil {
 			return fmt.Errorf("%w: append: %w; truncate: %w", ErrUnusable, err, terr)
 		}
 		return fmt.Errorf("append to ledger: %w", err)
 	}
 	// After a failed fsync the kernel may have dropped the pages: unknown.
-	if err := l.file.Sync(); err != nil {
+	if err := l.sync("ledger.append"); err != nil {
 		return fmt.Errorf("%w: fsync: %w", ErrUnusable, err)
 	}
 	l.size += int64(len(p))
@@ -192,16 +233,19 @@ func (l *Ledger) write(first int64, p []byte) error {
 }
 
 func (l *Ledger) roll(first int64) error {
-	f, err := os.OpenFile(filepath.Join(l.dir, fmt.Sprintf(segmentName, first)), os.O_RDWR|os.O_CREATE, 0o640)
-	if err != nil {
-		return fmt.Errorf("begin a ledger segment: %w", err)
-	}
-	d, err := os.Open(l.dir)
+	path := filepath.Join(l.dir, fmt.Sprintf(segmentName, first))
+	var f *os.File
+	err := l.take(spool.Step{Name: "ledger.segment.create", Op: spool.OpCreate, Path: path}, func() (err error) {
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o640)
+		return err
+	})
 	if err == nil {
-		err = errors.Join(d.Sync(), d.Close())
+		err = l.syncDir("ledger.segment")
 	}
 	if err != nil {
-		_ = f.Close()
+		if f != nil {
+			_ = f.Close()
+		}
 		return fmt.Errorf("begin a ledger segment: %w", err)
 	}
 	if l.file != nil {
@@ -209,6 +253,34 @@ func (l *Ledger) roll(first int64) error {
 	}
 	l.file, l.size = f, 0
 	return nil
+}
+
+// opTruncate is a kind of step that only the ledger takes.
+const opTruncate spool.Op = "truncate"
+
+func (l *Ledger) truncate(step string) error {
+	return l.take(spool.Step{Name: step + ".truncate", Op: opTruncate, Path: l.file.Name()}, func() error { return l.file.Truncate(l.size) })
+}
+
+func (l *Ledger) sync(step string) error {
+	return l.take(spool.Step{Name: step + ".fsync", Op: spool.OpSync, Path: l.file.Name()}, l.file.Sync)
+}
+
+func (l *Ledger) syncDir(step string) error {
+	return l.take(spool.Step{Name: step + ".fsyncdir", Op: spool.OpSyncDir, Path: l.dir}, func() error {
+		d, err := os.Open(l.dir)
+		if err != nil {
+			return err
+		}
+		return errors.Join(d.Sync(), d.Close())
+	})
+}
+
+func (l *Ledger) take(s spool.Step, apply func() error) error {
+	if l.seam == nil {
+		return apply()
+	}
+	return l.seam(s, apply)
 }
 
 // Head returns the last sequence number and the hash of its line.

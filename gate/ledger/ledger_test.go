@@ -15,7 +15,7 @@ func fixed() time.Time { return time.Date(2026, 2, 9, 16, 5, 1, 0, time.UTC) }
 func open(t *testing.T, dir string) (*Ledger, []Event) {
 	t.Helper()
 	var got []Event
-	l, err := Open(dir, fixed, func(e Event) { got = append(got, e) })
+	l, err := Open(dir, Options{Now: fixed}, func(e Event) { got = append(got, e) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestAChangedRecordIsRefused(t *testing.T) {
 			if err := os.WriteFile(segs[0], []byte(change(string(raw))), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Open(dir, fixed, func(Event) {}); err == nil {
+			if _, err := Open(dir, Options{Now: fixed}, func(Event) {}); err == nil {
 				t.Fatal("opened")
 			}
 			if _, _, err := Read(dir, func(Event) error { return nil }); err == nil {
@@ -173,7 +173,7 @@ func TestAFullDiskLeavesTheRecordWhole(t *testing.T) {
 }
 
 func TestOpenWantsItsFolder(t *testing.T) {
-	if _, err := Open(filepath.Join(t.TempDir(), "none"), fixed, func(Event) {}); err == nil {
+	if _, err := Open(filepath.Join(t.TempDir(), "none"), Options{Now: fixed}, func(Event) {}); err == nil {
 		t.Fatal("opened")
 	}
 }

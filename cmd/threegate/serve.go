@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/spool"
@@ -77,7 +78,12 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 	// under its shims and is found again.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	if cerr := errors.Join(g.Close(), exec.Shutdown(stopping)); err == nil {
+	left, lerr := exec.List(stopping)
+	cerr := errors.Join(lerr, g.Close(), exec.Shutdown(stopping))
+	if cerr == nil && len(left) == 0 {
+		cerr = container.Dismantle(cfg.RunDir()) // nothing of the node stays mounted
+	}
+	if err == nil {
 		err = cerr
 	}
 	if err != nil {

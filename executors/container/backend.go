@@ -59,10 +59,7 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 	default:
 		return p, fmt.Errorf("backend %q is %w", t.Backend, ErrUnavailable)
 	}
-	if t.Network != schemas.NetworkNone {
-		return p, fmt.Errorf("network %q is %w: egress is not available", t.Network, ErrUnavailable)
-	}
-	return p, nil
+	return p, e.checkNetwork(t)
 }
 
 // checkLimits wants every limit set: a missing one would mean none.

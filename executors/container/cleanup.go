@@ -18,6 +18,9 @@ func (e *Executor) Cleanup(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if err := e.closeEgress(id); err != nil {
+		return fmt.Errorf("clean up %s: %w", id, err)
+	}
 	cont, err := e.container(ctx, id)
 	if err != nil {
 		return fmt.Errorf("clean up %s: %w", id, err)

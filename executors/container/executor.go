@@ -18,6 +18,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/containerd"
+	"github.com/threegate/tool-exec/executors/egress"
 	"github.com/threegate/tool-exec/executors/sandbox"
 )
 
@@ -56,6 +57,9 @@ type Config struct {
 	// OwnKernel says that the runtime runs sandboxes on a kernel of their own
 	// (gVisor, a virtual machine) instead of the host's.
 	OwnKernel bool
+	// Egress bounds the proxies of network: allowlist. Domains and LogPath are
+	// set for each task.
+	Egress egress.Config
 }
 
 // Executor runs tasks. It is safe for concurrent use.
@@ -67,6 +71,9 @@ type Executor struct {
 
 	mu    sync.Mutex
 	roots map[string]*root // by image digest
+
+	egressMu sync.Mutex
+	egress   map[string]*egress.Proxy // by task; those that this process holds
 }
 
 // root is one image's mounted root; its own lock lets others be made meanwhile.
@@ -119,7 +126,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Executor{cfg: cfg, client: client, host: host, roots: map[string]*root{}}
+	e := &Executor{cfg: cfg, client: client, host: host, roots: map[string]*root{}, egress: map[string]*egress.Proxy{}}
 	if e.runtime, err = e.describeRuntime(ctx); err != nil {
 		client.Close()
 		return nil, err
@@ -127,12 +134,15 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	return e, nil
 }
 
-// Close lets go of everything; tasks and a private containerd go on.
-func (e *Executor) Close() error { return e.client.Close() }
+// Close lets go of everything; tasks and a private containerd go on. A task with
+// network: allowlist has none until another Executor waits for it.
+func (e *Executor) Close() error { return errors.Join(e.closeEgresses(), e.client.Close()) }
 
 // Shutdown is Close, and stops a private containerd. Tasks that still run go on
 // under their shims and are found again by the next Open.
-func (e *Executor) Shutdown(ctx context.Context) error { return e.client.Stop(ctx) }
+func (e *Executor) Shutdown(ctx context.Context) error {
+	return errors.Join(e.closeEgresses(), e.client.Stop(ctx))
+}
 
 // rootOf makes the image's root ready, importing the image if need be.
 func (e *Executor) rootOf(ctx context.Context, image string) (*root, error) {

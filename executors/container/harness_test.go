@@ -47,15 +47,15 @@ func inWorld(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	world.init = filepath.Join(world.dir, "threegate-init")
-	hostile := filepath.Join(world.dir, "hostile")
-	for out, pkg := range map[string]string{world.init: "../../cmd/threegate-init", hostile: "./internal/hostile"} {
+	hostile, visitor := filepath.Join(world.dir, "hostile"), filepath.Join(world.dir, "visitor")
+	for out, pkg := range map[string]string{world.init: "../../cmd/threegate-init", hostile: "./internal/hostile", visitor: "./internal/visitor"} {
 		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if msg, err := cmd.CombinedOutput(); err != nil {
 			return 1, fmt.Errorf("build %s: %w\n%s", pkg, err, msg)
 		}
 	}
-	if err := packImage(hostile); err != nil {
+	if err := packImage(hostile, visitor); err != nil {
 		return 1, err
 	}
 	code = m.Run()
@@ -89,9 +89,13 @@ func inWorld(m *testing.M) (code int, err error) {
 	return code, os.RemoveAll(world.dir)
 }
 
-// packImage makes an image of the hostile program and a few files that can't be executed.
-func packImage(hostile string) error {
+// packImage makes an image of the two programs and a few files that can't be executed.
+func packImage(hostile, visitor string) error {
 	program, err := os.ReadFile(hostile)
+	if err != nil {
+		return err
+	}
+	visits, err := os.ReadFile(visitor)
 	if err != nil {
 		return err
 	}
@@ -109,6 +113,7 @@ func packImage(hostile string) error {
 		{"usr/", "", 0o755}, {"usr/bin/", "", 0o755}, {"etc/", "", 0o755},
 		{"etc/passwd", "root:x:0:0:the image's own:/root:/bin/sh\n", 0o644},
 		{"usr/bin/hostile", string(program), 0o755},
+		{"usr/bin/visitor", string(visits), 0o755},
 		{"usr/bin/data", "no program\n", 0o644},
 		{"usr/bin/garbage", "\x7fELFnot", 0o755},
 		{"usr/bin/orphaned-script", "#!/no/such/interpreter\n", 0o755},

@@ -18,8 +18,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/egress"
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/sandbox"
+	"github.com/threegate/tool-exec/schemas"
 )
 
 // nodeLabel marks the containers of a node.
@@ -78,18 +80,27 @@ func (e *Executor) prepare(ctx context.Context, b box, r *root, t executors.Task
 			return fmt.Errorf("write the payload's input: %w", err)
 		}
 	}
+	env := payloadEnv(r.env)
+	if t.Network == schemas.NetworkAllowlist {
+		env = append(env, egress.Environment()...)
+	}
 	err := b.write(filepath.Join(gateDir, job.SpecFile), job.Spec{
-		ID: t.ID, Argv: p.argv, Env: payloadEnv(r.env), Dir: sandbox.InDir, Time: t.Limits.Time,
+		ID: t.ID, Argv: p.argv, Env: env, Dir: sandbox.InDir, Time: t.Limits.Time,
 		StdoutBytes: t.Limits.StdoutBytes, StderrBytes: t.Limits.StderrBytes, HostKernel: !e.cfg.OwnKernel,
 	})
 	if err != nil {
 		return err
 	}
-	spec, err := sandbox.Spec(e.policy(b, r, in, t))
+	policy := e.policy(b, r, in, t)
+	spec, err := sandbox.Spec(policy)
 	if err != nil {
 		return err
 	}
-	return e.create(ctx, t.ID, spec)
+	task, err := e.create(ctx, t.ID, spec, policy.Egress)
+	if err != nil {
+		return err
+	}
+	return e.openEgress(ctx, b, t, task)
 }
 
 // fileSlack keeps the limit of one file's size above the size of /out and /tmp:
@@ -106,26 +117,27 @@ func (e *Executor) policy(b box, r *root, in string, t executors.Task) sandbox.P
 		Tmp: b.path(scratchDir, "tmp"), Shm: b.path(scratchDir, "shm"), CgroupsPath: cgroupOf(t.ID),
 		MilliCPU: l.MilliCPU, MemoryBytes: l.MemoryBytes, Pids: l.Pids, OpenFiles: l.OpenFiles,
 		FileBytes: max(l.OutBytes, l.TmpBytes, l.StdoutBytes, l.StderrBytes) + fileSlack, CPUTime: cpu,
-		SwapControl: e.host.SwapControl, OwnKernel: e.cfg.OwnKernel,
+		SwapControl: e.host.SwapControl, OwnKernel: e.cfg.OwnKernel, Egress: t.Network == schemas.NetworkAllowlist,
 	}
 }
 
 // create checks the final configuration and makes container and task of it.
-func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec) error {
-	if err := errors.Join(sandbox.Check(spec, false), sandbox.CheckRoot(spec.Root.Path)); err != nil {
-		return err
+func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec, egress bool) (containerdclient.Task, error) {
+	if err := errors.Join(sandbox.Check(spec, egress), sandbox.CheckRoot(spec.Root.Path)); err != nil {
+		return nil, err
 	}
 	cont, err := e.client.NewContainer(ctx, id,
 		withSpec(spec),
 		containerdclient.WithRuntime(e.cfg.Runtime, e.runtimeOptions()),
 		containerdclient.WithContainerLabels(map[string]string{nodeLabel: e.cfg.Node}))
 	if err != nil {
-		return fmt.Errorf("create container: %w", err)
+		return nil, fmt.Errorf("create container: %w", err)
 	}
-	if _, err := cont.NewTask(ctx, cio.NullIO); err != nil {
-		return fmt.Errorf("create task: %w", err)
+	task, err := cont.NewTask(ctx, cio.NullIO)
+	if err != nil {
+		return nil, fmt.Errorf("create task: %w", err)
 	}
-	return nil
+	return task, nil
 }
 
 // withSpec stores the configuration as it is: the client's own options would

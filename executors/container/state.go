@@ -116,6 +116,15 @@ func (e *Executor) Start(ctx context.Context, id string) error {
 	case state != executors.StateCreated:
 		return nil
 	}
+	if !e.hasEgress(id) { // another process may have prepared it
+		var rec record
+		if err := b.read(taskFile, &rec); err != nil {
+			return fmt.Errorf("start %s: %w", id, err)
+		}
+		if err := e.openEgress(ctx, b, rec.Task, task); err != nil {
+			return fmt.Errorf("start %s: %w", id, err)
+		}
+	}
 	if err := b.write(startFile, startRecord{At: time.Now().UTC(), Monotonic: monotonic()}); err != nil {
 		return fmt.Errorf("start %s: %w", id, err)
 	}

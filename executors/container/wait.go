@@ -43,6 +43,9 @@ func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, erro
 	if err := b.read(outcomeFile, &out); !errors.Is(err, os.ErrNotExist) {
 		return out, err
 	}
+	if err := e.reopenEgress(ctx, b, rec.Task); err != nil {
+		return out, fmt.Errorf("wait for %s: %w", id, err)
+	}
 	ev := evidence{task: rec.Task}
 	if ev.exit, err = e.awaitExit(ctx, b, id, rec.Task.Limits.Time); err != nil {
 		return out, err
@@ -52,6 +55,9 @@ func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, erro
 	}
 	out = judge(ev)
 	out.Identity = rec.Identity
+	if err := e.reportEgress(b, rec.Task, &out); err != nil {
+		return executors.Outcome{}, fmt.Errorf("wait for %s: %w", id, err)
+	}
 	if err := b.write(outcomeFile, out); err != nil {
 		return executors.Outcome{}, fmt.Errorf("wait for %s: %w", id, err)
 	}

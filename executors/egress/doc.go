@@ -15,9 +15,10 @@
 // One connection carries one request. What follows it is never read, so no two
 // parties can disagree about where a second request begins.
 //
-// What it can't see: inside TLS a client may ask an allowed server for another
-// site that the same server holds (domain fronting). List hosts that one trusts
-// as a whole, not those of a shared delivery network.
+// What it can't see: after the first TLS client hello a client may ask an allowed
+// server for another site that the same server holds (domain fronting, or a
+// second hello that the server asked for). List hosts that one trusts as a
+// whole, not those of a shared delivery network.
 //
 // It is built on the standard library instead of a proxy library.
 // elazarl/goproxy (v1.9.2), the best kept one, sits upon net/http's server,

@@ -38,10 +38,8 @@ func (s *session) forward(h *head, in *bufio.Reader) {
 		return
 	}
 	defer resp.Body.Close()
-	for _, name := range hopFields {
-		if name != "content-length" { // Write takes it from ContentLength
-			resp.Header.Del(name)
-		}
+	for _, name := range append(nominatedBy(resp.Header.Values("Connection")), hopFields...) {
+		resp.Header.Del(name) // the length is written from ContentLength
 	}
 	resp.Proto, resp.ProtoMajor, resp.ProtoMinor = "HTTP/1.1", 1, 1
 	resp.Close, resp.Trailer, resp.TransferEncoding = true, nil, nil

@@ -278,8 +278,12 @@ func (h *head) values(name string) []string {
 
 // nominated are the fields that Connection declares to be of this hop only.
 func (h *head) nominated() []string {
+	return nominatedBy(append(h.values("connection"), h.values("proxy-connection")...))
+}
+
+func nominatedBy(connection []string) []string {
 	var names []string
-	for _, list := range append(h.values("connection"), h.values("proxy-connection")...) {
+	for _, list := range connection {
 		for name := range strings.SplitSeq(list, ",") {
 			if name = asciiLower(strings.Trim(name, " \t")); name != "" {
 				names = append(names, name)

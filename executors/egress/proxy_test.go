@@ -295,6 +295,30 @@ func TestContinue(t *testing.T) {
 	}
 }
 
+// A body that two readers could end at different places does not arrive whole.
+func TestChunks(t *testing.T) {
+	n := newInternet(t)
+	s := newSandbox(t, n, Limits{IdleTime: 300 * time.Millisecond})
+	post := "POST http://one.example/ HTTP/1.1\r\nHost: one.example\r\nTransfer-Encoding: chunked\r\n\r\n"
+	if answer := s.raw(t, post+"3;x=y\r\nabc\r\n0\r\nTrailer: x\r\n\r\n"); !strings.Contains(answer, "you sent 3 bytes") || len(n.lastHeader["Trailer"]) != 0 {
+		t.Errorf("good chunks: %q", answer)
+	}
+	for _, body := range []string{"3\nabc\r\n0\r\n\r\n", "3;x\ny\r\nabc\r\n0\r\n\r\n", "-3\r\nabc\r\n0\r\n\r\n", "0x3\r\nabc\r\n0\r\n\r\n", "3\r\nabcd\r\n0\r\n\r\n", "3\r\nabc\n0\r\n\r\n",
+		"ffffffffffffffffff\r\nabc", " \r\n", "3 3\r\nabc\r\n0\r\n\r\n"} {
+		if answer := s.raw(t, post+body); strings.Contains(answer, "hello from") {
+			t.Errorf("%q: %q", body, answer)
+		}
+	}
+}
+
+func TestHead(t *testing.T) {
+	s := newSandbox(t, newInternet(t), Limits{})
+	answer := s.raw(t, "HEAD http://one.example/ HTTP/1.1\r\nHost: one.example\r\n\r\n")
+	if !strings.HasPrefix(answer, "HTTP/1.1 200 ") || !strings.HasSuffix(answer, "\r\n\r\n") || !strings.Contains(answer, "Content-Length: 40\r\n") {
+		t.Errorf("%q", answer)
+	}
+}
+
 func TestOldClients(t *testing.T) {
 	n := newInternet(t)
 	s := newSandbox(t, n, Limits{})

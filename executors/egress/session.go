@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -33,8 +34,11 @@ func newSession(p *Proxy, client, up net.Conn, to endpoint) *session {
 	s := &session{p: p, client: client, to: to}
 	s.up = &upstream{Conn: up, s: s}
 	s.ctx, s.cancel = context.WithCancel(p.ctx)
-	s.idle = time.AfterFunc(p.cfg.Limits.IdleTime, func() { s.end(CauseTime) })
-	s.total = time.AfterFunc(p.cfg.Limits.TotalTime, func() { s.end(CauseTime) })
+	// Neither may go off before both are there.
+	s.idle = time.AfterFunc(math.MaxInt64, func() { s.end(CauseTime) })
+	s.total = time.AfterFunc(math.MaxInt64, func() { s.end(CauseTime) })
+	s.idle.Reset(p.cfg.Limits.IdleTime)
+	s.total.Reset(p.cfg.Limits.TotalTime)
 	return s
 }
 

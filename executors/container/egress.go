@@ -1,0 +1,151 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	containerdclient "github.com/containerd/containerd/v2/client"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/egress"
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// egressFile is what a task's proxy decided. It outlives the gate.
+const egressFile = "egress.log"
+
+// checkNetwork says whether this node has the network that the task asks for.
+func (e *Executor) checkNetwork(t executors.Task) error {
+	switch {
+	case t.Network == schemas.NetworkNone:
+		return nil
+	case t.Network != schemas.NetworkAllowlist:
+		return fmt.Errorf("network %q is %w", t.Network, ErrUnavailable)
+	case len(t.Domains) == 0:
+		return fmt.Errorf("network %q is %w: the configuration allows no domain", t.Network, ErrUnavailable)
+	case e.cfg.OwnKernel:
+		return fmt.Errorf("network %q is %w: the runtime's sandboxes have a network stack of their own, which the egress proxy can't enter", t.Network, ErrUnavailable)
+	}
+	if _, err := egress.ParseDomains(t.Domains); err != nil {
+		return fmt.Errorf("network %q is %w: %w", t.Network, ErrUnavailable, err)
+	}
+	return nil
+}
+
+// openEgress makes the task's proxy listen inside its network namespace, unless
+// it does so already. An earlier process may have begun: what it decided and
+// let through counts. The task must be created and not ended.
+func (e *Executor) openEgress(ctx context.Context, b box, t executors.Task, task containerdclient.Task) error {
+	if t.Network != schemas.NetworkAllowlist {
+		return nil
+	}
+	e.egressMu.Lock()
+	defer e.egressMu.Unlock()
+	if e.egress[t.ID] != nil {
+		return nil
+	}
+	cfg := e.cfg.Egress
+	cfg.Domains, cfg.LogPath = t.Domains, b.path(egressFile)
+	p, err := egress.Open(cfg)
+	if err != nil {
+		return err
+	}
+	err = p.ListenIn(fmt.Sprintf("/proc/%d/ns/net", task.Pid()))
+	if err == nil {
+		// If it lives now it lived before: the namespace was its own and not
+		// that of another process which has inherited the number.
+		err = alive(ctx, task)
+	}
+	if err != nil {
+		return errors.Join(err, p.Close())
+	}
+	e.egress[t.ID] = p
+	return nil
+}
+
+var errEnded = errors.New("the task has ended")
+
+func alive(ctx context.Context, task containerdclient.Task) error {
+	st, err := task.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if st.Status == containerdclient.Stopped {
+		return errEnded
+	}
+	return nil
+}
+
+// reopenEgress is openEgress for a task that this process did not prepare.
+func (e *Executor) reopenEgress(ctx context.Context, b box, t executors.Task) error {
+	if t.Network != schemas.NetworkAllowlist || e.hasEgress(t.ID) {
+		return nil
+	}
+	state, task, err := e.look(ctx, b, t.ID)
+	if err != nil || state != executors.StateCreated && state != executors.StateRunning {
+		return err
+	}
+	err = e.openEgress(ctx, b, t, task)
+	switch {
+	case errors.Is(err, unix.EADDRINUSE):
+		// Another process of the node serves it, or the payload took the port
+		// while nobody did, and has shut itself in.
+		return nil
+	case errors.Is(err, egress.ErrClosed): // it had used up its requests
+		return nil
+	case err != nil && alive(ctx, task) != nil: // it ended meanwhile
+		return nil
+	}
+	return err
+}
+
+func (e *Executor) hasEgress(id string) bool {
+	e.egressMu.Lock()
+	defer e.egressMu.Unlock()
+	return e.egress[id] != nil
+}
+
+// closeEgress ends the task's proxy, if this process has it. The listener would
+// keep the task's network namespace alive.
+func (e *Executor) closeEgress(id string) error {
+	e.egressMu.Lock()
+	p := e.egress[id]
+	delete(e.egress, id)
+	e.egressMu.Unlock()
+	if p == nil {
+		return nil
+	}
+	return p.Close()
+}
+
+// closeEgresses is for the end of this process: tasks go on without a proxy
+// until the next one takes them over.
+func (e *Executor) closeEgresses() error {
+	e.egressMu.Lock()
+	open := e.egress
+	e.egress = map[string]*egress.Proxy{}
+	e.egressMu.Unlock()
+	var errs []error
+	for _, p := range open {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// reportEgress puts into the outcome what the task reached and was refused.
+func (e *Executor) reportEgress(b box, t executors.Task, out *executors.Outcome) error {
+	if t.Network != schemas.NetworkAllowlist {
+		return nil
+	}
+	if err := e.closeEgress(t.ID); err != nil {
+		return err
+	}
+	r, err := egress.ReadLog(b.path(egressFile))
+	if err != nil {
+		return err
+	}
+	out.NetworkDestinations, out.NetworkRefused = r.Destinations(), r.Refused()
+	return nil
+}

@@ -109,8 +109,8 @@ func TestSmuggling(t *testing.T) {
 			t.Errorf("%s: %q", tt.name, answer)
 		}
 	}
-	if len(n.dialed) != 0 || len(n.lookups) != 0 {
-		t.Errorf("dialed %v, looked up %v", n.dialed, n.lookups)
+	if len(n.seen().dialed) != 0 || len(n.seen().lookups) != 0 {
+		t.Errorf("dialed %v, looked up %v", n.seen().dialed, n.seen().lookups)
 	}
 	s.has(t, "", 0, CauseMalformed)
 }

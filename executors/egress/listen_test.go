@@ -236,8 +236,8 @@ func (f fixed) Lookup(context.Context, string) ([]netip.Addr, error) {
 // knows what the first one had decided.
 func TestNextGate(t *testing.T) {
 	n := newInternet(t)
-	s := &sandbox{internet: n, ns: namespace(t), log: filepath.Join(t.TempDir(), "log")}
-	first, _ := helper(t, false, "gate", s.ns, s.log, addrPrivate)
+	s := &sandbox{internet: n, ns: namespace(t), path: filepath.Join(t.TempDir(), "log")}
+	first, _ := helper(t, false, "gate", s.ns, s.path, addrPrivate)
 	for range 5 {
 		s.raw(t, "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n")
 	}
@@ -253,13 +253,13 @@ func TestNextGate(t *testing.T) {
 		c.Close()
 		t.Fatal("a dead gate listens")
 	}
-	rep, err := ReadLog(s.log)
+	rep, err := ReadLog(s.path)
 	must(t, err)
 	if got := rep.Refused(); !slices.Contains(got, "evil.example:80 is not on the node's allowlist") || !slices.Contains(got, "private.example:443 has an address that is not public") {
 		t.Errorf("after the death: %v", got)
 	}
 
-	s.proxy, err = Open(n.config(s.log, Limits{}))
+	s.proxy, err = Open(n.config(s.path, Limits{}))
 	must(t, err)
 	defer s.proxy.Close()
 	must(t, s.proxy.ListenIn(s.ns))
@@ -267,12 +267,12 @@ func TestNextGate(t *testing.T) {
 		t.Errorf("%d %q", status, body)
 	}
 	must(t, s.proxy.Close())
-	rep, err = ReadLog(s.log)
+	rep, err = ReadLog(s.path)
 	must(t, err)
 	if !slices.Equal(rep.Destinations(), []string{"one.example:80"}) || !slices.Contains(rep.Refused(), "evil.example:80 is not on the node's allowlist") || rep.Requests < 7 || rep.Damaged != 0 {
 		t.Errorf("in the end: %+v", rep)
 	}
-	data, err := os.ReadFile(s.log)
+	data, err := os.ReadFile(s.path)
 	must(t, err)
 	if strings.Contains(string(data), "rubbish") {
 		t.Error("the log holds what a client sent")

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -42,8 +43,8 @@ func TestAllowedHosts(t *testing.T) {
 	resp, err := c.Post("http://one.example/post?q=%2F..", "text/plain", strings.NewReader(strings.Repeat("y", 100_000)))
 	must(t, err)
 	resp.Body.Close()
-	if n.lastURI != "/post?q=%2F.." || n.lastHost != "one.example" || len(n.lastBody) != 100_000 {
-		t.Errorf("the host saw %q, %q and %d bytes", n.lastURI, n.lastHost, len(n.lastBody))
+	if n.seen().uri != "/post?q=%2F.." || n.seen().host != "one.example" || len(n.seen().body) != 100_000 {
+		t.Errorf("the host saw %q, %q and %d bytes", n.seen().uri, n.seen().host, len(n.seen().body))
 	}
 	want := []string{"11.0.0.1:443", "11.0.0.1:80", "one.example:443", "one.example:80", "sub.wild.example:443", "sub.wild.example:80"}
 	r := s.proxy.Report()
@@ -131,14 +132,14 @@ func TestRefusedHosts(t *testing.T) {
 	if n.requests.Load() != 0 {
 		t.Error("a refused request reached a host")
 	}
-	for _, l := range n.lookups {
+	for _, l := range n.seen().lookups {
 		switch l {
 		case "private.example", "metadata.example", "nowhere.wild.example", "dead.example":
 		default:
 			t.Errorf("the name server was asked for %s, which is not on the list", l)
 		}
 	}
-	for _, d := range n.dialed {
+	for _, d := range n.seen().dialed {
 		if !strings.HasPrefix(d, "11.9.9.9:") {
 			t.Errorf("dialed %s", d)
 		}
@@ -152,18 +153,18 @@ func TestRebinding(t *testing.T) {
 	n := newInternet(t)
 	s := newSandbox(t, n, Limits{})
 	t.Run("second answer", func(t *testing.T) {
-		asked := 0
-		n.answer = func(string) ([]netip.Addr, error) {
-			if asked++; asked == 1 {
+		var asked atomic.Int64
+		n.answers(func(string) ([]netip.Addr, error) {
+			if asked.Add(1) == 1 {
 				return []netip.Addr{public}, nil
 			}
 			return []netip.Addr{private}, nil
-		}
+		})
 		if answer := s.raw(t, "GET http://one.example/ HTTP/1.1\r\nHost: one.example\r\n\r\n"); !strings.HasPrefix(answer, "HTTP/1.1 200 ") {
 			t.Errorf("first: %q", answer)
 		}
-		if asked != 1 {
-			t.Errorf("one connection asked %d times", asked)
+		if n := asked.Load(); n != 1 {
+			t.Errorf("one connection asked %d times", n)
 		}
 		if answer := s.raw(t, "GET http://one.example/ HTTP/1.1\r\nHost: one.example\r\n\r\n"); !strings.HasPrefix(answer, "HTTP/1.1 403 ") {
 			t.Errorf("second: %q", answer)
@@ -173,19 +174,19 @@ func TestRebinding(t *testing.T) {
 		"::ffff:10.0.0.5", "64:ff9b::a00:5", "2002:a00:5::1", "2001:0:a00:5::1", "168.63.129.16"}
 	for _, b := range bad {
 		for _, answers := range [][]string{{b}, {addrOne, b}, {b, addrOne}} {
-			n.answer = func(string) ([]netip.Addr, error) {
+			n.answers(func(string) ([]netip.Addr, error) {
 				var addrs []netip.Addr
 				for _, a := range answers {
 					addrs = append(addrs, netip.MustParseAddr(a))
 				}
 				return addrs, nil
-			}
-			before := len(n.dialed)
+			})
+			before := len(n.seen().dialed)
 			if answer := s.raw(t, "GET http://one.example/ HTTP/1.1\r\nHost: one.example\r\n\r\n"); !strings.HasPrefix(answer, "HTTP/1.1 403 ") {
 				t.Errorf("%v: %q", answers, answer)
 			}
-			if len(n.dialed) != before {
-				t.Errorf("%v: dialed %v", answers, n.dialed[before:])
+			if len(n.seen().dialed) != before {
+				t.Errorf("%v: dialed %v", answers, n.seen().dialed[before:])
 			}
 		}
 	}
@@ -200,8 +201,8 @@ func TestRebinding(t *testing.T) {
 // The gate's own machine is out of reach also by a public address.
 func TestHostAddresses(t *testing.T) {
 	n := newInternet(t)
-	s := &sandbox{internet: n, ns: namespace(t), log: t.TempDir() + "/log"}
-	cfg := n.config(s.log, Limits{})
+	s := &sandbox{internet: n, ns: namespace(t), path: t.TempDir() + "/log"}
+	cfg := n.config(s.path, Limits{})
 	cfg.HostAddresses = func() ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr(addrOne)}, nil }
 	var err error
 	s.proxy, err = Open(cfg)
@@ -229,8 +230,8 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	if resp.StatusCode != 302 || resp.Header.Get("Location") != "http://private.example/secret" {
 		t.Errorf("got %d %v", resp.StatusCode, resp.Header)
 	}
-	if n.connections(addrPrivate+":80") != 0 || len(n.dialed) != 1 {
-		t.Errorf("dialed %v", n.dialed)
+	if n.connections(addrPrivate+":80") != 0 || len(n.seen().dialed) != 1 {
+		t.Errorf("dialed %v", n.seen().dialed)
 	}
 }
 
@@ -240,11 +241,11 @@ func TestHopByHop(t *testing.T) {
 	answer := s.raw(t, "GET http://one.example/hop HTTP/1.1\r\nHost: one.example\r\nProxy-Authorization: Basic c2VjcmV0\r\nProxy-Connection: keep-alive\r\n"+
 		"Connection: keep-alive, X-Private\r\nX-Private: 1\r\nKeep-Alive: 5\r\nTE: trailers\r\nTrailer: X\r\nAccept: a\r\nAccept: b\r\n\r\n")
 	for _, gone := range []string{"Proxy-Authorization", "Proxy-Connection", "X-Private", "Keep-Alive", "Te", "Trailer", "User-Agent", "Via", "X-Forwarded-For", "Accept-Encoding"} {
-		if v, ok := n.lastHeader[gone]; ok {
+		if v, ok := n.seen().header[gone]; ok {
 			t.Errorf("%s: %v was passed on", gone, v)
 		}
 	}
-	if got := n.lastHeader["Accept"]; !slices.Equal(got, []string{"a", "b"}) {
+	if got := n.seen().header["Accept"]; !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("Accept %v", got)
 	}
 	if strings.Contains(answer, "Proxy-Authenticate") || strings.Contains(answer, "Keep-Alive") || !strings.Contains(answer, "X-Kept: yes") ||
@@ -273,8 +274,8 @@ func TestNothingFollows(t *testing.T) {
 	} {
 		before := n.requests.Load()
 		answer := s.raw(t, first+second)
-		if got := n.requests.Load() - before; got != 1 || n.lastURI != "/first" || strings.Count(answer, "HTTP/1.1 ") != 1 {
-			t.Errorf("%q: %d requests, the last for %s\n%s", first, got, n.lastURI, answer)
+		if got := n.requests.Load() - before; got != 1 || n.seen().uri != "/first" || strings.Count(answer, "HTTP/1.1 ") != 1 {
+			t.Errorf("%q: %d requests, the last for %s\n%s", first, got, n.seen().uri, answer)
 		}
 	}
 }
@@ -290,8 +291,8 @@ func TestContinue(t *testing.T) {
 	}
 	io.WriteString(c, "body")
 	rest, _ := io.ReadAll(in)
-	if !strings.Contains(string(rest), "you sent 4 bytes") || n.lastBody != "body" {
-		t.Errorf("%q, the host got %q", rest, n.lastBody)
+	if !strings.Contains(string(rest), "you sent 4 bytes") || n.seen().body != "body" {
+		t.Errorf("%q, the host got %q", rest, n.seen().body)
 	}
 }
 
@@ -300,7 +301,7 @@ func TestChunks(t *testing.T) {
 	n := newInternet(t)
 	s := newSandbox(t, n, Limits{IdleTime: 300 * time.Millisecond})
 	post := "POST http://one.example/ HTTP/1.1\r\nHost: one.example\r\nTransfer-Encoding: chunked\r\n\r\n"
-	if answer := s.raw(t, post+"3;x=y\r\nabc\r\n0\r\nTrailer: x\r\n\r\n"); !strings.Contains(answer, "you sent 3 bytes") || len(n.lastHeader["Trailer"]) != 0 {
+	if answer := s.raw(t, post+"3;x=y\r\nabc\r\n0\r\nTrailer: x\r\n\r\n"); !strings.Contains(answer, "you sent 3 bytes") || len(n.seen().header["Trailer"]) != 0 {
 		t.Errorf("good chunks: %q", answer)
 	}
 	for _, body := range []string{"3\nabc\r\n0\r\n\r\n", "3;x\ny\r\nabc\r\n0\r\n\r\n", "-3\r\nabc\r\n0\r\n\r\n", "0x3\r\nabc\r\n0\r\n\r\n", "3\r\nabcd\r\n0\r\n\r\n", "3\r\nabc\n0\r\n\r\n",
@@ -403,8 +404,8 @@ func TestTunnelIsTLS(t *testing.T) {
 	})
 	defer accepting.Wait()
 	defer l.Close()
-	s := &sandbox{internet: n, ns: namespace(t), log: t.TempDir() + "/log"}
-	cfg := n.config(s.log, Limits{HeaderTime: 300 * time.Millisecond})
+	s := &sandbox{internet: n, ns: namespace(t), path: t.TempDir() + "/log"}
+	cfg := n.config(s.path, Limits{HeaderTime: 300 * time.Millisecond})
 	cfg.Domains = []string{"two.example:8443"}
 	var err error
 	s.proxy, err = Open(cfg)
@@ -468,7 +469,7 @@ func TestBytes(t *testing.T) {
 			t.Errorf("counted %d", r.Up)
 		}
 		time.Sleep(50 * time.Millisecond)
-		if len(n.lastBody) >= 200_000 && n.requests.Load() > before {
+		if len(n.seen().body) >= 200_000 && n.requests.Load() > before {
 			t.Error("the whole body arrived")
 		}
 		// All later connections are cut as well.
@@ -578,7 +579,7 @@ func TestRequests(t *testing.T) {
 	}
 	// Nor does the next process.
 	must(t, s.proxy.Close())
-	again, err := Open(n.config(s.log, Limits{Requests: 3}))
+	again, err := Open(n.config(s.path, Limits{Requests: 3}))
 	must(t, err)
 	defer again.Close()
 	if err := again.ListenIn(s.ns); err == nil {

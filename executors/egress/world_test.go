@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,19 +112,35 @@ type internet struct {
 	pool *x509.CertPool
 	cert func(names ...string) tls.Certificate
 
-	mu       sync.Mutex
+	requests atomic.Int64
+	mu       sync.Mutex // guards the rest
 	names    map[string][]netip.Addr
 	answer   func(name string) ([]netip.Addr, error) // instead of names
-	lookups  []string
-	dialed   []string
-	accepted map[string]int // connections by local address
+	accepted map[string]int                          // connections by local address
+	log      seen
+}
 
-	requests atomic.Int64
-	// last is what the plain server saw last.
-	lastHeader http.Header
-	lastURI    string
-	lastHost   string
-	lastBody   string
+// seen is what the fake internet saw.
+type seen struct {
+	lookups, dialed []string
+	// of the last request
+	header          http.Header
+	uri, host, body string
+}
+
+func (n *internet) seen() seen {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.log
+	s.lookups, s.dialed = slices.Clone(s.lookups), slices.Clone(s.dialed)
+	return s
+}
+
+// answers takes the place of the names.
+func (n *internet) answers(f func(name string) ([]netip.Addr, error)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.answer = f
 }
 
 func newInternet(t testing.TB) *internet {
@@ -183,7 +200,7 @@ func (n *internet) set(name string, addrs ...string) {
 func (n *internet) Lookup(_ context.Context, name string) ([]netip.Addr, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.lookups = append(n.lookups, name)
+	n.log.lookups = append(n.log.lookups, name)
 	if n.answer != nil {
 		return n.answer(name)
 	}
@@ -196,7 +213,7 @@ func (n *internet) Lookup(_ context.Context, name string) ([]netip.Addr, error) 
 // dial is the real Dial, inside the fake internet.
 func (n *internet) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	n.mu.Lock()
-	n.dialed = append(n.dialed, to.String())
+	n.log.dialed = append(n.log.dialed, to.String())
 	n.mu.Unlock()
 	var c net.Conn
 	err := inNamespace(n.ns, func() (err error) { c, err = Dial(ctx, to); return err })
@@ -256,7 +273,7 @@ func (n *internet) plain(w http.ResponseWriter, r *http.Request) {
 	n.requests.Add(1)
 	body, _ := io.ReadAll(r.Body)
 	n.mu.Lock()
-	n.lastHeader, n.lastURI, n.lastHost, n.lastBody = r.Header.Clone(), r.RequestURI, r.Host, string(body)
+	n.log.header, n.log.uri, n.log.host, n.log.body = r.Header.Clone(), r.RequestURI, r.Host, string(body)
 	n.mu.Unlock()
 	switch r.URL.Path {
 	case "/redirect":
@@ -321,15 +338,15 @@ type sandbox struct {
 	*internet
 	proxy *Proxy
 	ns    string
-	log   string // path
+	path  string // of the log
 }
 
 // newSandbox opens a proxy to the fake internet. Allowed are one.example,
 // *.wild.example, private.example, metadata.example, dead.example and 11.0.0.1.
 func newSandbox(t testing.TB, n *internet, l Limits) *sandbox {
-	s := &sandbox{internet: n, ns: namespace(t), log: filepath.Join(t.TempDir(), "egress.log")}
+	s := &sandbox{internet: n, ns: namespace(t), path: filepath.Join(t.TempDir(), "egress.log")}
 	var err error
-	s.proxy, err = Open(n.config(s.log, l))
+	s.proxy, err = Open(n.config(s.path, l))
 	must(t, err)
 	must(t, s.proxy.ListenIn(s.ns))
 	t.Cleanup(func() { s.proxy.Close() })

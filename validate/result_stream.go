@@ -37,12 +37,12 @@ func (rr *resultReader) stream(s *document.Section) schemas.Stream {
 	var shown string
 	var notes []item
 	if fence != nil {
-		content, at := rr.doc.TextOf(fence)
+		content, _ := rr.doc.TextOf(fence)
 		shown = string(content)
 		if info := fenceInfo(fence, rr.doc.Text); !slices.Contains(fenceInfos, strings.ToLower(info)) {
 			rr.at("result.stream.form", fence.Pos(), "write ```text", "the fence of %s is marked %s, which some viewers run or render", s.Title, document.Quote(info))
 		}
-		notes = outside(s, fence, at, len(content))
+		notes = outside(s, fence)
 	} else {
 		shown, notes = unfenced(s)
 	}
@@ -97,13 +97,12 @@ func fenceInfo(f *ast.FencedCodeBlock, source []byte) string {
 	return strings.TrimSpace(string(f.Info.Segment.Value(source)))
 }
 
-// outside returns the lines of s that are not part of its fence. The fence's
-// content has n bytes from offset at on.
-func outside(s *document.Section, fence *ast.FencedCodeBlock, at, n int) []item {
+// outside returns the lines of s that are not part of its fence.
+func outside(s *document.Section, fence *ast.FencedCodeBlock) []item {
 	from := fence.Pos() - s.BodyOffset
-	to := at + n - s.BodyOffset
-	if n == 0 {
-		to = from + lineEnd(s.Body[from:])
+	to := from + lineEnd(s.Body[from:])
+	if n := fence.Lines().Len(); n > 0 {
+		to = min(fence.Lines().At(n-1).Stop-s.BodyOffset, len(s.Body))
 	}
 	to += lineEnd(s.Body[to:]) // the closing fence
 	before := document.Section{Body: s.Body[:from], BodyOffset: s.BodyOffset}

@@ -170,6 +170,23 @@ func TestAllowlistReattach(t *testing.T) {
 	}
 }
 
+// A payload that takes the port while no gate is there shuts itself in, and
+// neither the wait for it nor what was recorded before suffers.
+func TestAllowlistSquatter(t *testing.T) {
+	w := newWeb(t)
+	first := w.open(t)
+	task := w.task("squat", "http://example.com/")
+	must(t, "Prepare", first.Prepare(t.Context(), task))
+	must(t, "Start", first.Start(t.Context(), task.ID))
+	awaitOutput(t, task.ID, "got 200")
+	must(t, "Close", first.Close())
+	awaitOutput(t, task.ID, "squatting")
+	r := finish(t, w.open(t), task.ID)
+	if r.ExitCode != 0 || !slices.Equal(r.NetworkDestinations, []string{"example.com:80"}) {
+		t.Errorf("outcome %+v\n%s", r.Outcome, r.stdout(t))
+	}
+}
+
 // Prepared by one, started and waited for by another.
 func TestAllowlistPreparedByAnother(t *testing.T) {
 	w := newWeb(t)

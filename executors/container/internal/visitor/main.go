@@ -29,6 +29,8 @@ func main() {
 		fetch(os.Args[2:])
 	case "refetch":
 		refetch(os.Args[2:])
+	case "squat":
+		squat(os.Args[2])
 	case "direct":
 		direct(os.Args[2:])
 	default:
@@ -88,6 +90,22 @@ func refetch(a []string) {
 		}
 		fmt.Println("got", want)
 	}
+}
+
+// squat takes the proxy's port as soon as nobody has it, and keeps it for a while.
+func squat(url string) {
+	c := browser()
+	fmt.Println("got", page(c, url))
+	for {
+		l, err := net.Listen("tcp4", "127.0.0.1:3128")
+		if err == nil {
+			defer l.Close()
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	fmt.Println("squatting")
+	time.Sleep(time.Second)
 }
 
 // direct tries to reach addresses (network=address) past the proxy.

@@ -11,7 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/threegate/tool-exec/validate/code"
 	"github.com/threegate/tool-exec/validate/document"
+	"github.com/threegate/tool-exec/validate/paths"
 )
 
 // Bounds of "## Inputs (JSON)".
@@ -157,6 +159,7 @@ func (r *jsonReader) value(depth int) bool {
 		return ok
 	case string:
 		r.text16(t, at)
+		r.paths(t, at)
 	case json.Number:
 		if f, err := strconv.ParseFloat(t.String(), 64); strings.ContainsAny(t.String(), ".eE") && (err != nil || math.IsInf(f, 0)) {
 			r.report(at, "use a number that fits", "the number %s is out of range", document.Quote(t.String()))
@@ -195,6 +198,15 @@ func (r *jsonReader) object(depth int) bool {
 	}
 	_, _, ok := r.next()
 	return ok
+}
+
+// paths looks for paths of the host in a value.
+func (r *jsonReader) paths(s string, at int) {
+	for _, ref := range paths.Find(s, paths.Literal) {
+		code.PathNote(ref, func(rule, message, hint string) {
+			r.rr.at(rule, r.offset+at, hint, "%s", message)
+		})
+	}
 }
 
 // text16 refuses halves of characters: the decoder replaces them silently, so a

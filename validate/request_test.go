@@ -317,6 +317,7 @@ func requestCases() []requestCase {
 		m("json: half a character", `\u00e9`, `\ud800`, "request.inputs_json:27"),
 		m("json: deep", "2.5", strings.Repeat("[", 40)+strings.Repeat("]", 40), "request.inputs_json:27"),
 		m("json: empty", `{"numbers": [1, 2.5, -3e2], "label": "\u00e9"}`, "", "request.inputs_json:27"),
+		m("json: path of the host", `"\u00e9"`, `"/etc/passwd"`, "sec.paths.host:27"),
 		m("json: no fence", "```json\n{\"numbers\": [1, 2.5, -3e2], \"label\": \"\\u00e9\"}\n```", "{}", "request.inputs_json:26"),
 
 		c("inputs: path", `"/in/input.csv"`, `"/etc/passwd"`, "request.inputs:19"),

@@ -146,24 +146,41 @@ func joins(ts []Token, op string) int {
 	return len(op)
 }
 
-// Functions and methods whose arguments are paths of files.
-var opensFiles = words(`open Path PosixPath listdir scandir walk glob iglob rglob chdir remove unlink rename stat lstat exists isfile isdir islink read_csv read_json read_excel
-	read_parquet read_table read_fwf read_pickle read_feather read_xml read_sql_table loadtxt genfromtxt savetxt to_csv to_json to_excel to_parquet to_pickle savefig imread imsave imwrite mkdir makedirs mkdirSync rmtree copyfile copytree
-	copy copy2 cp mv move symlink link chmod chown connect ZipFile TarFile fopen readFile readFileSync writeFile writeFileSync appendFile appendFileSync createReadStream createWriteStream readdir readdirSync
-	existsSync statSync lstatSync unlinkSync rmSync rm cpSync copyFileSync opendir opendirSync access accessSync require read readlines foreach each_line write binread binwrite entries children each_child exist? exists? file?
-	directory? mkdir_p rm_rf rm_f cp_r load_file readlink realpath fromfile tofile memmap addsitedir CDLL sysopen slurp spew file_get_contents file_put_contents include require_once readfile parse_ini_file fread
-	dofile loadfile source read.csv read.table readLines readRDS writeLines write.csv list.files setwd utime truncate touch SourceFileLoader FileInput PdfReader load_workbook FileHandler`)
+// Functions whose arguments are paths of files, whatever they belong to.
+var opensFiles = words(`open Path PosixPath listdir scandir iglob rglob chdir makedirs mkdirSync rmtree copyfile copytree isfile isdir islink read_csv read_json read_excel
+	read_parquet read_table read_fwf read_pickle read_feather read_xml loadtxt genfromtxt savetxt to_csv to_json to_excel to_parquet to_pickle savefig imread imsave imwrite
+	ZipFile TarFile fopen readFile readFileSync writeFile writeFileSync appendFile appendFileSync createReadStream createWriteStream readdir readdirSync
+	existsSync statSync lstatSync unlinkSync rmSync cpSync copyFileSync opendir opendirSync accessSync require binread binwrite each_child file_exists directory_exists mkdir_p rm_rf rm_f cp_r load_file
+	addsitedir CDLL sysopen slurp file_get_contents file_put_contents require_once readfile parse_ini_file loadfile read.csv read.table readLines readRDS list.files setwd
+	SourceFileLoader FileInput PdfReader load_workbook FileHandler memmap fromfile tofile`)
+
+// Functions whose arguments are paths only where they belong to fileModules:
+// elsewhere they write text, join lists or remove elements.
+var (
+	fileFunctions = words(`read write readlines foreach entries children exist? exists? exists file? directory? glob walk remove unlink rename replace stat lstat mkdir rmdir chmod chown link symlink
+		touch truncate utime copy copy2 cp mv move rm access readlink realpath new each_line join connect connectSync insert expand_path size zero? load parse`)
+	fileModules = words(`File IO Dir Pathname FileUtils CSV os path shutil glob fs fsp promises sqlite3 duckdb pathlib Path YAML zipfile tarfile Deno Bun io`)
+)
 
 var (
-	pathName    = regexp.MustCompile(`(?i)(path|dir|directory|folder|file|filename|fname|infile|outfile|src|dst|base|root|home|location|config)s?$`)
-	notPathName = regexp.MustCompile(`(?i)(url|uri|route|endpoint|href|web|page|regex|pattern|prefix|suffix|request|req|api|xpath|json_?path|jq|selector|header)`)
+	pathName    = regexp.MustCompile(`(?i)(?:^|_)(?:dir|directory|folder|file|filename|fname|infile|outfile|(?:file|data|input|output|log|csv|json|db|database|config|cfg|model|in|out|base|root|host|key|src|dst|source|target)_?path|pathname)s?$`)
+	notPathName = regexp.MustCompile(`(?i)(?:url|uri|route|endpoint|href|web|page|regex|pattern|prefix|suffix|request|req|api|xpath|selector|header)`)
 )
+
+// usesFile says whether the literal at i is an argument of something that opens
+// files; callee is the function around it and at where its name stands.
+func usesFile(ts []Token, callee string, at int) bool {
+	if opensFiles[callee] {
+		return true
+	}
+	return fileFunctions[callee] && at >= 2 && (ts[at-1].Text == "." || ts[at-1].Text == "::" || ts[at-1].Text == "->") && fileModules[ts[at-2].Text]
+}
 
 // strings judges every literal.
 func (c *checker) strings(src string, ts []Token, base int) {
 	type frame struct {
 		callee string
-		open   string
+		at     int // of the callee
 	}
 	var stack []frame
 	var list []string // the literals of the innermost list, for argument vectors
@@ -178,9 +195,9 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if t.Kind == Punct {
 			switch t.Text {
 			case "(", "[", "{":
-				f := frame{open: t.Text}
+				var f frame
 				if t.Text == "(" && i > 0 && ts[i-1].Kind == Name {
-					f.callee = ts[i-1].Text
+					f = frame{ts[i-1].Text, i - 1}
 				}
 				if len(stack) < 1000 {
 					stack = append(stack, f)
@@ -207,8 +224,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		}
 		ctx := paths.Literal
 		switch {
-		case len(stack) > 0 && opensFiles[stack[len(stack)-1].callee], i > 0 && ts[i-1].Kind == Name && opensFiles[ts[i-1].Text],
-			i > 2 && len(stack) > 0 && stack[len(stack)-1].callee == "join" && pathJoin(ts, i):
+		case len(stack) > 0 && usesFile(ts, stack[len(stack)-1].callee, stack[len(stack)-1].at), i > 0 && ts[i-1].Kind == Name && usesFile(ts, ts[i-1].Text, i-1):
 			ctx = paths.Used
 		case i > 1 && (ts[i-1].Text == "=" || ts[i-1].Text == ":") && ts[i-2].Kind != Punct && t.Text != "/" &&
 			pathName.MatchString(ts[i-2].Text) && !notPathName.MatchString(ts[i-2].Text):
@@ -217,16 +233,6 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		c.literal(src, t, ctx, base)
 	}
 	flush()
-}
-
-// pathJoin says whether the call around token i is a join of a path module.
-func pathJoin(ts []Token, i int) bool {
-	for j := i - 1; j >= 2 && j > i-8; j-- {
-		if ts[j].Text == "(" && ts[j-1].Text == "join" {
-			return j >= 3 && ts[j-2].Text == "." && (ts[j-3].Text == "path" || ts[j-3].Text == "File")
-		}
-	}
-	return false
 }
 
 // literal judges one string. A multi-line Python string that stands alone is

@@ -29,10 +29,14 @@ func IsShell(word string) bool {
 // Modules whose only use is to start processes.
 var processModules = map[Language]map[string]bool{
 	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric`),
-	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn`),
+	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn spawn_sync process_wrap`),
 	Ruby:       words(`open3 pty shell shellwords`),
 	Perl:       words(`IPC::Open2 IPC::Open3 IPC::Run IPC::Cmd IPC::System::Simple Shell`),
 }
+
+// StartsProcesses says whether loading the module gives code the means to
+// start processes.
+func StartsProcesses(lang Language, module string) bool { return processModules[lang][module] }
 
 // Functions that start processes, called by their bare name.
 var processCalls = map[Language]map[string]bool{
@@ -99,6 +103,10 @@ func (c *checker) processes(ts []Token, base int) {
 			if c.lang == Python && prev == "(" && prev2 == "__import__" && (t.Text == "os" || t.Text == "posix") {
 				c.dynamic(at, "__import__("+t.Text+")")
 			}
+		case Punct:
+			if c.lang == Python && t.Text == "*" && prev == "import" && (prev2 == "os" || processModules[Python][prev2]) {
+				c.process(at, "from "+prev2+" import *")
+			}
 		case Name:
 			c.name(ts, i, at, prev, prev2, next)
 		}
@@ -120,6 +128,8 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		if name != "install" || i+2 < len(ts) && ts[i+2].Text == "packages" {
 			c.install(at, "install.packages")
 		}
+	case name == "add" && prev == "." && prev2 == "Pkg": // Julia
+		c.install(at, "Pkg.add")
 	case prev == "." || prev == "::" || prev == "->":
 		if rs, ok := processMethods[c.lang][name]; ok && (next == "(" || c.lang == Ruby) {
 			if (rs["*"] || rs[prev2]) && !rs["!"+prev2] {

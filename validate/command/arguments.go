@@ -143,6 +143,24 @@ func oneLiners(lang code.Language, argv []word) []literalCode {
 	return out
 }
 
+// modules looks at the modules that options of an interpreter load.
+func (c *checker) modules(lang code.Language, argv []word) {
+	for i, w := range argv[1:] {
+		module := ""
+		switch {
+		case lang == code.Perl && (strings.HasPrefix(w.text, "-M") || strings.HasPrefix(w.text, "-m")), lang == code.Ruby && strings.HasPrefix(w.text, "-r"):
+			module, _, _ = strings.Cut(w.text[2:], "=")
+		case lang == code.JavaScript && (w.text == "-r" || w.text == "--require" || w.text == "--import") && i+2 < len(argv):
+			module = argv[i+2].text
+		case !strings.HasPrefix(w.text, "-"):
+			return
+		}
+		if code.StartsProcesses(lang, module) {
+			c.add("sec.shell.code", w.offset, "the option loads "+document.Quote(module)+", which starts other programs", "do the work in the program itself: a request runs one program and no shell")
+		}
+	}
+}
+
 // contains reports the first argument in which a command is started.
 func (c *checker) contains(args []word, re *regexp.Regexp, what string) {
 	for _, w := range args {

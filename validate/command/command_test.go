@@ -103,7 +103,59 @@ find /in ! -name x
 gcc -I/in/include -o /out/a /in/a.c
 make -f /in/Makefile -C /out
 php -r 'echo 1/2;'
-python -X utf8 -W ignore /in/x.py`
+python -X utf8 -W ignore /in/x.py
+python analyze.py --path /api/v2/users --log /in/access.log
+grep -oP '(?<=/)\w+' /in/x
+sed -n '/^#/p' /in/x
+sed 's|/|_|g' /in/x
+sed -e 's/\/usr\/local/X/' /in/x
+cut -d'/' -f1-3 /in/x
+sort -t/ -k2 /in/x
+jq 'split("/")|.[0]' /in/x
+jq '.paths["/users"].get' /in/openapi.json
+jq -r '.[] | [.a, .b] | @csv' /in/x.json
+find /in -regex '.*/[a-z]+\.csv'
+tar --exclude='*/tmp/*' -cf /out/a.tar /in
+rsync -a /in/ /out/
+diff -r /in/a /in/b
+node --input-type=module -e 'import fs from "fs"; console.log(fs.readFileSync("/in/x").length)'
+perl -pe 's{/}{-}g' /in/x
+perl -F/ -lane 'print $F[0]' /in/x
+perl -ne 'm#^/(\w+)# and $c{$1}++; END { print "$_ $c{$_}\n" for sort keys %c }' /in/x
+perl -MJSON::PP -0777 -ne 'print encode_json(decode_json($_))' /in/x.json
+perl -e 'open(my $f, "<", "/in/x") or die; while (<$f>) { print }'
+ruby -ne 'puts $_.split("/")[1]' /in/x
+ruby -e 'puts ARGF.read[/x/]' /in/x
+ruby -rcsv -e 'CSV.foreach("/in/a.csv") { |r| puts r[0] if r[1] =~ /a\/b/ }'
+python -c "print('a/b'.split('/'))"
+python -c "import sys, platform; print(platform.system(), sys.version)"
+python3 -c 'import re; print(re.findall(r"/(\w+)/", open("/in/x").read()))'
+mlr --c2j sort -nr x then put '$y = $a / $b' /in/x.csv
+ffmpeg -i /in/a.mp4 -vf scale=640:-1 /out/b.mp4
+convert /in/a.png -resize 50% /out/b.png
+wget -O /out/x https://example.org/a?b=c
+curl "https://api.example.org/v1/x?y=1&z=2"
+java -jar /in/app.jar -Dx=/in/y
+go run /in/main.go
+env PYTHONPATH=/in/lib python /in/x.py
+timeout 30s python /in/x.py --sep ';' --expr 'a > 5 && b < 3 | c'
+python x.py --date 09/02/2026 --ratio 16:9 --mime image/png --tz Europe/Berlin --fmt '%H:%M' --unit km/h --name "O'Brien"
+awk 'BEGIN{OFS="/"} {$1=$1; print}' /in/x
+awk '{ gsub(/\//, "-"); print > "/out/x" }' /in/x
+awk '!seen[$0]++' /in/x
+awk -F'[/:]' '$2 ~ /^GET$/ { c[$3]++ } END { for (k in c) print c[k], k }' /in/access.log
+grep -c 'sh -c' /in/audit.log
+python audit.py --shell bash /in/users.csv
+csvsql --query 'select a/b from t' /in/t.csv
+psql -c 'select 1' postgresql://db.example.org/x
+xsltproc /in/a.xsl /in/b.xml
+node -p '1/2/3'
+node -e 'const d = JSON.parse(require("fs").readFileSync("/in/d.json")); for (const k of Object.keys(d)) console.log(k + "/" + d[k])'
+tee /out/x
+python - /in/x
+php -r 'echo preg_replace("/a/", "b", file_get_contents("/in/x"));'
+Rscript -e 'd <- read.csv("/in/x.csv"); write.csv(aggregate(a ~ b, d, mean), "/out/y.csv")'
+lua -e 'for l in io.lines("/in/x") do print(#l / 2) end'`
 	for _, line := range strings.Split(lines, "\n") {
 		argv, ns := Check(line)
 		if len(ns) > 0 || argv == nil {
@@ -242,6 +294,15 @@ func TestForbidden(t *testing.T) {
 		{`lua -e 'os.execute("id")'`, "sec.shell.code", 11},
 		{`Rscript -e 'system("id")'`, "sec.shell.code", 12},
 		{`python -c 'open("/etc/passwd")'`, "sec.paths.host", 17},
+		{`python -c "from os import *; system(1)"`, "sec.shell.code", 26},
+		{`perl -MIPC::Open3 -e 'open3(1,2,3,"id")'`, "sec.shell.code", 5},
+		{`ruby -ropen3 -e 'p 1'`, "sec.shell.code", 5},
+		{`node -r child_process -e '1'`, "sec.shell.code", 5},
+		{`node -e "process.binding('spawn_sync')"`, "sec.shell.code", 25},
+		{`julia -e 'using Pkg; Pkg.add("x")'`, "sec.packages", 25},
+		{`python -c "open(h + '/.ssh/id_rsa')"`, "sec.paths.host", 21},
+		{"env - sh", "sec.shell.wrapped", 6},
+		{"perf record sh", "sec.shell.wrapped", 12},
 		{"cat /etc/passwd", "sec.paths.host", 4},
 		{"cat '/etc/passwd'", "sec.paths.host", 5},
 		{"cat /in/../etc/passwd", "sec.paths.host", 4},

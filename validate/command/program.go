@@ -216,6 +216,7 @@ func (c *checker) unwrap(name string, argv []word) ([]word, bool) {
 		text := argv[i].text
 		option, value, attached := strings.Cut(text, "=")
 		switch {
+		case text == "-":
 		case text == "--":
 			if i+1+skip < len(argv) {
 				return argv[i+1+skip:], true
@@ -249,6 +250,7 @@ func knownShort(w wrapper, text string) bool { return len(text) > 1 && w.valued[
 // special looks at programs that run code or commands out of their arguments.
 func (c *checker) special(name string, argv []word, depth int) {
 	if lang, ok := interpreterOf(name); ok {
+		c.modules(lang, argv)
 		for _, w := range oneLiners(lang, argv) {
 			for _, n := range code.Check(lang, w.text, code.Options{}) {
 				if !w.exact {
@@ -304,7 +306,7 @@ func (c *checker) special(name string, argv []word, depth int) {
 		c.contains(args, makeCommand, "make is told to start a command")
 	case "dc":
 		c.contains(args, dcCommand, "dc is told to start a command")
-	case "start-stop-daemon":
+	case "start-stop-daemon", "perf":
 		c.suffixes(args, depth)
 	default:
 		c.adjacent(name, args, depth)

@@ -15,7 +15,7 @@ import (
 // in. "*" means that any invocation does, "" that one without subcommand does.
 var verbs = map[string]string{
 	"pip": "install download wheel", "pipx": "install run inject upgrade upgrade-all runpip install-all", "easy_install": "*",
-	"uv":     "pip/install pip/sync add sync tool/install tool/run self/update",
+	"uv":     "pip/install pip/sync add sync tool/install tool/run self/update run/--with",
 	"uvx":    "*",
 	"poetry": "install add update self/add self/update", "pdm": "install add update sync", "pipenv": "install sync update upgrade",
 	"hatch": "env/create", "pixi": "add install global/install", "rye": "add sync install",

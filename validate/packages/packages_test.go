@@ -32,6 +32,7 @@ func TestInProse(t *testing.T) {
 		"Use npx cowsay.", "Install the following Python libraries: pandas.", "This requires installing packages from PyPI.", "sudo apt install jq", "go get github.com/a/b",
 		"cpanm JSON::XS", "Call install.packages('x').", "Add the dependency with npm.", "conda create -n x", "Then brew install jq", "Install requirements.txt",
 		"The container image lacks jq; apk add jq.", "No harm. Install the requests library.", "set up numpy via pip",
+		"Make sure that pandas is installed first.", "Requires pandas to be installed.", "Download and install the latest numpy.", "Use pip to get pandas.", "Install jq and run the filter.",
 	}
 	for _, s := range bad {
 		if len(InProse(s)) == 0 {
@@ -43,7 +44,7 @@ func TestInProse(t *testing.T) {
 		"Counts the installed packages in a list.", "Statistics of package installs per day.", "Parses the apt log and lists install events of packages.", "The image has pandas already installed.",
 		"Adds up the package weights.", "Installing packages is not needed.", "Summarises npm download counts.", "Installation of solar panels per region.", "Sorts cargo manifests of ships.", "The gem prices per carat.",
 		"Standard library only; never installs packages.", "Reads requirements and prints them.", "Uses only the standard library, so there is no need to install packages.", "Fetches nothing.", "Add the columns and go get the mean.",
-		"It won't install any dependency.", "Add a library column to the table.", "Reports which install dates the packages have.",
+		"It won't install any dependency.", "Add a library column to the table.", "Nothing must be installed.", "pandas is already installed in the image and must be installed nowhere else.", "Reports which install dates the packages have.",
 	}
 	for _, s := range good {
 		if got := InProse(s); len(got) > 0 {

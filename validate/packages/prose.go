@@ -23,6 +23,11 @@ var caseSensitive = regexp.MustCompile(`^(?i:cpanm?)\s+[A-Z]|^R\s+CMD`)
 var (
 	installWord = regexp.MustCompile(`(?i)\b(install|installing|installs|reinstall|pip-install|set up|download and run|add|pull in|fetch)\b`)
 	packageWord = regexp.MustCompile(`(?i)\b(packages?|librar(?:y|ies)|modules?|dependenc(?:y|ies)|gems?|crates?|wheels?|rpms?|debs?|requirements(?:\.txt)?|via pip|with pip|using pip|from pypi|from npm|with npm|via npm|with apt|via apt|using apt|with conda|via conda|from conda-forge|from cran|from cpan|with brew|with gem|with cargo)\b`)
+	// Names that need no word like "package" beside them.
+	wellKnown = regexp.MustCompile(`(?i)\b(?:numpy|pandas|polars|scipy|requests|httpx|aiohttp|matplotlib|seaborn|scikit-learn|sklearn|pytorch|torch|tensorflow|keras|transformers|flask|django|fastapi|beautifulsoup4?|bs4|openpyxl|pillow|opencv|lxml|sqlalchemy|psycopg2?|boto3|pyyaml|pytest|lodash|express|axios|react|typescript|nokogiri|rails|rspec|ggplot2|dplyr|tidyverse|jq|curl|wget|git|ffmpeg|imagemagick|graphviz|nodejs|node\.js|gcc|build-essential|postgresql|sqlite3?|redis|docker)\b`)
+	// What must be there first has to be installed by somebody.
+	mustBe      = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b[^.;]{0,60}\b(?:be(?:en)?|is|are|gets?)\s+installed\b`)
+	byTool      = regexp.MustCompile(`(?i)\b(?:use|using|with|via|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
 	managerWord = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge)\b`)
 	// Forms that only report: "installed packages", "install dates of the package".
 	reporting = regexp.MustCompile(`(?i)\b(?:installed|already|pre-?installed|preinstall|list(?:s|ing|ed)?|counts?|report(?:s|ing)?|summari[sz]es?|pars(?:e|es|ing)|analy[sz](?:e|es|ing)|extracts?|log|logs|column|field|history of|number of|which|statistics|install(?:ation)? (?:dates?|times?|counts?|events?|records?|status|figures|base|logs?))\b`)
@@ -81,11 +86,19 @@ func instruction(s string) (Span, bool) {
 			return c, true
 		}
 	}
+	for _, re := range []*regexp.Regexp{mustBe, byTool} {
+		if m := re.FindStringIndex(s); m != nil && !denied(m[1]) && !strings.Contains(strings.ToLower(s), "already") {
+			return Span{m[0], m[1], s[m[0]:m[1]]}, true
+		}
+	}
 	for _, m := range installWord.FindAllStringIndex(s, 8) {
 		verb := strings.ToLower(s[m[0]:m[1]])
 		rest := s[m[1]:]
 		near := rest[:min(len(rest), 90)]
 		object := packageWord.FindStringIndex(near)
+		if object == nil {
+			object = wellKnown.FindStringIndex(near)
+		}
 		tool := managerWord.FindStringIndex(near)
 		weak := verb == "add" || verb == "fetch" || verb == "set up" || verb == "pull in"
 		if weak && tool == nil || !weak && object == nil && tool == nil {

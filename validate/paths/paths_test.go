@@ -64,6 +64,8 @@ func TestFind(t *testing.T) {
 		{"a...b", Argument, ""},
 		{"/data/customers.csv", Argument, Host},
 		{"/workspace", Argument, Host},
+		{"/api/v2/users", Argument, ""},
+		{"/api/key.pem", Argument, Host},
 		{"/api/v1/users", Literal, ""},
 		{"/", Literal, ""},
 		{"/home", Literal, ""},

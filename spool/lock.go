@@ -41,6 +41,16 @@ func lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// Hold keeps every gate off the node in dir until release is called, and does
+// nothing else to it. A node that a process owns gives ErrLocked.
+func Hold(dir string) (release func() error, err error) {
+	f, err := lock(dir)
+	if err != nil {
+		return nil, err
+	}
+	return f.Close, nil
+}
+
 // Locked holds the lock for an instant when it looks; a start that meets it
 // tries a few times.
 const (

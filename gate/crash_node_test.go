@@ -1,0 +1,258 @@
+package gate_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/fsck"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// scenario is one request of each outcome.
+type scenario struct {
+	name string
+	// word is the argument of the request's command.
+	word string
+	// again says that the same request is sent a second time after the first.
+	again bool
+	want  ending
+}
+
+// ending is where jobs lie once there is nothing left to do.
+type ending struct{ delivered, results, requests, runs int }
+
+var scenarios = []scenario{
+	{name: "delivered", word: "ok", want: ending{delivered: 1, runs: 1}},
+	{name: "failed run", word: "fail", want: ending{delivered: 1, runs: 1}},
+	{name: "refused request", word: "; id", want: ending{requests: 1}},
+	{name: "refused result", word: "secret", want: ending{results: 1, runs: 1}},
+	{name: "duplicate", word: "ok", again: true, want: ending{delivered: 1, requests: 1, runs: 1}},
+}
+
+const crashID = "TR-20260209-160501Z-crash"
+
+func crashRequest(word string) []byte {
+	sum := sha256.Sum256([]byte("input"))
+	return fmt.Appendf(nil, `---
+request_type: tool_request
+schema_version: "1"
+request_id: %q
+created_utc: "2026-02-09T16:05:01Z"
+requested_by: "CORE"
+approved_by: "operator"
+approved_utc: "2026-02-09T16:10:00Z"
+purpose: "Fault matrix"
+backend: ERA
+language: python
+network: none
+cpu_limit: "1"
+memory_limit_mb: 64
+time_limit_sec: 30
+inputs:
+  - path: "/in/x.csv"
+    sha256: %q
+---
+
+## Command
+
+python x.csv %s
+
+## Input Files
+
+- /in/x.csv: an input
+
+## Output Expectations
+
+- /out/d/x.csv: an output
+
+## Risk Assessment
+
+- Risk level: low
+- Justification: a test
+- Data sensitivity: public
+- Network rationale: none
+`, crashID, hex.EncodeToString(sum[:]), word)
+}
+
+// world is a node that is crashed and started again.
+type world struct {
+	dir string
+	cfg *config.Loaded
+	sc  scenario
+}
+
+const crashConfig = `version: 1
+node: {name: crash, settle: 0s}
+approvals: {max_age: 0s}
+backends: {era: {languages: {python: {image: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}}}}
+`
+
+// memoryDir is a folder on tmpfs if there is one: thousands of nodes are made.
+func memoryDir() (string, error) {
+	const shm = "/dev/shm"
+	if _, err := os.Stat(shm); err == nil {
+		return os.MkdirTemp(shm, "threegate-crash-")
+	}
+	return os.MkdirTemp("", "threegate-crash-")
+}
+
+func newWorld(sc scenario) (*world, error) {
+	tmp, err := memoryDir()
+	if err != nil {
+		return nil, err
+	}
+	w := &world{dir: filepath.Join(tmp, "node"), sc: sc}
+	if err := errors.Join(spool.Init(w.dir), os.WriteFile(filepath.Join(w.dir, config.FileName), []byte(crashConfig), 0o640), os.Mkdir(w.dir+".run", 0o700), os.Mkdir(w.dir+".trash", 0o700)); err != nil {
+		return nil, err
+	}
+	if w.cfg, err = config.Load(w.dir); err != nil {
+		return nil, err
+	}
+	return w, w.send()
+}
+
+func (w *world) remove() { _ = os.RemoveAll(filepath.Dir(w.dir)) }
+
+func (w *world) send() error {
+	stem := filepath.Join(w.cfg.Inboxes[0].Path, crashID)
+	return errors.Join(os.Mkdir(stem+".inputs", 0o755), os.WriteFile(filepath.Join(stem+".inputs", "x.csv"), []byte("input"), 0o644), os.WriteFile(stem+".md", crashRequest(w.sc.word), 0o644))
+}
+
+func (w *world) recorder(i *injector) *recorder {
+	return &recorder{dir: w.dir + ".run", seam: i.seam}
+}
+
+// tries is how often a process that lives on tries again.
+const tries = 3
+
+// process is one life of the gate: it works until nothing is left to do, it
+// dies, or it gives up. second says that the request is sent again when the
+// first is done.
+func (w *world) process(i *injector, second bool) error {
+	i.trash, i.dirty = w.dir+".trash", map[string]int64{}
+	g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(i), Logger: slog.New(slog.DiscardHandler), Seam: i.seam})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	d := &gate.Driver{Gate: g}
+	for range tries {
+		err = d.Round(context.Background())
+		if i.dead || errors.Is(err, gate.ErrStops) {
+			return err
+		}
+		if err == nil && second && w.sc.again {
+			second = false
+			if err := w.send(); err != nil {
+				return err
+			}
+			err = d.Round(context.Background())
+			if i.dead || errors.Is(err, gate.ErrStops) {
+				return err
+			}
+		}
+		if err == nil {
+			return nil
+		}
+		i.healed = true
+	}
+	return err
+}
+
+// verdict counts what must never happen.
+type verdict struct {
+	lost, twice, half int
+	notes             []string
+}
+
+func (v *verdict) add(o verdict) {
+	v.lost, v.twice, v.half = v.lost+o.lost, v.twice+o.twice, v.half+o.half
+	v.notes = append(v.notes, o.notes...)
+}
+
+func (v *verdict) note(counter *int, format string, args ...any) {
+	*counter++
+	v.notes = append(v.notes, fmt.Sprintf(format, args...))
+}
+
+// look checks the node as it lies there.
+func (w *world) look() (verdict, *fsck.Report) {
+	var v verdict
+	r, err := fsck.Run(context.Background(), w.cfg, fsck.Options{})
+	if err != nil {
+		v.note(&v.lost, "fsck: %v", err)
+		return v, nil
+	}
+	for _, f := range r.Found {
+		counter := &v.lost
+		switch f.Check {
+		case fsck.CheckTwice, fsck.CheckPlace:
+			counter = &v.twice
+		case fsck.CheckResult, fsck.CheckTemporary:
+			counter = &v.half
+		}
+		v.note(counter, "fsck: %s: %s: %s", f.Check, f.Where, f.What)
+	}
+	return v, r
+}
+
+// settled checks that everything has come to the end that the scenario wants.
+// interrupted says that runs may have been lost, so that fewer than one is right.
+func (w *world) settled(interrupted bool) verdict {
+	v, r := w.look()
+	if r == nil {
+		return v
+	}
+	b := r.Balance
+	if got, want := (ending{b.Delivered, b.ResultsQuarantined, b.RequestsQuarantined, 0}), w.sc.want; got != (ending{want.delivered, want.results, want.requests, 0}) || b.Waiting != 0 || b.InProgress != 0 || b.Missing() != 0 {
+		// An interrupted run left no secret that its result could be refused for.
+		if !interrupted || got.delivered+got.results != want.delivered+want.results || got.requests != want.requests || b.Waiting+b.InProgress+b.Missing() != 0 {
+			v.note(&v.lost, "it ended as %+v, want %+v", b, want)
+		}
+	}
+	if r.Visible != b.Delivered {
+		v.note(&v.lost, "CORE sees %d results, want %d", r.Visible, b.Delivered)
+	}
+	total := 0
+	for id, n := range w.recorder(&injector{}).runs() {
+		total += n
+		if n > 1 {
+			v.note(&v.twice, "job %s ran %d times", id, n)
+		}
+	}
+	if total > w.sc.want.runs || total < w.sc.want.runs && !interrupted {
+		v.note(&v.twice, "%d runs, want %d", total, w.sc.want.runs)
+	}
+	if len(r.Pending) > 0 {
+		v.note(&v.half, "temporaries are left: %s", strings.Join(r.Pending, ", "))
+	}
+	for _, dir := range []string{w.cfg.CoreInbound.Path, w.cfg.Inboxes[0].Path} {
+		es, err := os.ReadDir(dir)
+		for _, e := range es {
+			if strings.HasPrefix(e.Name(), ".") || dir != w.cfg.CoreInbound.Path || err != nil {
+				v.note(&v.half, "%s is left in %s", e.Name(), dir)
+			}
+		}
+	}
+	return v
+}
+
+func mustWorld(t *testing.T, sc scenario) *world {
+	t.Helper()
+	w, err := newWorld(sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.remove)
+	return w
+}

@@ -1,0 +1,248 @@
+package gate_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+var (
+	crashLong  = flag.Bool("crash.long", false, "inject every fault, and every second fault in the recovery from a kill")
+	crashTable = flag.Bool("crash.table", false, "print the whole matrix of steps and faults")
+)
+
+// shortShare is which share of all faults the short form injects: one in so many.
+const shortShare = 7
+
+// trial is one fault at one step of one scenario.
+type trial struct {
+	sc   scenario
+	at   int
+	kind faultKind
+	// second is the step of the recovery at which it is killed again.
+	second int
+}
+
+// cell is one field of the matrix.
+type cell struct {
+	n int
+	verdict
+}
+
+// matrix collects what came of the trials.
+type matrix struct {
+	mu    sync.Mutex
+	rows  map[string]map[faultKind]*cell
+	total cell
+}
+
+func (m *matrix) note(step string, kind faultKind, v verdict) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rows[step] == nil {
+		m.rows[step] = map[faultKind]*cell{}
+	}
+	c := m.rows[step][kind]
+	if c == nil {
+		c = &cell{}
+		m.rows[step][kind] = c
+	}
+	c.n++
+	c.add(v)
+	m.total.n++
+	m.total.add(v)
+}
+
+// print writes the matrix: a row for every step, a column for every fault, in
+// each field how often it was injected.
+func (m *matrix) print(w io.Writer, took time.Duration) {
+	kinds := append(slices.Clone(faultKinds), thenKill)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(tw, "step")
+	for _, k := range kinds {
+		fmt.Fprintf(tw, "\t%s", k)
+	}
+	fmt.Fprintln(tw, "\tlost\ttwice\thalf seen")
+	sums := map[faultKind]int{}
+	row := func(name string, count func(faultKind) int, v verdict) {
+		fmt.Fprint(tw, name)
+		for _, k := range kinds {
+			if n := count(k); n > 0 {
+				fmt.Fprintf(tw, "\t%d", n)
+			} else {
+				fmt.Fprint(tw, "\t-")
+			}
+		}
+		fmt.Fprintf(tw, "\t%d\t%d\t%d\n", v.lost, v.twice, v.half)
+	}
+	for _, step := range slices.Sorted(maps.Keys(m.rows)) {
+		cells := m.rows[step]
+		var v verdict
+		for k, c := range cells {
+			v.add(c.verdict)
+			sums[k] += c.n
+		}
+		row(step, func(k faultKind) int {
+			if c := cells[k]; c != nil {
+				return c.n
+			}
+			return 0
+		}, v)
+	}
+	row("all steps", func(k faultKind) int { return sums[k] }, m.total.verdict)
+	_ = tw.Flush()
+	fmt.Fprintf(w, "\n%d steps, %d faults injected in %s: %d lost, %d twice, %d half seen\n",
+		len(m.rows), m.total.n, took.Round(time.Second), m.total.lost, m.total.twice, m.total.half)
+}
+
+// TestCrashMatrix takes a request of each outcome to its end, and makes every
+// single step on the way go wrong in every way. After each fault the node as it
+// lies there must pass fsck, and the next gate must bring everything to the end
+// that there would have been without it, with not one run more.
+func TestCrashMatrix(t *testing.T) {
+	begun := time.Now()
+	trials := trialsOf(t)
+	m := &matrix{rows: map[string]map[faultKind]*cell{}}
+	work := make(chan trial)
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for tr := range work {
+				step, v := tr.run()
+				kind := tr.kind
+				if tr.second > 0 {
+					kind = thenKill
+				}
+				m.note(step, kind, v)
+				for _, n := range v.notes {
+					t.Errorf("%s, %s at step %d (%s), second %d: %s", tr.sc.name, tr.kind, tr.at, step, tr.second, n)
+				}
+			}
+		})
+	}
+	for _, tr := range trials {
+		work <- tr
+	}
+	close(work)
+	wg.Wait()
+	if *crashTable || *crashLong {
+		m.print(os.Stdout, time.Since(begun))
+	} else {
+		t.Logf("%d steps, %d faults: %d lost, %d twice, %d half seen", len(m.rows), m.total.n, m.total.lost, m.total.twice, m.total.half)
+	}
+	if m.total.n < 500 {
+		t.Errorf("only %d faults were injected", m.total.n)
+	}
+}
+
+// trialsOf makes the list of faults from the steps that calm runs take.
+func trialsOf(t *testing.T) []trial {
+	var all []trial
+	for _, sc := range scenarios {
+		calm := &injector{}
+		w := mustWorld(t, sc)
+		if err := w.process(calm, true); err != nil {
+			t.Fatalf("%s: %v", sc.name, err)
+		}
+		if v := w.settled(false); len(v.notes) > 0 {
+			t.Fatalf("%s: without any fault: %v", sc.name, v.notes)
+		}
+		if len(calm.steps) < 40 {
+			t.Fatalf("%s: only %d steps were seen", sc.name, len(calm.steps))
+		}
+		for at, s := range calm.steps {
+			for _, k := range faultKinds {
+				if k.applies(s) {
+					all = append(all, trial{sc: sc, at: at + 1, kind: k})
+				}
+			}
+			for second := 1; second <= secondSteps; second++ {
+				all = append(all, trial{sc: sc, at: at + 1, kind: killAfter, second: second})
+			}
+		}
+	}
+	if *crashLong {
+		return all
+	}
+	// Every step and every kind still comes: neither divides the share.
+	some := all[:0]
+	for i, tr := range all {
+		if i%shortShare == 0 {
+			some = append(some, tr)
+		}
+	}
+	return some
+}
+
+// secondSteps bounds the steps of a recovery that are killed. Those that it does
+// not have are no trials.
+const secondSteps = 24
+
+// run makes the trial.
+func (tr trial) run() (step string, v verdict) {
+	w, err := newWorld(tr.sc)
+	if err != nil {
+		v.note(&v.lost, "%v", err)
+		return "none", v
+	}
+	defer w.remove()
+	first := &injector{at: tr.at, kind: tr.kind}
+	err = w.process(first, true)
+	if !first.hit() {
+		v.note(&v.lost, "the fault was not injected: %v", err)
+		return "none", v
+	}
+	step = first.steps[tr.at-1].Name
+	if first.kind.dies() && !first.dead {
+		v.note(&v.lost, "the process did not die")
+	}
+	if tr.kind == cutOrdered || tr.kind == cutPerDir || tr.kind == rebootAfter {
+		if err := w.recorder(first).reboot(); err != nil {
+			v.note(&v.lost, "%v", err)
+		}
+	}
+	now, _ := w.look()
+	v.add(now)
+	if tr.second > 0 {
+		_ = w.process(&injector{at: tr.second, kind: killBefore}, false)
+		now, _ = w.look()
+		v.add(now)
+	}
+	v.add(w.recover(tr))
+	return step, v
+}
+
+// recover lets two more gates do what is left.
+func (w *world) recover(tr trial) (v verdict) {
+	for range 2 { // the second time there is nothing left to do
+		if err := w.process(&injector{}, false); err != nil {
+			v.note(&v.lost, "the next gate: %v", err)
+		}
+	}
+	if w.sc.again { // it died before it could be sent again, or a cut took it back
+		if r := w.requests(); r < 2 {
+			if err := cmp.Or(w.send(), w.process(&injector{}, false)); err != nil {
+				v.note(&v.lost, "%v", err)
+			}
+		}
+	}
+	v.add(w.settled(tr.kind == cutOrdered || tr.kind == cutPerDir || tr.kind == rebootAfter))
+	return v
+}
+
+// requests counts the jobs that the node took in.
+func (w *world) requests() int {
+	_, r := w.look()
+	if r == nil {
+		return 0
+	}
+	return r.Balance.TakenIn
+}

@@ -1,0 +1,70 @@
+package gate
+
+import (
+	"context"
+	"errors"
+
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// Driver does what Run does in one goroutine and without waiting, so that the
+// same steps come in the same order every time.
+type Driver struct {
+	*Gate
+	claimed []*spool.Job
+	began   bool
+}
+
+// ErrStops marks errors after which Run would have ended the process.
+var ErrStops = errors.New("the process stops")
+
+// Round takes everything as far as it goes, each job at most once after a
+// failure.
+func (d *Driver) Round(ctx context.Context) error {
+	stop := func(err error) error { return errors.Join(ErrStops, err) }
+	if !d.began {
+		if err := d.record(ledger.Event{Type: ledger.NodeStarted}); err != nil {
+			return stop(err)
+		}
+		var err error
+		if d.claimed, err = d.resume(ctx); err != nil {
+			return stop(err)
+		}
+		d.began = true
+	}
+	var failed []*spool.Job
+	var errs []error
+	defer func() {
+		for _, j := range failed {
+			d.queue.push(j)
+		}
+	}()
+	for {
+		var err error
+		if d.claimed, err = d.judgeAll(ctx, ctx, d.claimed); err == nil {
+			d.claimed, err = d.claimSome(d.claimed)
+		}
+		if unknown(err) {
+			return stop(err)
+		}
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		if len(d.claimed) == 0 && len(d.queue.waiting) == 0 {
+			return errors.Join(errs...)
+		}
+		for len(d.queue.waiting) > 0 {
+			j, _ := d.queue.pop()
+			err := d.advance(ctx, ctx, j)
+			d.queue.done(j)
+			if unknown(err) {
+				return stop(err)
+			}
+			if err != nil {
+				errs = append(errs, err)
+				failed = append(failed, j)
+			}
+		}
+	}
+}

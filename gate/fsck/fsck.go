@@ -1,0 +1,216 @@
+// Package fsck reads a whole node and says what is wrong with it: whether every
+// job lies in exactly one state, every result that CORE can see is whole, and
+// the folders and the ledger tell the same. It changes nothing unless told to,
+// and then it only removes temporaries that nothing needs.
+//
+// The node is trusted to be the gate's own, except for CORE's folder and what is
+// in quarantine: those are read bounded, and nothing in them is followed.
+package fsck
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// Check names what was looked at. It is part of the output for programs.
+type Check string
+
+// The checks. docs/reliability.md says what each asserts.
+const (
+	CheckLayout     Check = "layout"     // the node's folders are there
+	CheckStray      Check = "stray"      // only jobs lie where jobs lie
+	CheckPlace      Check = "place"      // a job lies in one place
+	CheckLost       Check = "lost"       // what the ledger knows lies somewhere
+	CheckTwice      Check = "twice"      // nothing was admitted, started, ended or settled twice
+	CheckRecord     Check = "record"     // place and ledger agree
+	CheckLedger     Check = "ledger"     // the ledger's chain is whole
+	CheckFiles      Check = "files"      // a job's files are there and are what was claimed
+	CheckDigest     Check = "digest"     // request.md and result.md are what the ledger says
+	CheckReasons    Check = "reasons"    // a refused item has reasons that can be read
+	CheckResult     Check = "result"     // a visible result is valid, whole and on record
+	CheckTemporary  Check = "temporary"  // no temporary is left that no start would remove
+	CheckUnreadable Check = "unreadable" // everything could be read
+)
+
+// Finding is one thing that is wrong.
+type Finding struct {
+	Check Check `json:"check"`
+	// Job is the job's id, if it is about one.
+	Job string `json:"job,omitempty"`
+	// Where is a path, What says what is wrong with it, Mend what to do.
+	Where string `json:"where"`
+	What  string `json:"what"`
+	Mend  string `json:"mend"`
+	// Repaired says that it was mended.
+	Repaired bool `json:"repaired,omitempty"`
+}
+
+// Balance accounts for every job that the node ever took in.
+type Balance struct {
+	// TakenIn counts the jobs that the ledger or any folder knows.
+	TakenIn             int `json:"taken_in"`
+	Delivered           int `json:"delivered"`
+	ResultsQuarantined  int `json:"results_quarantined"`
+	RequestsQuarantined int `json:"requests_quarantined"`
+	InProgress          int `json:"in_progress"`
+	// Progress splits InProgress; "claiming" is a claim in the making.
+	Progress map[string]int `json:"progress"`
+	// Waiting counts requests in the inboxes: not taken in yet.
+	Waiting int `json:"waiting"`
+}
+
+// Missing is how many jobs are unaccounted for.
+func (b Balance) Missing() int {
+	return b.TakenIn - b.Delivered - b.ResultsQuarantined - b.RequestsQuarantined - b.InProgress
+}
+
+// Report is what was found out.
+type Report struct {
+	Dir     string    `json:"dir"`
+	Served  bool      `json:"served"`
+	Balance Balance   `json:"balance"`
+	Events  int64     `json:"events"`
+	Head    string    `json:"head"`
+	Visible int       `json:"results_visible"` // results that CORE has not taken away
+	Found   []Finding `json:"findings"`
+	// Pending are temporaries that the next start removes by itself.
+	Pending []string `json:"temporaries"`
+}
+
+// Whole says that nothing is wrong, or no longer.
+func (r *Report) Whole() bool {
+	return !slices.ContainsFunc(r.Found, func(f Finding) bool { return !f.Repaired })
+}
+
+// Options say how a node is checked.
+type Options struct {
+	// Repair removes stale temporaries. A node that is served then gives
+	// spool.ErrLocked.
+	Repair bool
+	// Now defaults to time.Now. Results are judged at that time.
+	Now func() time.Time
+}
+
+// A node that is served moves while it is read. What is found wrong in one
+// reading and not in the next was only on its way.
+const (
+	readings     = 5
+	readingPause = 200 * time.Millisecond
+)
+
+// Run checks the node that cfg configures. An error means that the check could
+// not be made; what is wrong with the node is in the report.
+func Run(ctx context.Context, cfg *config.Loaded, o Options) (*Report, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Repair {
+		release, err := spool.Hold(cfg.Dir)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		return repair(ctx, cfg, o)
+	}
+	r, err := read(ctx, cfg, o)
+	for range readings - 1 {
+		if err != nil || !r.Served || len(r.Found) == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(readingPause):
+		}
+		before := r.Found
+		if r, err = read(ctx, cfg, o); err == nil {
+			r.Found = slices.DeleteFunc(r.Found, func(f Finding) bool { return !slices.Contains(before, f) })
+		}
+	}
+	return r, err
+}
+
+// read reads the node once.
+func read(ctx context.Context, cfg *config.Loaded, o Options) (*Report, error) {
+	n, err := look(ctx, cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	return n.report, nil
+}
+
+func look(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
+	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*job{}}
+	n.report = &Report{Dir: cfg.Dir, Balance: Balance{Progress: map[string]int{}}, Found: []Finding{}, Pending: []string{}}
+	var err error
+	if n.report.Served, err = spool.Locked(cfg.Dir); err != nil {
+		return nil, err
+	}
+	// The ledger is read after the folders: an event is written before the
+	// rename that it announces, so what lies in a folder must be on record.
+	n.folders()
+	n.ledger()
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	n.account()
+	for _, j := range n.sorted() {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		n.job(j)
+	}
+	n.quarantine()
+	n.core()
+	slices.SortFunc(n.report.Found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What))
+	})
+	return n, nil
+}
+
+// node is one reading of a node.
+type node struct {
+	ctx    context.Context
+	cfg    *config.Loaded
+	now    time.Time
+	report *Report
+	jobs   map[string]*job
+	// results maps the id of a settled result to its job.
+	results map[string]*job
+	stale   []string // temporaries that may be removed
+}
+
+func (n *node) path(elem ...string) string {
+	return filepath.Join(append([]string{n.cfg.Dir}, elem...)...)
+}
+
+func (n *node) found(c Check, job, where, mend, format string, args ...any) {
+	n.report.Found = append(n.report.Found, Finding{Check: c, Job: job, Where: where, What: fmt.Sprintf(format, args...), Mend: mend})
+}
+
+// unreadable notes that something could not be read.
+func (n *node) unreadable(job, where string, err error) {
+	n.found(CheckUnreadable, job, where, "run it as a user who may read the node; if that is so, look at the disk", "can't be read: %v", err)
+}
+
+// leftover notes a temporary that no start would remove.
+func (n *node) leftover(job, where, why string) {
+	n.stale = append(n.stale, where)
+	n.found(CheckTemporary, job, where, "threegate fsck --repair removes it", "a temporary is left over: %s", why)
+}
+
+func (n *node) sorted() []*job {
+	list := make([]*job, 0, len(n.jobs))
+	for _, j := range n.jobs {
+		list = append(list, j)
+	}
+	slices.SortFunc(list, func(a, b *job) int { return cmp.Compare(a.id, b.id) })
+	return list
+}

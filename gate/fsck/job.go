@@ -1,0 +1,198 @@
+package fsck
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/quarantine"
+	"github.com/threegate/tool-exec/spool"
+)
+
+const (
+	jobFile    = "job.json"
+	resultFile = "result.md"
+	rawDir     = "raw"
+
+	maxJobBytes    = 4 << 20
+	maxResultBytes = 64 << 20
+)
+
+// ranFiles are what the folder of a job that came to a result must hold.
+var ranFiles = []string{"admission.json", "outcome.json", "delivery.json", resultFile, "stdout", "stderr"}
+
+// job looks at the files of one job.
+func (n *node) job(j *job) {
+	if len(j.places) == 0 || j.kind() == claiming {
+		return
+	}
+	kind, dir := j.kind(), j.places[0].dir
+	settled := kind == spool.DirArchive || strings.HasPrefix(kind, spool.DirQuarantine)
+	es, err := os.ReadDir(dir)
+	if err != nil {
+		n.unreadable(j.id, dir, err)
+		return
+	}
+	for _, e := range es {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case !isTemporary(e.Name()):
+		case settled:
+			n.leftover(j.id, path, "no start looks into the folder of a job that is settled")
+		default:
+			n.report.Pending = append(n.report.Pending, path)
+		}
+	}
+	if j.damaged {
+		return // what it holds is not as the node wrote it: that is why it was refused
+	}
+	n.claimedFiles(j, dir)
+	if kind == spool.DirArchive || kind == spool.DirQuarantineResults {
+		for _, name := range ranFiles {
+			if fi, err := os.Lstat(filepath.Join(dir, name)); err != nil || !fi.Mode().IsRegular() {
+				n.found(CheckFiles, j.id, filepath.Join(dir, name), "look for it in a backup", "the file is missing")
+			}
+		}
+	}
+	if j.resultSHA != "" {
+		n.digest(CheckDigest, j, filepath.Join(dir, resultFile), j.resultSHA, "the ledger")
+	}
+}
+
+// claimedFiles compares what was claimed with what is there now.
+func (n *node) claimedFiles(j *job, dir string) {
+	var r struct {
+		ID         string            `json:"id"`
+		SHA256     string            `json:"sha256"`
+		HasRequest bool              `json:"has_request"`
+		RawKept    bool              `json:"raw_kept"`
+		Inputs     []spool.InputFile `json:"inputs"`
+	}
+	path := filepath.Join(dir, jobFile)
+	data, err := readRegular(path, maxJobBytes)
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err == nil && r.ID != j.id {
+		err = fmt.Errorf("it is of job %q", r.ID)
+	}
+	if err != nil {
+		n.found(CheckFiles, j.id, path, "the next start quarantines a damaged job that is in progress; else look for the file in a backup", "the job's record can't be used: %v", err)
+		return
+	}
+	if r.HasRequest {
+		n.digest(CheckFiles, j, filepath.Join(dir, spool.FileRequest), r.SHA256, "the claim")
+	}
+	if j.verdicts > 0 && r.SHA256 != j.requestSHA {
+		n.found(CheckDigest, j.id, path, "keep both; the ledger's line is chained and can't be changed unnoticed", "the request was claimed with sha256 %s, and the ledger says %s", orNone(r.SHA256), orNone(j.requestSHA))
+	}
+	for _, in := range r.Inputs {
+		n.digest(CheckFiles, j, filepath.Join(dir, spool.DirInputs, strings.TrimPrefix(in.Path, "/in/")), in.SHA256, "the claim")
+	}
+	if _, err := os.Lstat(filepath.Join(dir, rawDir)); err == nil && !r.RawKept && j.kind() != string(spool.StateClaimed) {
+		n.leftover(j.id, filepath.Join(dir, rawDir), "what came out of the inbox was copied and is needed no longer")
+	}
+}
+
+// digest wants a file to have a digest that source once took.
+func (n *node) digest(c Check, j *job, path, want, source string) {
+	got, err := fileDigest(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		n.found(c, j.id, path, "look for it in a backup", "the file is missing")
+	case err != nil:
+		n.unreadable(j.id, path, err)
+	case got != want:
+		n.found(c, j.id, path, "somebody changed it: restore it from a backup, and find out who may write there", "its sha256 is %s; %s says %s", got, source, want)
+	}
+}
+
+// quarantine wants reasons of every refused item.
+func (n *node) quarantine() {
+	items, err := quarantine.NewStore(n.path(spool.DirQuarantine)).List("")
+	if err != nil {
+		return // the missing folder is a finding already
+	}
+	const mend = "the ledger's event of the job names the rules; restore the file from a backup"
+	for _, it := range items {
+		j := n.jobs[it.ID]
+		if j == nil {
+			continue
+		}
+		path := filepath.Join(it.Dir, quarantine.FileJSON)
+		switch {
+		case it.Damage != nil:
+			n.found(CheckReasons, it.ID, path, mend, "%v", it.Damage)
+		case !blocking(it.Reasons.Findings):
+			n.found(CheckReasons, it.ID, path, mend, "it names no rule that refused the item")
+		case j.requestSHA != "" && it.Reasons.SHA256 != j.requestSHA:
+			n.found(CheckReasons, it.ID, path, mend, "it is about a request with sha256 %s; the ledger says %s", orNone(it.Reasons.SHA256), j.requestSHA)
+		}
+		path = filepath.Join(it.Dir, quarantine.FileMarkdown)
+		if fi, err := os.Lstat(path); err != nil || !fi.Mode().IsRegular() || fi.Size() == 0 {
+			n.found(CheckReasons, it.ID, path, "threegate quarantine show "+it.ID+" prints what reasons.json says", "the reasons for people are missing")
+		}
+	}
+}
+
+var errNotRegular = errors.New("it is no regular file")
+
+// openRegular opens a regular file, and neither follows nor waits for anything else.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
+		return nil, errNotRegular
+	}
+	if err != nil {
+		return nil, err
+	}
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+		f.Close()
+		return nil, errors.Join(errNotRegular, err)
+	}
+	return f, nil
+}
+
+func readRegular(path string, limit int64) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("it has more than %d bytes", limit)
+	}
+	return data, err
+}
+
+func fileDigest(path string) (string, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// inFinished says whether a job that is still to be delivered may own a name in
+// CORE's folder.
+func (n *node) inFinished(resultID string) bool {
+	return slices.ContainsFunc(n.sorted(), func(j *job) bool {
+		return j.kind() == string(spool.StateFinished) && j.requestID != "" && strings.HasSuffix(resultID, "-"+j.requestID)
+	})
+}

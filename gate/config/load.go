@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/threegate/tool-exec/executors/egress"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -217,6 +218,9 @@ func (l *Loaded) check() error {
 	}
 	if l.CoreInbound.Path == "" {
 		bad("core_inbound.path", "is empty", "name the folder that CORE reads")
+	}
+	if _, err := egress.ParseDomains(l.Network.AllowedDomains); err != nil {
+		bad("network.allowed_domains", err.Error(), "list exact hosts (api.example.org), suffixes (*.example.org) or hosts with a port")
 	}
 	for _, v := range l.Validators {
 		l.checkValidator(v, bad)

@@ -21,7 +21,7 @@ func (l *Loaded) Policy(now time.Time) validate.Policy {
 	p.MaxInputs, p.MaxOutputs = m.InputFiles, m.Outputs
 	p.MaxInputBytes = int64(m.InputsMB) << 20
 	p.Languages = slices.Sorted(maps.Keys(l.Backends.ERA.Languages))
-	p.AllowedDomains = l.Network.AllowedDomains
+	p.Egress, p.AllowedDomains = len(l.Network.AllowedDomains) > 0, l.Network.AllowedDomains
 	p.Approvers = l.Approvals.Approvers
 	p.MaxApprovalAge = l.Approvals.MaxAge
 	p.AllowSelfApproval = l.Approvals.AllowSelfApproval

@@ -24,12 +24,13 @@ const (
 	RunCompleted      Type = "run.completed" // the program ended with exit code 0 and no limit ended it
 	RunFailed         Type = "run.failed"
 	CapBreached       Type = "cap.breached"
+	EgressDecided     Type = "egress.decided" // one for each destination of a run
 	ResultDelivered   Type = "result.delivered"
 	ResultQuarantined Type = "result.quarantined"
 )
 
 var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted,
-	RunCompleted, RunFailed, CapBreached, ResultDelivered, ResultQuarantined}
+	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted.
 type DeliveryOutcome string
@@ -59,17 +60,20 @@ type Event struct {
 	RequestID     string `json:"requestId,omitempty"`
 	RequestSHA256 string `json:"requestSha256,omitempty"`
 	// Rules are the ids of the blocking rules of a refusal, sorted.
-	Rules        []string        `json:"rules,omitempty"`
-	Backend      schemas.Backend `json:"backend,omitempty"`
-	Image        string          `json:"image,omitempty"`
-	ExitCode     *int            `json:"exitCode,omitempty"`
-	Cause        schemas.Cause   `json:"cause,omitempty"`
-	WallMS       int64           `json:"wallMs,omitempty"`
-	CPUMS        int64           `json:"cpuMs,omitempty"`
-	PeakBytes    int64           `json:"peakBytes,omitempty"`
-	ResultID     string          `json:"resultId,omitempty"`
-	ResultSHA256 string          `json:"resultSha256,omitempty"`
-	Artifacts    int             `json:"artifacts,omitempty"`
+	Rules     []string        `json:"rules,omitempty"`
+	Backend   schemas.Backend `json:"backend,omitempty"`
+	Image     string          `json:"image,omitempty"`
+	ExitCode  *int            `json:"exitCode,omitempty"`
+	Cause     schemas.Cause   `json:"cause,omitempty"`
+	WallMS    int64           `json:"wallMs,omitempty"`
+	CPUMS     int64           `json:"cpuMs,omitempty"`
+	PeakBytes int64           `json:"peakBytes,omitempty"`
+	// Decision is "allowed" or "denied" for a Destination, host and port only.
+	Decision     string `json:"decision,omitempty"`
+	Destination  string `json:"destination,omitempty"`
+	ResultID     string `json:"resultId,omitempty"`
+	ResultSHA256 string `json:"resultSha256,omitempty"`
+	Artifacts    int    `json:"artifacts,omitempty"`
 	// Dropped is how many bytes a LedgerRecovered cut off.
 	Dropped int64  `json:"dropped,omitempty"`
 	Prev    string `json:"prev"`

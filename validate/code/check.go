@@ -230,17 +230,16 @@ func (c *checker) strings(src string, ts []Token, base int) {
 			pathName.MatchString(ts[i-2].Text) && !notPathName.MatchString(ts[i-2].Text):
 			ctx = paths.Used
 		}
+		if c.lang == Python && len(stack) == 0 && standsAlone(src, t) {
+			continue // documentation: a comment in all but name
+		}
 		c.literal(src, t, ctx, base)
 	}
 	flush()
 }
 
-// literal judges one string. A multi-line Python string that stands alone is
-// documentation: a comment in all but name.
+// literal judges one string.
 func (c *checker) literal(src string, t Token, ctx paths.Context, base int) {
-	if document := c.lang == Python && strings.Contains(t.Text, "\n") && startsLine(src, t.Offset); document {
-		return
-	}
 	at := func(offset int) int {
 		// Where the value stands as it is in the source, its parts have a place.
 		if i := strings.Index(src[t.Offset:t.End], t.Text); i >= 0 && len(t.Text) > 0 {
@@ -262,17 +261,15 @@ func (c *checker) literal(src string, t Token, ctx paths.Context, base int) {
 	}
 }
 
-func startsLine(src string, offset int) bool {
-	for i := offset - 1; i >= 0; i-- {
-		switch src[i] {
-		case '\n':
-			return true
-		case ' ', '\t':
-		default:
-			return false
-		}
+// standsAlone says whether a string is a statement of its own: nothing before
+// it on its first line and nothing behind it on its last.
+func standsAlone(src string, t Token) bool {
+	start := strings.LastIndexByte(src[:t.Offset], '\n') + 1
+	if strings.TrimSpace(src[start:t.Offset]) != "" || strings.HasSuffix(src[:max(start-1, 0)], `\`) {
+		return false
 	}
-	return true
+	after, _, _ := strings.Cut(src[t.End:], "\n")
+	return strings.TrimSpace(after) == ""
 }
 
 func (c *checker) install(offset int, what string) {

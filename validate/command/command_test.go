@@ -9,14 +9,6 @@ import (
 	"github.com/threegate/tool-exec/validate/document"
 )
 
-func rules(ns []document.Note) []string {
-	var out []string
-	for _, n := range ns {
-		out = append(out, n.Rule)
-	}
-	return out
-}
-
 func TestHarmless(t *testing.T) {
 	tests := []struct {
 		line string

@@ -45,7 +45,7 @@ func (n *node) core() {
 		case hidden || !strings.HasPrefix(name, resultPrefix):
 		case strings.HasSuffix(name, artifactsSuffix):
 			id := strings.TrimSuffix(name, artifactsSuffix)
-			if n.results[id] == nil && !n.inFinished(id) {
+			if n.results[id] == nil && !n.inFinished(id) && !n.blind {
 				n.found(CheckResult, "", path, "it belongs to no result of this node; remove it if CORE does not need it", "artifacts of a result that the ledger does not know")
 			}
 		case strings.HasSuffix(name, resultSuffix):
@@ -64,7 +64,7 @@ func (n *node) temporary(name, path string) {
 	for _, s := range []string{stagedSuffix, artifactsSuffix, resultSuffix} {
 		id = strings.TrimSuffix(id, s)
 	}
-	if n.inFinished(id) {
+	if n.inFinished(id) || n.blind {
 		n.report.Pending = append(n.report.Pending, path)
 		return
 	}
@@ -89,6 +89,9 @@ func (n *node) visible(id, path string) {
 	}
 	n.report.Visible++
 	j := n.results[id]
+	if j == nil && n.blind {
+		return
+	}
 	if j == nil || j.settled != ledger.ResultDelivered {
 		n.found(CheckResult, "", path, mend, "the ledger knows of no delivery of this result")
 		return

@@ -185,6 +185,7 @@ type node struct {
 	// results maps the id of a settled result to its job.
 	results map[string]*job
 	stale   []string // temporaries that may be removed
+	blind   bool     // the ledger could not be read to its end
 }
 
 func (n *node) path(elem ...string) string {

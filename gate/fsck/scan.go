@@ -138,6 +138,7 @@ func (n *node) ledger() {
 	})
 	n.report.Events, n.report.Head = seq, head
 	if err != nil && n.ctx.Err() == nil {
+		n.blind = true
 		n.found(CheckLedger, "", dir, "keep the folder as it is and compare it with a backup; threegate audit verify says the same", "the record is not whole: %v", err)
 	}
 }
@@ -203,6 +204,9 @@ func (n *node) account() {
 			if c.n > 1 {
 				n.found(CheckTwice, j.id, n.path(spool.DirLedger), "keep the node as it is and report it: this must not happen", "the job was %s %d times", c.what, c.n)
 			}
+		}
+		if n.blind {
+			continue // what comes after the damage is not known
 		}
 		if why := j.disagrees(); why != "" {
 			n.found(CheckRecord, j.id, j.places[0].dir, "keep the node as it is; the ledger's events of the job say how far it came", "%s", why)

@@ -1,0 +1,260 @@
+package gate_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/threegate/tool-exec/gate/fsck"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// one returns the one path that matches a pattern below the node.
+func (w *world) one(t *testing.T, pattern string) string {
+	t.Helper()
+	m, err := filepath.Glob(filepath.Join(w.dir, pattern))
+	if err != nil || len(m) != 1 {
+		t.Fatalf("%s: %v, %v", pattern, m, err)
+	}
+	return m[0]
+}
+
+func (w *world) append(t *testing.T, events ...ledger.Event) {
+	t.Helper()
+	l, err := ledger.Open(filepath.Join(w.dir, spool.DirLedger), ledger.Options{}, func(ledger.Event) {})
+	must(t, err)
+	must(t, l.Append(events...))
+	must(t, l.Close())
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ended is a node on which the scenario came to its end.
+func ended(t *testing.T, name string) *world {
+	t.Helper()
+	for _, sc := range scenarios {
+		if sc.name == name {
+			w := mustWorld(t, sc)
+			must(t, w.process(&injector{}, true))
+			return w
+		}
+	}
+	t.Fatalf("no scenario %q", name)
+	return nil
+}
+
+const (
+	inArchive  = "archive/*/*/j*"
+	inRequests = "quarantine/requests/j*"
+	inResults  = "quarantine/results/j*"
+)
+
+// TestFsckFindsWhatIsBroken breaks each invariant on purpose: fsck must say so,
+// and by the right check.
+func TestFsckFindsWhatIsBroken(t *testing.T) {
+	overwrite := func(pattern string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { must(t, os.WriteFile(w.one(t, pattern), []byte("{}"), 0o600)) }
+	}
+	remove := func(pattern string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { must(t, os.RemoveAll(w.one(t, pattern))) }
+	}
+	move := func(from, to string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) {
+			src := w.one(t, from)
+			must(t, os.Rename(src, filepath.Join(w.dir, to, filepath.Base(src))))
+		}
+	}
+	drop := func(name string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { must(t, os.WriteFile(filepath.Join(w.dir, name), []byte("x"), 0o600)) }
+	}
+	// again records an event of the node's one run once more.
+	again := func(typ ledger.Type) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) {
+			w.append(t, ledger.Event{Type: typ, RunID: filepath.Base(w.one(t, inArchive)), RequestID: crashID})
+		}
+	}
+	for _, c := range []struct {
+		name, scenario string
+		spoil          func(*testing.T, *world)
+		want           fsck.Check
+		also           []fsck.Check // what follows from it
+	}{
+		{"a job vanished", "delivered", remove(inArchive), fsck.CheckLost, []fsck.Check{fsck.CheckResult}},
+		{"a job lies in two places", "delivered", func(t *testing.T, w *world) {
+			src := w.one(t, inArchive)
+			must(t, os.CopyFS(filepath.Join(w.dir, "spool/finished", filepath.Base(src)), os.DirFS(src)))
+		}, fsck.CheckPlace, nil},
+		{"no job among the jobs", "delivered", drop("spool/running/stray"), fsck.CheckStray, nil},
+		{"no job in the archive", "delivered", func(t *testing.T, w *world) {
+			must(t, os.WriteFile(filepath.Join(filepath.Dir(w.one(t, inArchive)), "stray"), nil, 0o600))
+		}, fsck.CheckStray, nil},
+		{"started twice", "delivered", again(ledger.RunStarted), fsck.CheckTwice, nil},
+		{"ended twice", "delivered", again(ledger.RunCompleted), fsck.CheckTwice, nil},
+		{"admitted under two jobs", "delivered", func(t *testing.T, w *world) {
+			w.append(t, ledger.Event{Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, RunID: "j0123456789abcdefghjkmnpqrs", RequestID: crashID})
+		}, fsck.CheckTwice, []fsck.Check{fsck.CheckLost}},
+		{"delivered goes back to running", "delivered", move(inArchive, "spool/running"), fsck.CheckRecord, []fsck.Check{fsck.CheckResult}},
+		{"delivered goes back to admitted", "failed run", move(inArchive, "spool/admitted"), fsck.CheckRecord, []fsck.Check{fsck.CheckResult}},
+		{"delivered goes back to claimed", "failed run", move(inArchive, "spool/claimed"), fsck.CheckRecord, []fsck.Check{fsck.CheckResult}},
+		{"a refused request is among the results", "refused request", move(inRequests, "quarantine/results"), fsck.CheckRecord, []fsck.Check{fsck.CheckReasons, fsck.CheckFiles}},
+		{"a refused result is among the requests", "refused result", move(inResults, "quarantine/requests"), fsck.CheckRecord, []fsck.Check{fsck.CheckReasons}},
+		{"a refused request is admitted", "refused request", move(inRequests, "spool/admitted"), fsck.CheckRecord, nil},
+		{"a refused result is delivered", "refused result", func(t *testing.T, w *world) {
+			must(t, os.MkdirAll(filepath.Join(w.dir, "archive/2026/02"), 0o700))
+			move(inResults, "archive/2026/02")(t, w)
+		}, fsck.CheckRecord, nil},
+		{"the ledger was changed", "delivered", func(t *testing.T, w *world) {
+			p := w.one(t, "ledger/events-*")
+			raw, err := os.ReadFile(p)
+			must(t, err)
+			must(t, os.WriteFile(p, []byte(strings.Replace(string(raw), `"exitCode":0`, `"exitCode":1`, 1)), 0o600))
+		}, fsck.CheckLedger, nil},
+		{"the record of a job is damaged", "delivered", overwrite(inArchive + "/job.json"), fsck.CheckFiles, nil},
+		{"the archived request was changed", "delivered", overwrite(inArchive + "/request.md"), fsck.CheckFiles, nil},
+		{"an archived input was changed", "delivered", overwrite(inArchive + "/inputs/x.csv"), fsck.CheckFiles, nil},
+		{"a quarantined request was changed", "refused request", overwrite(inRequests + "/request.md"), fsck.CheckFiles, nil},
+		{"the archived result was changed", "delivered", overwrite(inArchive + "/result.md"), fsck.CheckDigest, nil},
+		{"the quarantined result was changed", "refused result", overwrite(inResults + "/result.md"), fsck.CheckDigest, nil},
+		{"request and record were changed together", "delivered", func(t *testing.T, w *world) {
+			dir := w.one(t, inArchive)
+			var rec map[string]any
+			raw, err := os.ReadFile(filepath.Join(dir, "job.json"))
+			must(t, err)
+			must(t, json.Unmarshal(raw, &rec))
+			rec["sha256"] = streamOf("other").SHA256
+			raw, err = json.Marshal(rec)
+			must(t, errors.Join(err, os.WriteFile(filepath.Join(dir, "job.json"), raw, 0o600), os.WriteFile(filepath.Join(dir, "request.md"), []byte("other"), 0o600)))
+		}, fsck.CheckDigest, nil},
+		{"an outcome is missing", "delivered", remove(inArchive + "/outcome.json"), fsck.CheckFiles, nil},
+		{"reasons are missing", "refused request", remove(inRequests + "/reasons.json"), fsck.CheckReasons, nil},
+		{"reasons for people are missing", "refused result", remove(inResults + "/REASONS.md"), fsck.CheckReasons, nil},
+		{"reasons are damaged", "refused request", overwrite(inRequests + "/reasons.json"), fsck.CheckReasons, nil},
+		{"a visible result was changed", "delivered", func(t *testing.T, w *world) {
+			p := w.one(t, "core-inbound/TS-*.md")
+			raw, err := os.ReadFile(p)
+			must(t, err)
+			must(t, os.WriteFile(p, append(raw, '\n'), 0o600))
+		}, fsck.CheckDigest, nil},
+		{"a visible result is cut", "delivered", func(t *testing.T, w *world) { must(t, os.Truncate(w.one(t, "core-inbound/TS-*.md"), 300)) }, fsck.CheckResult, []fsck.Check{fsck.CheckDigest}},
+		{"a visible result is a link", "delivered", func(t *testing.T, w *world) {
+			p := w.one(t, "core-inbound/TS-*.md")
+			must(t, errors.Join(os.Rename(p, w.dir+".run/kept"), os.Symlink(w.dir+".run/kept", p)))
+		}, fsck.CheckResult, nil},
+		{"an artifact is missing", "delivered", remove("core-inbound/TS-*.artifacts/d/x.csv"), fsck.CheckResult, nil},
+		{"an artifact was changed", "delivered", overwrite("core-inbound/TS-*.artifacts/d/x.csv"), fsck.CheckResult, nil},
+		{"a result of nobody", "delivered", drop("core-inbound/TS-20260209-160501Z-other.md"), fsck.CheckResult, nil},
+		{"artifacts of nobody", "delivered", drop("core-inbound/TS-20260209-160501Z-other.artifacts"), fsck.CheckResult, nil},
+		{"a delivery that stayed hidden", "delivered", func(t *testing.T, w *world) {
+			p := w.one(t, "core-inbound/TS-*.md")
+			must(t, os.Rename(p, filepath.Join(filepath.Dir(p), "."+filepath.Base(p)+".staged")))
+		}, fsck.CheckResult, nil},
+		{"a temporary in the archive", "delivered", func(t *testing.T, w *world) {
+			must(t, os.WriteFile(filepath.Join(w.one(t, inArchive), ".outcome.json.tmp"), nil, 0o600))
+		}, fsck.CheckTemporary, nil},
+		{"a temporary in CORE's folder", "delivered", drop("core-inbound/.TS-20260209-160501Z-other.artifacts.tmp"), fsck.CheckTemporary, nil},
+		{"the copy from the inbox stayed", "delivered", func(t *testing.T, w *world) { must(t, os.Mkdir(filepath.Join(w.one(t, inArchive), "raw"), 0o700)) }, fsck.CheckTemporary, nil},
+		{"a state folder is missing", "delivered", remove("spool/running"), fsck.CheckLayout, nil},
+		{"an inbox is missing", "delivered", remove("inbox/default"), fsck.CheckLayout, nil},
+		{"CORE's folder is missing", "delivered", remove("core-inbound"), fsck.CheckLayout, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := ended(t, c.scenario)
+			if v, r := w.look(); len(v.notes) > 0 || !r.Whole() {
+				t.Fatalf("before: %v", v.notes)
+			}
+			c.spoil(t, w)
+			_, r := w.look()
+			seen := map[fsck.Check]bool{}
+			for _, f := range r.Found {
+				seen[f.Check] = true
+				if f.Where == "" || f.What == "" || f.Mend == "" {
+					t.Errorf("a finding lacks where, what or how to mend it: %+v", f)
+				}
+				if f.Check != c.want && !slices.Contains(c.also, f.Check) {
+					t.Errorf("unexpected: %+v", f)
+				}
+			}
+			if !seen[c.want] || r.Whole() {
+				t.Errorf("%s was not found: %+v", c.want, r.Found)
+			}
+			if missing := r.Balance.Missing(); (missing != 0) != seen[fsck.CheckLost] {
+				t.Errorf("%d are missing in the balance: %+v", missing, r.Found)
+			}
+		})
+	}
+}
+
+// TestFsckLetsCOREWork: CORE may take or remove what it was given.
+func TestFsckLetsCOREWork(t *testing.T) {
+	for _, take := range []string{"core-inbound/TS-*.md", "core-inbound/TS-*.*"} {
+		w := ended(t, "delivered")
+		m, err := filepath.Glob(filepath.Join(w.dir, take))
+		must(t, err)
+		for _, p := range m {
+			must(t, os.RemoveAll(p))
+		}
+		if v, r := w.look(); !r.Whole() || r.Balance.Delivered != 1 || r.Visible != 0 {
+			t.Errorf("%s taken: %v, %+v", take, v.notes, r.Balance)
+		}
+	}
+}
+
+// TestFsckRepairsOnlyTemporaries, and not while somebody serves the node.
+func TestFsckRepairsOnlyTemporaries(t *testing.T) {
+	w := ended(t, "delivered")
+	stale := filepath.Join(w.one(t, inArchive), ".x.tmp")
+	must(t, os.WriteFile(stale, nil, 0o600))
+	stray := filepath.Join(w.dir, "spool", "running", "stray")
+	must(t, os.WriteFile(stray, nil, 0o600))
+
+	release, err := spool.Hold(w.dir)
+	must(t, err)
+	if _, err := fsck.Run(context.Background(), w.cfg, fsck.Options{Repair: true}); !errors.Is(err, spool.ErrLocked) {
+		t.Fatalf("repaired a served node: %v", err)
+	}
+	must(t, release())
+	r, err := fsck.Run(context.Background(), w.cfg, fsck.Options{Repair: true})
+	must(t, err)
+	if r.Whole() || len(r.Found) != 2 {
+		t.Fatalf("found %+v", r.Found)
+	}
+	if _, err := os.Lstat(stale); err == nil {
+		t.Error("the temporary is still there")
+	}
+	if _, err := os.Lstat(stray); err != nil {
+		t.Errorf("the stray was touched: %v", err)
+	}
+}
+
+// TestFsckOfAServedNodeWaitsForWhatMoves: what is gone at the next reading was
+// only on its way; what stays is wrong.
+func TestFsckOfAServedNodeWaitsForWhatMoves(t *testing.T) {
+	w := ended(t, "delivered")
+	release, err := spool.Hold(w.dir)
+	must(t, err)
+	defer release()
+	dir := w.one(t, inArchive)
+	must(t, os.Rename(dir, w.dir+".run/away"))
+	back := make(chan error, 1)
+	go func() { time.Sleep(300 * time.Millisecond); back <- os.Rename(w.dir+".run/away", dir) }()
+	if v, r := w.look(); !r.Served || !r.Whole() {
+		t.Errorf("%v", v.notes)
+	}
+	must(t, <-back)
+	must(t, os.RemoveAll(dir))
+	if _, r := w.look(); r.Whole() {
+		t.Error("a loss on a served node was not found")
+	}
+}

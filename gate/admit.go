@@ -32,13 +32,16 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 	case ledger.DeadLettered:
 		return true, g.shelve(j, spool.StoreRequests)
 	}
+	judged := g.trace.Step(j.ID, stepJudge)
 	req, findings, err := g.judge(ctx, j)
+	judged()
 	if err != nil {
 		return false, err
 	}
 	if req == nil || schemas.VerdictOf(findings) == schemas.VerdictReject {
 		return true, g.refuse(j, req, findings)
 	}
+	defer g.trace.Step(j.ID, stepAdmit)()
 	a := &admission{
 		Version:       recordVersion,
 		Request:       *req,

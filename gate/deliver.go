@@ -22,7 +22,8 @@ const artifactHead = 64 << 10
 const maxScannedArtifact = 16 << 20
 
 // deliver makes the result of a finished job, checks the rendered bytes, and
-// moves them to CORE or to quarantine; then the job goes to the archive.
+// moves them to CORE or to quarantine; then the job goes to the archive, and what
+// is left of the run is removed, beside the work on other jobs.
 //
 // The verdict is on disk before anything follows from it, so a later start
 // can't come to another one. Exactly once: a staged result is committed by one
@@ -35,7 +36,9 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	var d delivery
 	err = readRecord(j, deliveryFile, &d, &d.Version)
 	if errors.Is(err, os.ErrNotExist) {
+		staged := g.trace.Step(j.ID, stepStage)
 		d, err = g.stage(j, a)
+		staged()
 	}
 	if err != nil {
 		return err
@@ -44,21 +47,26 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if refused {
 		err = g.recordRefusal(j, a, &d)
 	} else {
+		committed := g.trace.Step(j.ID, stepCommit)
 		err = g.commit(j, a, &d)
+		committed()
 	}
 	if err != nil {
 		return err
 	}
-	if err := g.exec.Cleanup(ctx, j.ID); err != nil {
-		return fmt.Errorf("clean up after the run: %w", err)
-	}
+	archived := g.trace.Step(j.ID, stepArchive)
 	if refused {
-		return g.shelve(j, spool.StoreResults)
+		err = g.shelve(j, spool.StoreResults)
+	} else if err = j.Archive(g.now()); err == nil {
+		g.book.close(j.ID)
 	}
-	if err := j.Archive(g.now()); err != nil {
+	archived()
+	if err != nil {
 		return err
 	}
-	g.book.close(j.ID)
+	// What is left of the run is no job's any more: should the gate die now, the
+	// next one removes it at its start.
+	g.cleaner.remove(ctx, j.ID)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
@@ -26,6 +27,8 @@ type Gate struct {
 	publisher *spool.Publisher
 	troubles  *troubles
 	queue     *queue
+	trace     executors.Trace
+	cleaner   *cleaner
 }
 
 // Options are what a Gate is wired with.
@@ -36,13 +39,17 @@ type Options struct {
 	Now func() time.Time
 	// Seam is for fault injection: it stands before every step on a disk.
 	Seam spool.Seam
+	// Trace, if set, is told how long each step takes.
+	Trace executors.Trace
 }
 
 // Open takes the node in cfg.Dir for this process, replays its ledger and
 // finishes claims that were cut short. It runs nothing yet. A node that another
 // process owns gives spool.ErrLocked.
 func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
-	g := &Gate{cfg: cfg, exec: o.Executor, log: o.Logger, now: o.Now, troubles: newTroubles(), queue: newQueue()}
+	g := &Gate{cfg: cfg, exec: o.Executor, log: o.Logger, now: o.Now, trace: o.Trace, troubles: newTroubles(), queue: newQueue()}
+	g.cleaner = newCleaner(g)
+	o.Seam = tracedSeam(o.Trace, o.Seam)
 	if g.now == nil {
 		g.now = time.Now
 	}
@@ -127,6 +134,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	}
 	wg.Go(func() { g.intake(ctx, work, claimed, fatal) })
 	wg.Go(func() { g.reportStatus(work) })
+	g.cleaner.run(work, &wg)
 
 	var cause error
 	select {
@@ -135,7 +143,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	}
 	g.queue.close()
 	drained := make(chan struct{})
-	go func() { g.queue.wait(); close(drained) }()
+	go func() { g.queue.wait(); g.cleaner.wait(work); close(drained) }()
 	if cause == nil {
 		g.log.Info("stopping: no new request is taken in, running ones may end", "within", g.cfg.Node.Drain)
 		select {
@@ -264,6 +272,7 @@ func (g *Gate) claimSome(claimed []*spool.Job) ([]*spool.Job, error) {
 		return claimed, err
 	}
 	for _, a := range arrivals {
+		began := time.Now()
 		j, err := g.spool.Claim(a.Inbox, a.Name)
 		var stuck *spool.ClaimError
 		switch {
@@ -274,6 +283,9 @@ func (g *Gate) claimSome(claimed []*spool.Job) ([]*spool.Job, error) {
 			continue // on the spool's own list, offered again later
 		case err != nil:
 			return claimed, err
+		}
+		if g.trace != nil {
+			g.trace(j.ID, stepClaim, began, time.Since(began))
 		}
 		g.book.open(j.ID)
 		claimed = append(claimed, j)

@@ -19,9 +19,13 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 	}
 	task := a.Task
 	task.InputsDir = j.Path("inputs")
-	if err := g.exec.Prepare(ctx, task); err != nil {
+	prepared := g.trace.Step(j.ID, stepPrepare)
+	err = g.exec.Prepare(ctx, task)
+	prepared()
+	if err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
+	defer g.trace.Step(j.ID, stepRunning)()
 	if !g.book.marks(j.ID).started {
 		id, err := g.exec.Identity(ctx, task)
 		if err != nil {
@@ -61,18 +65,28 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 	case executors.StateCreated:
 		// From here on the record says "running": a second gate would end it as
 		// interrupted if the container vanished, and never start another.
-		if err := g.exec.Start(ctx, j.ID); err != nil {
+		started := g.trace.Step(j.ID, stepStart)
+		err := g.exec.Start(ctx, j.ID)
+		started()
+		if err != nil {
 			return fmt.Errorf("start: %w", err)
 		}
 		fallthrough
 	default:
-		if o.Outcome, err = g.exec.Wait(ctx, j.ID); err != nil {
+		waited := g.trace.Step(j.ID, stepWait)
+		o.Outcome, err = g.exec.Wait(ctx, j.ID)
+		waited()
+		if err != nil {
 			return fmt.Errorf("wait for the run: %w", err)
 		}
-		if o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path()); err != nil {
+		collected := g.trace.Step(j.ID, stepCollect)
+		o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path())
+		collected()
+		if err != nil {
 			return fmt.Errorf("collect outputs: %w", err)
 		}
 	}
+	defer g.trace.Step(j.ID, stepOutcome)()
 	o.CreatedAt = g.now().UTC()
 	if err := writeRecord(j, outcomeFile, o); err != nil {
 		return err
@@ -100,6 +114,13 @@ func endEvents(j *spool.Job, a *admission, o *outcome) []ledger.Event {
 	for _, c := range causes {
 		evs = append(evs, ledger.Event{Type: ledger.CapBreached, RunID: j.ID, RequestID: a.Request.RequestID, Cause: c})
 	}
+	decided := func(decision string, destinations []string) {
+		for _, d := range destinations {
+			evs = append(evs, ledger.Event{Type: ledger.EgressDecided, RunID: j.ID, RequestID: a.Request.RequestID, Decision: decision, Destination: d})
+		}
+	}
+	decided("allowed", out.NetworkDestinations)
+	decided("denied", out.NetworkRefused)
 	t := ledger.RunCompleted
 	if out.ExitCode != 0 || (out.Cause != schemas.CauseNone && out.Cause != schemas.CauseOutput) {
 		t = ledger.RunFailed

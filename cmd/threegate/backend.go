@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/executors/containerd"
 	"github.com/threegate/tool-exec/gate"
@@ -66,11 +67,12 @@ func executorConfig(cfg *config.Loaded) (container.Config, error) {
 }
 
 // openExecutor connects the node to its containerd.
-func openExecutor(ctx context.Context, cfg *config.Loaded) (*container.Executor, error) {
+func openExecutor(ctx context.Context, cfg *config.Loaded, trace executors.Trace) (*container.Executor, error) {
 	c, err := executorConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
+	c.Trace = trace
 	e, err := container.Open(ctx, c)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {

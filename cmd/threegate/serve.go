@@ -19,6 +19,7 @@ const stopTime = 20 * time.Second
 
 func newServe(a *app) *cobra.Command {
 	var verbose bool
+	var trace string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a node: take in requests, run them, deliver results",
@@ -41,11 +42,14 @@ collects them. The same holds after a crash: nothing is lost and nothing runs tw
 			if verbose {
 				level = slog.LevelDebug
 			}
-			return a.serveNode(cmd.Context(), cfg, a.logger(level))
+			return a.serveNode(cmd.Context(), cfg, a.logger(level), trace)
 		},
 	}
 	a.nodeFlag(cmd)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log details too")
+	// For threegate-bench; what it writes may change at any time.
+	cmd.Flags().StringVar(&trace, "trace", "", "write how long each step of each job took to `file`")
+	_ = cmd.Flags().MarkHidden("trace")
 	return cmd
 }
 
@@ -59,16 +63,21 @@ func (a *app) logger(level slog.Level) *slog.Logger {
 }
 
 // serveNode serves cfg until ctx ends. An orderly stop is no error.
-func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logger) (err error) {
+func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logger, traceFile string) (err error) {
 	// A second gate must not even touch containerd.
 	if served, err := spool.Locked(cfg.Dir); err == nil && served {
 		return nodeFault(spool.ErrLocked, cfg.Dir)
 	}
-	exec, err := openExecutor(ctx, cfg)
+	trace, closeTrace, err := openTrace(traceFile)
 	if err != nil {
 		return err
 	}
-	g, err := gate.Open(cfg, gate.Options{Executor: exec, Logger: log, Now: a.now})
+	defer func() { err = errors.Join(err, closeTrace()) }()
+	exec, err := openExecutor(ctx, cfg, trace)
+	if err != nil {
+		return err
+	}
+	g, err := gate.Open(cfg, gate.Options{Executor: exec, Logger: log, Now: a.now, Trace: trace})
 	if err != nil {
 		return errors.Join(nodeFault(err, cfg.Dir), exec.Close())
 	}

@@ -60,6 +60,8 @@ type Config struct {
 	// Egress bounds the proxies of network: allowlist. Domains and LogPath are
 	// set for each task.
 	Egress egress.Config
+	// Trace, if set, is told how long each step takes.
+	Trace executors.Trace
 }
 
 // Executor runs tasks. It is safe for concurrent use.

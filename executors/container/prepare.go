@@ -50,7 +50,10 @@ func (e *Executor) Prepare(ctx context.Context, t executors.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := e.Cleanup(ctx, t.ID); err != nil {
+	cleaned := e.cfg.Trace.Step(t.ID, "prepare: remove leftovers")
+	err = e.Cleanup(ctx, t.ID)
+	cleaned()
+	if err != nil {
 		return err
 	}
 	if err := e.prepare(ctx, b, r, t, p); err != nil {
@@ -126,6 +129,7 @@ func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec, egre
 	if err := errors.Join(sandbox.Check(spec, egress), sandbox.CheckRoot(spec.Root.Path)); err != nil {
 		return nil, err
 	}
+	made := e.cfg.Trace.Step(id, "prepare: container")
 	cont, err := e.client.NewContainer(ctx, id,
 		withSpec(spec),
 		containerdclient.WithRuntime(e.cfg.Runtime, e.runtimeOptions()),
@@ -133,7 +137,10 @@ func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec, egre
 	if err != nil {
 		return nil, fmt.Errorf("create container: %w", err)
 	}
+	made()
+	made = e.cfg.Trace.Step(id, "prepare: task")
 	task, err := cont.NewTask(ctx, cio.NullIO)
+	made()
 	if err != nil {
 		return nil, fmt.Errorf("create task: %w", err)
 	}

@@ -281,10 +281,14 @@ func (n *node) check() {
 	if err != nil {
 		n.t.Error(err)
 	}
-	boxes, err := filepath.Glob(filepath.Join(n.cfg.RunDir(), "boxes", "*"))
-	if err != nil || len(boxes) != 0 {
-		n.t.Errorf("sandboxes are left: %v %v", boxes, err)
-	}
+	// They are removed beside other work, after the result is delivered.
+	n.until("sandboxes to be removed", func() bool {
+		boxes, err := filepath.Glob(filepath.Join(n.cfg.RunDir(), "boxes", "*"))
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		return len(boxes) == 0
+	})
 }
 
 // checkDelivered asserts that a result and its artifacts are whole.

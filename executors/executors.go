@@ -32,6 +32,10 @@ type Task struct {
 	Limits  Limits          `json:"limits"`
 }
 
+// BackendPosture runs the node's self-test in any of its images: no request can
+// ask for it. It takes nothing of a Task but id, network, domains and limits.
+const BackendPosture schemas.Backend = "posture"
+
 // Limits bound one run. Every field must be above zero.
 type Limits struct {
 	MilliCPU    int           `json:"milli_cpu"`

@@ -2,18 +2,23 @@
 // as an unprivileged user, bounds its output and its time, and leaves the
 // result in files that outlive both itself and the gate. See executors/job.
 //
-// `threegate-init monty` is the payload of a Monty run, not process 1.
+// `threegate-init monty` is the payload of a Monty run, `threegate-init posture`
+// that of a self-test; neither is process 1.
 package main
 
 import (
 	"os"
 
 	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/posture"
 )
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == job.MontyMode {
 		os.Exit(monty())
+	}
+	if len(os.Args) >= 2 && os.Args[1] == job.PostureMode {
+		os.Exit(posture.Main(os.Args[2:]))
 	}
 	os.Exit(supervise(sandboxed))
 }

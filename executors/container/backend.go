@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/executors"
@@ -11,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/executors/posture"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -56,10 +59,26 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 		if err != nil {
 			return p, fmt.Errorf("task inputs: %w", err)
 		}
+	case executors.BackendPosture:
+		p = payload{backend: string(t.Backend), image: e.anyImage(), argv: []string{job.InitPath, job.PostureMode}}
+		if t.Network == schemas.NetworkAllowlist {
+			p.argv = append(p.argv, posture.ArgNetworked)
+		}
+		if p.image == "" {
+			return p, fmt.Errorf("the self-test is %w: the configuration names no image", ErrUnavailable)
+		}
 	default:
 		return p, fmt.Errorf("backend %q is %w", t.Backend, ErrUnavailable)
 	}
 	return p, e.checkNetwork(t)
+}
+
+// anyImage is one of the node's images, the same each time.
+func (e *Executor) anyImage() string {
+	for _, language := range slices.Sorted(maps.Keys(e.cfg.Images)) {
+		return e.cfg.Images[language]
+	}
+	return e.cfg.Monty
 }
 
 // checkLimits wants every limit set: a missing one would mean none.

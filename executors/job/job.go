@@ -64,8 +64,11 @@ const (
 	ExitInit = 125
 )
 
-// MontyMode is the argument that makes threegate-init the Monty driver.
-const MontyMode = "monty"
+// Arguments that make threegate-init a payload instead of process 1.
+const (
+	MontyMode   = "monty"   // the Monty driver
+	PostureMode = "posture" // the self-test
+)
 
 // Spec is job.json: what init runs and within which bounds.
 type Spec struct {

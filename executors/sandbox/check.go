@@ -181,9 +181,9 @@ func (c *checker) resources(r *specs.LinuxResources) {
 var neverAllowed = []string{
 	"acct", "add_key", "bpf", "chroot", "clone3", "delete_module", "fanotify_init", "finit_module", "fsconfig", "fsmount", "fsopen", "fspick",
 	"init_module", "io_uring_enter", "io_uring_register", "io_uring_setup", "ioperm", "iopl", "kcmp", "kexec_file_load", "kexec_load", "keyctl",
-	"lookup_dcookie", "memfd_create", "execveat", "mount", "mount_setattr", "move_mount", "nfsservctl", "open_by_handle_at", "open_tree",
+	"listmount", "lookup_dcookie", "memfd_create", "execveat", "mount", "mount_setattr", "move_mount", "mq_open", "msgget", "nfsservctl", "open_by_handle_at", "open_tree",
 	"perf_event_open", "pidfd_getfd", "pivot_root", "process_vm_readv", "process_vm_writev", "ptrace", "quotactl", "quotactl_fd", "reboot",
-	"request_key", "setdomainname", "sethostname", "setns", "settimeofday", "clock_settime", "stime", "socketcall", "swapoff", "swapon", "syslog",
+	"request_key", "semget", "setdomainname", "sethostname", "setns", "settimeofday", "shmget", "clock_settime", "statmount", "stime", "socketcall", "swapoff", "swapon", "sync", "syncfs", "syslog",
 	"umount", "umount2", "unshare", "userfaultfd", "vhangup",
 }
 
@@ -204,6 +204,10 @@ func (c *checker) seccomp(s *specs.LinuxSeccomp, egress bool) {
 				c.must(slices.ContainsFunc(rule.Args, func(a specs.LinuxSeccompArg) bool {
 					return a.Index == 0 && a.Op == specs.OpMaskedEqual && a.Value&ns == ns && a.ValueTwo == 0
 				}), "seccomp: clone may make namespaces")
+			case "seccomp":
+				c.must(slices.ContainsFunc(rule.Args, func(a specs.LinuxSeccompArg) bool {
+					return a.Index == 1 && a.Op == specs.OpMaskedEqual && a.Value&newListener != 0 && a.ValueTwo == 0
+				}), "seccomp: filters with a listener are allowed")
 			case "socket":
 				c.socket(rule.Args, egress)
 			}

@@ -21,8 +21,10 @@ var (
 		// rich history of kernel faults, no use to a batch program
 		"io_cancel", "io_destroy", "io_getevents", "io_pgetevents", "io_pgetevents_time64", "io_setup", "io_submit",
 		"modify_ldt", "remap_file_pages", "uretprobe", "vmsplice",
-		// flushes the disks of the whole host
-		"sync",
+		// flush disks of the host: /in lies on one
+		"sync", "syncfs",
+		// tell of mounts and of the clock's state
+		"adjtimex", "clock_adjtime", "clock_adjtime64", "listmount", "statmount",
 		// one more door to sockets, which can't be filtered
 		"socketcall",
 	}
@@ -31,10 +33,16 @@ var (
 		// files without a name could be executed in spite of noexec
 		"execveat", "memfd_create", "memfd_secret",
 		"io_uring_enter", "io_uring_register", "io_uring_setup", "userfaultfd",
+		// memory and objects outside of what bounds /tmp and /dev/shm
+		"mq_getsetattr", "mq_notify", "mq_open", "mq_timedreceive", "mq_timedreceive_time64", "mq_timedsend", "mq_timedsend_time64", "mq_unlink",
+		"ipc", "msgctl", "msgget", "msgrcv", "msgsnd", "semctl", "semget", "semop", "semtimedop", "semtimedop_time64", "shmat", "shmctl", "shmdt", "shmget",
 	}
 	// conditionalSyscalls are allowed with certain arguments only.
-	conditionalSyscalls = []string{"clone", "mknod", "mknodat", "personality", "socket", "socketpair"}
+	conditionalSyscalls = []string{"clone", "mknod", "mknodat", "personality", "seccomp", "socket", "socketpair"}
 )
+
+// newListener is seccomp's flag for filters whose system calls a program answers.
+const newListener = 8
 
 // newNamespaces are clone's flags that make a namespace.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
@@ -68,6 +76,7 @@ func seccompProfile(egress bool) *specs.LinuxSeccomp {
 		allow("mknodat", masked(2, unix.S_IFMT, unix.S_IFIFO)), allow("mknodat", masked(2, unix.S_IFMT, unix.S_IFREG)),
 		// the default personality, and asking for the present one
 		allow("personality", equal(0, 0)), allow("personality", equal(0, 0xffffffff)),
+		allow("seccomp", masked(1, newListener, 0)),
 		allow("socketpair", equal(0, unix.AF_UNIX)),
 	}
 	return &specs.LinuxSeccomp{

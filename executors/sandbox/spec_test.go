@@ -170,6 +170,9 @@ func TestCheckRefuses(t *testing.T) {
 		"seccomp flag":    func(s *specs.Spec) { s.Linux.Seccomp.Flags = []specs.LinuxSeccompFlag{specs.LinuxSeccompFlagSpecAllow} },
 		"seccomp abi":     func(s *specs.Spec) { s.Linux.Seccomp.Architectures = []specs.Arch{specs.ArchX86_64, specs.ArchX86} },
 		"mount allowed":   func(s *specs.Spec) { s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("mount")) },
+		"listener":        func(s *specs.Spec) { s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("seccomp")) },
+		"syncfs allowed":  func(s *specs.Spec) { s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("syncfs")) },
+		"shmget allowed":  func(s *specs.Spec) { s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("shmget")) },
 		"clone3 allowed":  func(s *specs.Spec) { s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("clone3")) },
 		"clone allowed":   func(s *specs.Spec) { s.Linux.Seccomp.Syscalls = append(s.Linux.Seccomp.Syscalls, allow("clone")) },
 		"clone user": func(s *specs.Spec) {

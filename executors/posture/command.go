@@ -1,0 +1,51 @@
+package posture
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Words after the mode's own.
+const (
+	// ArgNetworked says that the sandbox has an egress proxy.
+	ArgNetworked = "networked"
+	argNothing   = "nothing" // for a technique that executes this program
+)
+
+// Main is the payload: it writes a [Finding] a line to stdout and returns the
+// exit code: 0 if nothing worked, 1 if something did, 2 on wrong usage.
+func Main(args []string) int {
+	if len(args) > 1 || len(args) == 1 && args[0] != ArgNetworked && args[0] != argNothing {
+		fmt.Fprintln(os.Stderr, "posture takes no argument but "+ArgNetworked)
+		return 2
+	}
+	if len(args) == 1 && args[0] == argNothing {
+		return 0
+	}
+	code := 0
+	enc := json.NewEncoder(os.Stdout)
+	for _, f := range Run(len(args) == 1) {
+		if err := enc.Encode(f); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+		if f.Verdict == Allowed {
+			code = 1
+		}
+	}
+	return code
+}
+
+const maxReadBytes = 1 << 20
+
+func readAll(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxReadBytes))
+	return string(data), err
+}

@@ -1,0 +1,130 @@
+// Package posture tries, from inside of a sandbox, what a sandbox must not let
+// happen, and says what came of each attempt. It is the payload of a node's
+// self-test and of the escape suite: `/gate-init posture`.
+//
+// Every technique is made to do no harm where it succeeds: files are opened and
+// not written to, system calls are given arguments that change nothing. Bombs,
+// which would use up what a sandbox has, are not among them.
+package posture
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Possible is the outcome of a technique that worked.
+const Possible = "POSSIBLE"
+
+// technique is one thing that must not be possible.
+type technique struct {
+	name, group string
+	// want lists the outcomes that are meant, with |. Networked is the same for
+	// a sandbox with an egress proxy, if that differs.
+	want, networked string
+	// what says it for people.
+	what string
+	try  func() error
+}
+
+// Verdict says how an attempt compares with what is meant.
+type Verdict string
+
+// The verdicts.
+const (
+	// Denied: refused, and by the means that is meant to refuse it.
+	Denied Verdict = "denied"
+	// Otherwise: refused, but with another error than is meant. With a kernel
+	// of its own (gVisor) that is ordinary; else something differs on this host.
+	Otherwise Verdict = "denied-otherwise"
+	// Allowed: it worked.
+	Allowed Verdict = "allowed"
+)
+
+// Finding is what came of one technique.
+type Finding struct {
+	Group   string  `json:"group"`
+	Name    string  `json:"name"`
+	What    string  `json:"what"`
+	Outcome string  `json:"outcome"` // an errno's name, a word of ours, or Possible
+	Want    string  `json:"want"`
+	Verdict Verdict `json:"verdict"`
+}
+
+// Run tries everything. Networked says that the sandbox has an egress proxy.
+func Run(networked bool) []Finding {
+	all := slices.Concat(kernelTechniques, procTechniques, fileTechniques, processTechniques, networkTechniques)
+	out := make([]Finding, 0, len(all))
+	for _, t := range all {
+		want := t.want
+		if networked && t.networked != "" {
+			want = t.networked
+		}
+		f := Finding{Group: t.group, Name: t.name, What: t.what, Want: want, Outcome: word(t.try())}
+		switch {
+		case f.Outcome == Possible:
+			f.Verdict = Allowed
+		case slices.Contains(strings.Split(want, "|"), f.Outcome):
+			f.Verdict = Denied
+		default:
+			f.Verdict = Otherwise
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// Count is how many techniques Run tries.
+func Count() int {
+	return len(kernelTechniques) + len(procTechniques) + len(fileTechniques) + len(processTechniques) + len(networkTechniques)
+}
+
+// found is the outcome of techniques that look for something.
+type found string
+
+func (f found) Error() string { return string(f) }
+
+// none is what a search is meant to end with.
+const none = found("none")
+
+// word is an error in one word.
+func word(err error) string {
+	var errno syscall.Errno
+	var f found
+	switch {
+	case err == nil:
+		return Possible
+	case errors.As(err, &f):
+		return string(f)
+	case errors.As(err, &errno):
+		if name := unix.ErrnoName(errno); name != "" {
+			return name
+		}
+		return errno.Error()
+	}
+	return "error"
+}
+
+// call makes a system call that package unix has no function for.
+func call(nr uintptr, a ...uintptr) error {
+	var args [6]uintptr
+	copy(args[:], a)
+	if _, _, e := unix.Syscall6(nr, args[0], args[1], args[2], args[3], args[4], args[5]); e != 0 {
+		return e
+	}
+	return nil
+}
+
+// newFD is call for calls that give a descriptor.
+func newFD(nr uintptr, a ...uintptr) error {
+	var args [6]uintptr
+	copy(args[:], a)
+	fd, _, e := unix.Syscall6(nr, args[0], args[1], args[2], args[3], args[4], args[5])
+	if e != 0 {
+		return e
+	}
+	return unix.Close(int(fd))
+}

@@ -1,0 +1,152 @@
+package posture
+
+import (
+	"bytes"
+	"os"
+	"strings"
+)
+
+// procTechniques go through /proc, /sys and /dev.
+var procTechniques = []technique{
+	writes("core-pattern", "EROFS|EACCES", "/proc/sys/kernel/core_pattern", "have the kernel start a program for core dumps"),
+	writes("modprobe-path", "EROFS|EACCES|ENOENT", "/proc/sys/kernel/modprobe", "have the kernel start a program for modules"),
+	writes("sysctl-net", "EROFS|EACCES", "/proc/sys/net/ipv4/ip_forward", "change a network setting"),
+	writes("sysctl-vm", "EROFS|EACCES", "/proc/sys/vm/overcommit_memory", "change a memory setting"),
+	writes("sysctl-ns-pid", "EROFS|EACCES|ENOENT", "/proc/sys/kernel/ns_last_pid", "choose the next pid"),
+	writes("sysctl-shm", "EROFS|EACCES", "/proc/sys/kernel/shmmax", "change a limit of the ipc namespace"),
+	writes("sysctl-userns", "EROFS|EACCES", "/proc/sys/user/max_user_namespaces", "change a limit of the user namespace"),
+	writes("binfmt-misc", "EROFS|EACCES|ENOENT", "/proc/sys/fs/binfmt_misc/register", "register an interpreter for programs"),
+	writes("sysrq-trigger", "EACCES|ENOENT|EROFS", "/proc/sysrq-trigger", "press the magic key"),
+	writes("irq-affinity", "EACCES|ENOENT|EROFS", "/proc/irq/default_smp_affinity", "move interrupts"),
+	writes("mtrr", "EACCES|ENOENT|EROFS|EPERM", "/proc/mtrr", "change memory types"),
+	writes("scsi", "EACCES|ENOENT|EROFS", "/proc/scsi/scsi", "add and remove disks"),
+	writes("self-setgroups", "EACCES|EPERM|EROFS", "/proc/self/setgroups", "allow a change of groups"),
+	writes("init-oom-score", "ENOENT|EACCES", "/proc/1/oom_score_adj", "have process 1 killed first"),
+	writes("uevent-helper", "ENOENT", "/sys/kernel/uevent_helper", "have the kernel start a program for devices"),
+	writes("release-agent", "ENOENT", "/sys/fs/cgroup/memory/release_agent", "have the kernel start a program for empty groups"),
+	writes("own-cgroup-limit", "ENOENT", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "raise the own memory limit"),
+	writes("own-cgroup-v2", "ENOENT", "/sys/fs/cgroup/memory.max", "raise the own memory limit (v2)"),
+	{"lower-oom-score", "procfs", "EACCES|EPERM", "", "have others killed when memory is short", func() error { return writeTo("/proc/self/oom_score_adj", "-1000") }},
+
+	reads("kcore", "EACCES|ENOENT|empty", "/proc/kcore", "read the kernel's memory"),
+	reads("kmsg", "EACCES|ENOENT|empty", "/proc/kmsg", "read the kernel's log"),
+	reads("kallsyms", "EACCES|ENOENT|empty", "/proc/kallsyms", "read the kernel's addresses"),
+	reads("keys", "EACCES|ENOENT|empty", "/proc/keys", "list keys"),
+	reads("timer-list", "EACCES|ENOENT|empty", "/proc/timer_list", "list the host's timers"),
+	reads("sched-debug", "EACCES|ENOENT|empty", "/proc/sched_debug", "list the host's processes"),
+	reads("config-gz", "EACCES|ENOENT|empty", "/proc/config.gz", "read how the kernel was built"),
+	reads("cmdline", "EACCES|ENOENT|empty", "/proc/cmdline", "read how the kernel was started"),
+	reads("modules", "EACCES|ENOENT|empty", "/proc/modules", "list kernel modules"),
+	reads("partitions", "EACCES|ENOENT|empty", "/proc/partitions", "list the host's disks"),
+	reads("boot-id", "EACCES|ENOENT|empty", "/proc/sys/kernel/random/boot_id", "recognise the host by its boot id"),
+	reads("acpi", "EACCES|ENOENT|empty|EISDIR", "/proc/acpi/wakeup", "read hardware settings"),
+	reads("pci", "EACCES|ENOENT|empty|EISDIR", "/proc/bus/pci/devices", "list hardware"),
+	reads("sysfs", "ENOENT", "/sys/kernel/uevent_seqnum", "read sysfs"),
+	reads("sysfs-dmi", "ENOENT", "/sys/class/dmi/id/product_name", "read what machine this is"),
+	reads("init-environ", "ENOENT|EACCES", "/proc/1/environ", "read the environment of process 1"),
+	reads("init-cmdline", "ENOENT|EACCES", "/proc/1/cmdline", "read the arguments of process 1"),
+	reads("init-mem", "ENOENT|EACCES", "/proc/1/mem", "read the memory of process 1"),
+	reads("init-mountinfo", "ENOENT|EACCES", "/proc/1/mountinfo", "read the mounts of process 1"),
+	reads("init-root", "ENOENT|EACCES", "/proc/1/root/gate/job.json", "reach the root of process 1"),
+	reads("init-cwd", "ENOENT|EACCES", "/proc/1/cwd/gate/job.json", "reach the folder of process 1"),
+	{"init-fd", "procfs", "ENOENT|EACCES", "", "reach the descriptors of process 1", func() error { return list("/proc/1/fd") }},
+	{"foreign-processes", "procfs", "none", "", "see processes of others in /proc", foreignProcesses},
+
+	opens("dev-mem", "/dev/mem", "reach physical memory"),
+	opens("dev-kmsg", "/dev/kmsg", "reach the kernel's log"),
+	opens("dev-port", "/dev/port", "reach I/O ports"),
+	opens("dev-kvm", "/dev/kvm", "make a virtual machine"),
+	opens("dev-fuse", "/dev/fuse", "make a file system"),
+	opens("dev-tun", "/dev/net/tun", "make a network interface"),
+	opens("dev-loop", "/dev/loop-control", "make a block device"),
+	opens("dev-vda", "/dev/vda", "reach a disk"),
+	opens("dev-sda", "/dev/sda", "reach a disk"),
+	opens("dev-ptmx", "/dev/ptmx", "make a terminal, to push input into (TIOCSTI)"),
+	opens("dev-tty", "/dev/tty", "reach the terminal of the host"),
+	opens("dev-console", "/dev/console", "reach the console"),
+}
+
+func writes(name, want, path, what string) technique {
+	return technique{name: name, group: "procfs", want: want, what: what, try: func() error {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0) // and not written to
+		if err == nil {
+			f.Close()
+		}
+		return err
+	}}
+}
+
+func reads(name, want, path, what string) technique {
+	return technique{name: name, group: "procfs", want: want, what: what, try: func() error { return readFrom(path) }}
+}
+
+func opens(name, path, what string) technique {
+	return technique{name: name, group: "device", want: "ENOENT|ENXIO", what: what, try: func() error {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err == nil {
+			f.Close()
+		}
+		return err
+	}}
+}
+
+// readFrom fails with "empty" if nothing is in the file.
+func readFrom(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	n, err := f.Read(make([]byte, 1))
+	if n == 0 {
+		if pe, ok := err.(*os.PathError); ok {
+			return pe
+		}
+		return found("empty")
+	}
+	return nil
+}
+
+func writeTo(path, s string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(s)
+	return err
+}
+
+func list(dir string) error {
+	_, err := os.ReadDir(dir)
+	return err
+}
+
+// foreignProcesses looks for processes that are neither this one nor its own.
+func foreignProcesses() error {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return err
+	}
+	self, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	uid := uidLine(self)
+	for _, e := range entries {
+		if strings.Trim(e.Name(), "0123456789") != "" {
+			continue
+		}
+		status, err := os.ReadFile("/proc/" + e.Name() + "/status")
+		if err == nil && !bytes.Equal(uidLine(status), uid) {
+			return nil
+		}
+	}
+	return none
+}
+
+func uidLine(status []byte) []byte {
+	_, rest, _ := bytes.Cut(status, []byte("\nUid:"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	return line
+}

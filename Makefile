@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build setup images tools demo test test-pure race check clean distclean docs
+.PHONY: help build setup images tools demo bench test test-pure race check clean distclean docs
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -30,6 +30,10 @@ tools: images ## put the bare monty interpreter, which tests compare with, into 
 
 demo: images ## the whole gate at work: good requests of both backends, bad ones, results and quarantine
 	@deploy/demo/run
+
+bench: images ## measure latency, rate and cost beside other ways to run a program, into build/bench (GOJUDGE names go-judge's binary)
+	go build -o $(BIN)/threegate-bench ./cmd/threegate-bench
+	$(BIN)/threegate-bench --images $(IMAGES) $(BENCHFLAGS)
 
 test: tools ## all tests, also those on real containers
 	$(GOTEST) ./...

@@ -120,7 +120,7 @@ func bodyLines(s *document.Section) []bodyLine {
 }
 
 // noneRe matches what says that a list is empty.
-var noneRe = regexp.MustCompile(`(?i)^(?:none|nothing|not applicable|n/?a|no (?:input|output|other)?\s?(?:files?|inputs?|outputs?)\b.*|(?:only )?std(?:out|err)(?: and std(?:out|err))?(?: only)?(?:[ .:,;(–—-].*)?)\.?$`)
+var noneRe = regexp.MustCompile(`(?i)^(?:(?:none|nothing|not applicable|n/?a)(?:[ ,;:.(–—-][^/]*)?|no (?:input|output|other)?\s?(?:files?|inputs?|outputs?)\b.*|(?:only )?std(?:out|err)(?: and std(?:out|err))?(?: only)?(?:[ .:,;(–—-].*)?)\.?$`)
 
 // plain takes the marks of emphasis and code off a short text.
 func plain(s string) string {

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"math/big"
 	"path"
 	"regexp"
 	"slices"
@@ -34,8 +33,6 @@ const (
 var (
 	recommendedID = regexp.MustCompile(`^TR-[0-9]{8}-[0-9]{6}Z-[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	languageRe    = regexp.MustCompile(`^[a-z0-9][a-z0-9+#._-]{0,31}$`)
-	coresRe       = regexp.MustCompile(`^(?:0|[1-9][0-9]{0,4})(?:\.[0-9]{1,3})?$`)
-	milliRe       = regexp.MustCompile(`^[1-9][0-9]{0,7}m$`)
 	// shellWords are names of shells as a language, beside those of programs.
 	shellWords = regexp.MustCompile(`(?i)^(?:shell|shellscript|shell-?session|sh-session|console|terminal|bat|batch|batchfile|dos|posix|bourne(?:-again)?(?: shell)?|.*\bshell(?:script)?|unix shell|zsh.*|bash.*)$`)
 )
@@ -162,13 +159,11 @@ func (rr *requestReader) network() {
 func (rr *requestReader) limits() {
 	m, req := rr.doc.Front, rr.req
 	if s, ok := m.Scalar(rr.rep, "cpu_limit"); ok {
-		milli, ok := milliCPU(s)
+		milli, err := ParseCPU(s)
 		req.MilliCPU = milli
 		switch {
-		case !ok:
-			rr.key("request.limits", "cpu_limit", `write cores ("0.5", "2") or thousandths of a core ("500m")`, "cpu_limit %s is no number of cores", document.Quote(s))
-		case milli <= 0:
-			rr.key("request.limits", "cpu_limit", "ask for at least 0.001 cores", "cpu_limit is zero")
+		case err != nil:
+			rr.key("request.limits", "cpu_limit", `write cores ("0.5", "2") or thousandths of a core ("500m"), above zero`, "cpu_limit %s is no number of cores", document.Quote(s))
 		case rr.p.MaxMilliCPU > 0 && milli > rr.p.MaxMilliCPU:
 			rr.key("request.limits", "cpu_limit", "ask for less", "cpu_limit %s is above the node's maximum of %g cores", document.Quote(s), float64(rr.p.MaxMilliCPU)/1000)
 		}
@@ -188,21 +183,6 @@ func (rr *requestReader) limits() {
 			rr.key("request.limits", l.key, "ask for less", "%s is %d, above the node's maximum of %d %s", l.key, n, l.max, l.unit)
 		}
 	}
-}
-
-// milliCPU reads cores ("0.5", "2") or thousandths of a core ("500m").
-func milliCPU(s string) (int, bool) {
-	var r *big.Rat
-	switch {
-	case milliRe.MatchString(s):
-		r, _ = new(big.Rat).SetString(strings.TrimSuffix(s, "m"))
-	case coresRe.MatchString(s):
-		r, _ = new(big.Rat).SetString(s)
-		r.Mul(r, big.NewRat(1000, 1))
-	default:
-		return 0, false
-	}
-	return int(new(big.Int).Quo(r.Num(), r.Denom()).Int64()), true
 }
 
 // filePath is what paths of inputs and outputs are made of: every segment

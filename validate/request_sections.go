@@ -54,6 +54,9 @@ const sectionHint = "a request for ERA has the sections Command, Input Files, Ou
 // sections reads every known section once and reports the others.
 func (rr *requestReader) sections() {
 	backend := rr.sectionBackend()
+	if rr.doc.Title != "" {
+		rr.stated = append(rr.stated, statement{text: rr.doc.Title, offset: rr.doc.TitleOffset})
+	}
 	if len(rr.doc.Preamble) > 0 && rr.doc.Front != nil {
 		rr.at("request.sections", rr.doc.Preamble[0].Pos(), `put it into a section that starts with "## "`, "there is text before the first section")
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yuin/goldmark/ast"
+
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/document"
 )
@@ -126,6 +128,19 @@ func items(s *document.Section) []item {
 	return out
 }
 
+// withoutFence is s without a fence around the whole of it: the schema shows the
+// list of outputs in one.
+func withoutFence(s *document.Section) *document.Section {
+	if len(s.Blocks) != 1 || s.Blocks[0].Kind() != ast.KindFencedCodeBlock || s.Blocks[0].Lines().Len() == 0 {
+		return s
+	}
+	lines := s.Blocks[0].Lines()
+	inner := *s
+	inner.BodyOffset = lines.At(0).Start
+	inner.Body = s.Body[inner.BodyOffset-s.BodyOffset : lines.At(lines.Len()-1).Stop-s.BodyOffset]
+	return &inner
+}
+
 // value reads the text of a one-line field.
 func (rr *resultReader) value(s string, offset int) string {
 	v, err := parseInline(s)
@@ -217,7 +232,7 @@ var (
 )
 
 func (rr *resultReader) outputs(s *document.Section) {
-	its := items(s)
+	its := items(withoutFence(s))
 	more := map[int][]string{} // what goes on with a description
 	defer func() {
 		for i, parts := range more {

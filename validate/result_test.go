@@ -223,6 +223,24 @@ func TestHandWritten(t *testing.T) {
 	}
 }
 
+// TestLayoutLeftOpen: a title, and the list of outputs in a fence as the schema
+// shows it, are no reason to refuse a result.
+func TestLayoutLeftOpen(t *testing.T) {
+	plain := fmt.Sprintf(handWritten, sum("x"), "None")
+	list := "- /out/output.json sha256: " + sum("x") + "\n  Description: statistics"
+	for name, raw := range map[string]string{
+		"title": strings.Replace(plain, "\n## Summary", "\n# Tool Execution Result\n\n## Summary", 1),
+		"fence": strings.Replace(plain, list, "```text\n"+list+"\n```", 1),
+	} {
+		if raw == plain {
+			t.Fatalf("%s: nothing changed", name)
+		}
+		if r, fs := validate.Result("", []byte(raw), policy()); r == nil || len(r.Outputs) != 1 || r.Outputs[0].Description != "statistics" {
+			t.Errorf("%s: %+v %+v", name, r, fs)
+		}
+	}
+}
+
 func TestResultStrange(t *testing.T) {
 	good := string(render(t, sampleResult()))
 	for name, raw := range map[string]string{

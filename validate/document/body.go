@@ -95,6 +95,11 @@ func (d *Document) sections(root ast.Node) {
 			break
 		}
 		heading, ok := n.(*ast.Heading)
+		if ok && d.isTitle(heading) {
+			text, offset := d.TextOf(heading)
+			d.Title, d.TitleOffset = string(text), offset
+			continue
+		}
 		if ok {
 			d.badHeading(heading)
 		}
@@ -161,6 +166,11 @@ func (d *Document) isATX(h *ast.Heading) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(d.report.lines.Text(line), " "), []byte("#"))
 }
 
+// isTitle says whether h is the one "# Title" that a document may begin with.
+func (d *Document) isTitle(h *ast.Heading) bool {
+	return h.Level == 1 && d.isATX(h) && h.Lines().Len() == 1 && d.Title == "" && len(d.Preamble) == 0 && len(d.Sections) == 0
+}
+
 func (d *Document) badHeading(h *ast.Heading) {
 	offset := h.Pos()
 	text, _ := d.TextOf(h)
@@ -169,7 +179,7 @@ func (d *Document) badHeading(h *ast.Heading) {
 		d.report.At("doc.heading.form", offset, "text underlined with - or = is a heading in Markdown", `write section headings as "## Title", and keep lines of dashes out of the text`)
 	case h.Level == 2:
 	case h.Level == 1:
-		d.report.At("doc.heading.level", offset, "a heading of level 1: "+Quote(string(text)), `sections start with "## "; remove other headings`)
+		d.report.At("doc.heading.level", offset, "a heading of level 1: "+Quote(string(text)), `sections start with "## "; a document may have one "# Title", before all of them`)
 	default:
 		d.report.At("doc.heading.level", offset, fmt.Sprintf("a heading of level %d inside a section: %s", h.Level, Quote(string(text))),
 			"write it as plain text: sections have no parts of their own")

@@ -25,6 +25,9 @@ type Document struct {
 	FrontLine int
 	// BodyOffset is where the body starts in Text.
 	BodyOffset int
+	// Title is the text of a "# Title" that the body begins with, or "".
+	Title       string
+	TitleOffset int
 	// Preamble holds the blocks before the first section.
 	Preamble []ast.Node
 	// Sections are the "## Title" sections in the order in which they stand,

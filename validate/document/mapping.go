@@ -224,7 +224,7 @@ func (v Value) Number(r *Report) (float64, bool) {
 	return 0, false
 }
 
-var utcTime = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$`)
+var utcTime = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|\+00:00)$`)
 
 // Time reads a timestamp of RFC 3339 in UTC, quoted or plain.
 func (v Value) Time(r *Report) (time.Time, bool) {

@@ -138,6 +138,12 @@ func TestFsckFindsWhatIsBroken(t *testing.T) {
 			must(t, errors.Join(err, os.WriteFile(filepath.Join(dir, "job.json"), raw, 0o600), os.WriteFile(filepath.Join(dir, "request.md"), []byte("other"), 0o600)))
 		}, fsck.CheckDigest, nil},
 		{"an outcome is missing", "delivered", remove(inArchive + "/outcome.json"), fsck.CheckFiles, nil},
+		{"an outcome was changed", "failed run", func(t *testing.T, w *world) {
+			p := w.one(t, inArchive+"/outcome.json")
+			raw, err := os.ReadFile(p)
+			must(t, err)
+			must(t, os.WriteFile(p, []byte(strings.Replace(string(raw), `"exit_code": 3`, `"exit_code": 0`, 1)), 0o600))
+		}, fsck.CheckRecord, nil},
 		{"reasons are missing", "refused request", remove(inRequests + "/reasons.json"), fsck.CheckReasons, nil},
 		{"reasons for people are missing", "refused result", remove(inResults + "/REASONS.md"), fsck.CheckReasons, nil},
 		{"reasons are damaged", "refused request", overwrite(inRequests + "/reasons.json"), fsck.CheckReasons, nil},

@@ -2,7 +2,9 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -47,15 +49,36 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
+	// An outcome that was written stands, also if the run's traces are gone since.
+	o, err := readOutcome(j)
+	if errors.Is(err, fs.ErrNotExist) {
+		if o, err = g.outcomeOf(ctx, j, a); err == nil {
+			err = writeRecord(j, outcomeFile, o)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if !g.book.marks(j.ID).ended {
+		if err := g.record(endEvents(j, a, o)...); err != nil {
+			return err
+		}
+	}
+	return j.Advance(spool.StateFinished)
+}
+
+// outcomeOf starts the run if that has not been done, waits for its end and
+// takes out what it left.
+func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outcome, error) {
 	state, err := g.exec.State(ctx, j.ID)
 	if err != nil {
-		return fmt.Errorf("look at the run: %w", err)
+		return nil, fmt.Errorf("look at the run: %w", err)
 	}
 	o := &outcome{Version: recordVersion}
 	switch state {
 	case executors.StateAbsent:
 		if o.Collected, err = lostRun(j); err != nil {
-			return err
+			return nil, err
 		}
 		o.Outcome = executors.Outcome{ExitCode: -1, Cause: schemas.CauseInterrupted, Detail: "its container is gone"}
 		// What would have run it is the best that is known.
@@ -65,38 +88,20 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 	case executors.StateCreated:
 		// From here on the record says "running": a second gate would end it as
 		// interrupted if the container vanished, and never start another.
-		started := g.trace.Step(j.ID, stepStart)
-		err := g.exec.Start(ctx, j.ID)
-		started()
-		if err != nil {
-			return fmt.Errorf("start: %w", err)
+		if err := g.exec.Start(ctx, j.ID); err != nil {
+			return nil, fmt.Errorf("start: %w", err)
 		}
 		fallthrough
 	default:
-		waited := g.trace.Step(j.ID, stepWait)
-		o.Outcome, err = g.exec.Wait(ctx, j.ID)
-		waited()
-		if err != nil {
-			return fmt.Errorf("wait for the run: %w", err)
+		if o.Outcome, err = g.exec.Wait(ctx, j.ID); err != nil {
+			return nil, fmt.Errorf("wait for the run: %w", err)
 		}
-		collected := g.trace.Step(j.ID, stepCollect)
-		o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path())
-		collected()
-		if err != nil {
-			return fmt.Errorf("collect outputs: %w", err)
+		if o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path()); err != nil {
+			return nil, fmt.Errorf("collect outputs: %w", err)
 		}
 	}
-	defer g.trace.Step(j.ID, stepOutcome)()
 	o.CreatedAt = g.now().UTC()
-	if err := writeRecord(j, outcomeFile, o); err != nil {
-		return err
-	}
-	if !g.book.marks(j.ID).ended {
-		if err := g.record(endEvents(j, a, o)...); err != nil {
-			return err
-		}
-	}
-	return j.Advance(spool.StateFinished)
+	return o, nil
 }
 
 // endEvents says how a run ended: each limit, then the end itself.

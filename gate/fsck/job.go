@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/quarantine"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -24,12 +25,15 @@ const (
 	resultFile = "result.md"
 	rawDir     = "raw"
 
+	outcomeFile = "outcome.json"
+
 	maxJobBytes    = 4 << 20
+	maxRecordBytes = 64 << 20
 	maxResultBytes = 64 << 20
 )
 
 // ranFiles are what the folder of a job that came to a result must hold.
-var ranFiles = []string{"admission.json", "outcome.json", "delivery.json", resultFile, "stdout", "stderr"}
+var ranFiles = []string{"admission.json", outcomeFile, "delivery.json", resultFile, "stdout", "stderr"}
 
 // job looks at the files of one job.
 func (n *node) job(j *job) {
@@ -64,8 +68,35 @@ func (n *node) job(j *job) {
 			}
 		}
 	}
+	if kind == spool.DirArchive || kind == spool.DirQuarantineResults || kind == string(spool.StateFinished) {
+		n.outcome(j, filepath.Join(dir, outcomeFile))
+	}
 	if j.resultSHA != "" {
 		n.digest(CheckDigest, j, filepath.Join(dir, resultFile), j.resultSHA, "the ledger")
+	}
+}
+
+// outcome wants the end that a result is made of to be the one on record.
+func (n *node) outcome(j *job, path string) {
+	var o struct {
+		Outcome struct {
+			ExitCode int           `json:"exit_code"`
+			Cause    schemas.Cause `json:"cause"`
+		} `json:"outcome"`
+	}
+	data, err := readRegular(path, maxRecordBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // a finding already
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &o)
+	}
+	switch {
+	case err != nil:
+		n.found(CheckFiles, j.id, path, "look for the file in a backup", "the outcome can't be used: %v", err)
+	case !n.blind && j.exitCode != nil && (*j.exitCode != o.Outcome.ExitCode || j.cause != o.Outcome.Cause):
+		n.found(CheckRecord, j.id, path, "the ledger's line was written when the run ended and is chained; compare the file with a backup",
+			"the run ended with exit code %d, cause %s; the ledger says exit code %d, cause %s", o.Outcome.ExitCode, o.Outcome.Cause, *j.exitCode, j.cause)
 	}
 }
 

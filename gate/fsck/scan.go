@@ -24,6 +24,8 @@ type job struct {
 	requestID, requestSHA           string
 	resultID, resultSHA             string
 	events                          bool
+	exitCode                        *int // as the run's end was recorded
+	cause                           schemas.Cause
 }
 
 // place is where a job's folder lies.
@@ -163,6 +165,7 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 		j.starts++
 	case ledger.RunCompleted, ledger.RunFailed:
 		j.ends++
+		j.exitCode, j.cause = e.ExitCode, e.Cause
 	case ledger.ResultDelivered, ledger.ResultQuarantined:
 		j.settles++
 		j.settled, j.resultID, j.resultSHA = e.Type, e.ResultID, e.ResultSHA256

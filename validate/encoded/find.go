@@ -279,7 +279,7 @@ func findDump(b []byte) iter.Seq[stretch] {
 				stop += i
 			}
 			got, at, to := dumpLine(b[i:stop])
-			if len(got) < 4 {
+			if len(got) < 4 && (start < 0 || len(got) == 0) { // the last line may be short
 				if !flush() {
 					return
 				}
@@ -330,7 +330,7 @@ func dumpLine(line []byte) (out []byte, from, to int) {
 			}
 			groups++
 			i, to = e, e
-		case len(out) >= 4:
+		case len(out) >= 4 || len(out) > 0 && i < len(line) && line[i] == '|':
 			return out, max(from, 0), to
 		default:
 			// Something else stands in front: begin again behind it.

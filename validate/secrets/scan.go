@@ -50,7 +50,6 @@ type rule struct {
 	keywords []string         // lower case; one of them must be near
 	allow    func(found) bool // true: no secret
 	check    func(found) bool // false: no secret
-	prefix   string           // public beginning that all secrets of the kind share
 }
 
 // found is what a rule matched.

@@ -96,7 +96,7 @@ func (r *Redactor) Clean(s string) string {
 			b.WriteString(Mask)
 		}
 	}
-	return strings.ToValidUTF8(b.String(), "")
+	return strings.ToValidUTF8(b.String(), "\uFFFD") // not "": that could join two halves of a piece
 }
 
 // Findings cleans every text of every finding, in place, and returns fs. Where

@@ -115,21 +115,6 @@ func (q *queue) wait() {
 	}
 }
 
-// idle waits until there is nothing to do, or ctx ends.
-func (q *queue) idle(ctx context.Context) {
-	stop := context.AfterFunc(ctx, func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.changed.Broadcast()
-	})
-	defer stop()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for ctx.Err() == nil && len(q.working)+len(q.waiting)+len(q.delayed) > 0 {
-		q.changed.Wait()
-	}
-}
-
 func (q *queue) busy() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

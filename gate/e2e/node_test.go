@@ -34,7 +34,9 @@ type node struct {
 	dir string
 	cfg *config.Loaded
 	cmd *exec.Cmd
-	log bytes.Buffer
+	// killed says that a gate was killed and none came after it.
+	killed bool
+	log    bytes.Buffer
 }
 
 // newNode makes a node and serves it. Approvals of any age count, as those of
@@ -85,6 +87,7 @@ func (n *node) serve() {
 	if err := n.cmd.Start(); err != nil {
 		n.t.Fatal(err)
 	}
+	n.killed = false
 }
 
 // kill ends the gate as a crash would.
@@ -94,7 +97,7 @@ func (n *node) kill() {
 		n.t.Fatal(err)
 	}
 	_ = n.cmd.Wait()
-	n.cmd = nil
+	n.cmd, n.killed = nil, true
 }
 
 // stop ends the gate in order and says whether it did so.
@@ -113,8 +116,9 @@ func (n *node) stop() error {
 // end stops the gate, removes what it left on the host, and shows its log if
 // the test failed.
 func (n *node) end() {
-	if n.cmd == nil { // it was killed: what it left must be collected by a last one
+	if n.killed { // what it left must be collected by a last one
 		n.serve()
+		n.until("the last gate to serve", func() bool { held, err := spool.Locked(n.dir); return held && err == nil })
 	}
 	if err := n.stop(); err != nil {
 		n.t.Errorf("serve did not end in order: %v", err)

@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/threegate/tool-exec/gate/ledger"
+)
+
+// inventory counts what runs of a node could leave on the host. Other tests run
+// on the same host: only what bears the mark of this node is counted.
+type inventory map[string]int
+
+// settleTime is how long containerd may take to tidy up after a run.
+const settleTime = 10 * time.Second
+
+func takeInventory(t *testing.T, n *node) inventory {
+	t.Helper()
+	// The first run in each image leaves what all share: roots, the private containerd.
+	for i, r := range []request{era("", "print(1)"), javascript("", "1"), {backend: "monty", code: "print(1)\n"}} {
+		r.id = fmt.Sprintf("TR-20260209-38000%dZ-first", i)
+		n.send(r)
+		n.result(n.await(r.id))
+	}
+	return count(t, n)
+}
+
+func count(t *testing.T, n *node) inventory {
+	t.Helper()
+	inv := inventory{}
+	var jobs []string
+	for _, e := range n.events() {
+		if e.Type == ledger.RunStarted {
+			jobs = append(jobs, e.RunID)
+		}
+	}
+	ofJob := func(s string) bool {
+		return slices.ContainsFunc(jobs, func(id string) bool { return strings.Contains(s, id) })
+	}
+	run := filepath.Dir(n.cfg.RunDir())
+	mounts := read(t, "/proc/self/mountinfo")
+	for line := range strings.Lines(mounts) {
+		switch {
+		case ofJob(line):
+			inv["mounts of runs"]++
+		case strings.Contains(line, run):
+			inv["mounts of the node"]++
+		}
+	}
+	for _, pattern := range []string{"/sys/fs/cgroup/*/threegate/*", "/sys/fs/cgroup/threegate/*", "/sys/fs/cgroup/*/threegate/*/*"} {
+		groups, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range groups {
+			if ofJob(g) {
+				inv["control groups"]++
+			}
+		}
+	}
+	procs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv["processes"], inv["shims"], inv["namespaces"] = 0, 0, 0
+	namespaces := map[string]bool{}
+	for _, p := range procs {
+		groups, _ := os.ReadFile(filepath.Join(p, "cgroup"))
+		line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		if ofJob(string(groups)) && !strings.Contains(string(line), "containerd-shim") {
+			inv["processes"]++
+			for _, kind := range []string{"mnt", "net", "pid", "ipc", "uts", "cgroup", "user"} {
+				if ns, err := os.Readlink(filepath.Join(p, "ns", kind)); err == nil {
+					namespaces[ns] = true
+				}
+			}
+		}
+		if strings.Contains(string(line), "containerd-shim") && ofJob(string(line)) {
+			inv["shims"]++
+		}
+	}
+	inv["namespaces"] = len(namespaces)
+	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", n.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		// One that the gate kept open would keep the namespace, too.
+		to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", n.cmd.Process.Pid, fd.Name()))
+		if strings.HasPrefix(to, "net:") || strings.HasPrefix(to, "mnt:") || ofJob(to) {
+			inv["descriptors of the gate"]++
+		}
+	}
+	inv["files of runs"] = len(below(t, filepath.Join(n.cfg.RunDir(), "boxes")))
+	for _, dir := range []string{"/", "/etc", "/root", "/home", "/var", "/usr", "/usr/bin", "/dev", "/dev/shm", "/dev/mqueue", "/run/containerd", "/var/spool", "/var/crash"} {
+		entries, err := os.ReadDir(dir)
+		if err == nil {
+			inv["files in "+dir] = len(entries)
+		}
+	}
+	state := n.cfg.ContainerdState()
+	for _, pattern := range []string{"io.containerd.runtime.v2.task/*/*", "runtime/*/*"} {
+		found, err := filepath.Glob(filepath.Join(state, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inv["containers"] += len(found)
+	}
+	return inv
+}
+
+func below(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// compare wants the host as it was.
+func (before inventory) compare(t *testing.T, n *node) {
+	t.Helper()
+	var after inventory
+	for end := time.Now().Add(settleTime); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if after = count(t, n); maps.Equal(before, after) {
+			break
+		}
+	}
+	var table strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(after)) {
+		fmt.Fprintf(&table, "%-28s %4d -> %d\n", k, before[k], after[k])
+		if before[k] != after[k] {
+			t.Errorf("left on the host: %s: %d before, %d after", k, before[k], after[k])
+		}
+	}
+	t.Logf("on the host, before and after:\n%s", table.String())
+}

@@ -31,8 +31,8 @@ const (
 	cutOrdered  faultKind = "power cut"    // metadata reaches the disk in order (ext4, xfs)
 	cutPerDir   faultKind = "strict cut"   // nothing is durable but what was synced itself
 	rebootAfter faultKind = "reboot after" // what ran is gone too
-	thenKill    faultKind = "kill, twice"  // a second kill, in the recovery
-	noFault     faultKind = ""
+	thenKill    faultKind = "kill, kill"   // the recovery from a kill is killed
+	thenCut     faultKind = "kill, cut"    // power fails in the recovery: what the dead one did not sync is lost too
 )
 
 var faultKinds = []faultKind{killBefore, killAfter, killMiddle, failNOSPC, failIO, failDQUOT, failMFILE, shortWrite, happened, fullFrom, cutOrdered, cutPerDir, rebootAfter}
@@ -59,6 +59,11 @@ func (k faultKind) dies() bool {
 	return slices.Contains([]faultKind{killBefore, killAfter, killMiddle, cutOrdered, cutPerDir, rebootAfter}, k)
 }
 
+// reboots says whether what ran is gone with the fault.
+func (k faultKind) reboots() bool {
+	return slices.Contains([]faultKind{cutOrdered, cutPerDir, rebootAfter, thenCut}, k)
+}
+
 func (k faultKind) errno() error {
 	switch k {
 	case failNOSPC, shortWrite, fullFrom:
@@ -79,12 +84,18 @@ type injector struct {
 	kind  faultKind
 	trash string // where a power cut finds what was removed
 
-	steps   []spool.Step
-	dead    bool
-	healed  bool // a full disk has room again
+	steps  []spool.Step
+	dead   bool
+	healed bool // a full disk has room again
+	// loose, if set, is what a power cut takes back; a later process inherits it.
+	loose *loose
+	each  func()
+}
+
+// loose is what is not durable.
+type loose struct {
 	journal []change
 	dirty   map[string]int64 // files with bytes that were not synced: size before
-	each    func()
 }
 
 // change is one change of a folder that is not durable yet.
@@ -102,7 +113,7 @@ func (i *injector) seam(s spool.Step, apply func() error) error {
 	if s.Op == spool.OpSync || s.Op == spool.OpSyncDir {
 		apply = func() error { return nil } // no process can tell
 	}
-	if i.kind == cutOrdered || i.kind == cutPerDir {
+	if i.loose != nil {
 		apply = i.journaled(s, apply)
 	}
 	if i.each != nil {
@@ -134,20 +145,20 @@ func (i *injector) seam(s spool.Step, apply func() error) error {
 
 // journaled keeps what is needed to take a step back that is not durable.
 func (i *injector) journaled(s spool.Step, apply func() error) func() error {
-	note := func(undo func(), dirs ...string) { i.journal = append(i.journal, change{dirs, undo}) }
+	note := func(undo func(), dirs ...string) { i.loose.journal = append(i.loose.journal, change{dirs, undo}) }
 	return func() error {
 		switch s.Op {
 		case spool.OpSync:
-			delete(i.dirty, s.Path)
+			delete(i.loose.dirty, s.Path)
 			if i.kind == cutOrdered {
-				i.journal = nil
+				i.loose.journal = nil
 			}
 		case spool.OpSyncDir:
 			i.synced(s.Path)
 		case spool.OpWrite:
-			if _, ok := i.dirty[s.Path]; !ok {
+			if _, ok := i.loose.dirty[s.Path]; !ok {
 				if fi, err := os.Stat(s.Path); err == nil {
-					i.dirty[s.Path] = fi.Size()
+					i.loose.dirty[s.Path] = fi.Size()
 				}
 			}
 		case spool.OpRemove:
@@ -163,9 +174,9 @@ func (i *injector) journaled(s spool.Step, apply func() error) func() error {
 			linked := os.Link(s.To, kept) == nil
 			err := apply()
 			if err == nil {
-				if size, ok := i.dirty[s.Path]; ok {
-					i.dirty[s.To] = size
-					delete(i.dirty, s.Path)
+				if size, ok := i.loose.dirty[s.Path]; ok {
+					i.loose.dirty[s.To] = size
+					delete(i.loose.dirty, s.Path)
 				}
 				note(func() {
 					_ = os.Rename(s.To, s.Path)
@@ -186,21 +197,21 @@ func (i *injector) journaled(s spool.Step, apply func() error) func() error {
 
 func (i *injector) synced(dir string) {
 	if i.kind == cutOrdered {
-		i.journal = nil
+		i.loose.journal = nil
 		return
 	}
-	for k := range i.journal {
-		i.journal[k].dirs = slices.DeleteFunc(slices.Clone(i.journal[k].dirs), func(d string) bool { return d == dir })
+	for k := range i.loose.journal {
+		i.loose.journal[k].dirs = slices.DeleteFunc(slices.Clone(i.loose.journal[k].dirs), func(d string) bool { return d == dir })
 	}
-	i.journal = slices.DeleteFunc(i.journal, func(c change) bool { return len(c.dirs) == 0 })
+	i.loose.journal = slices.DeleteFunc(i.loose.journal, func(c change) bool { return len(c.dirs) == 0 })
 }
 
 // cut takes back what is not durable.
 func (i *injector) cut() {
-	for _, c := range slices.Backward(i.journal) {
+	for _, c := range slices.Backward(i.loose.journal) {
 		c.undo()
 	}
-	for path, size := range i.dirty {
+	for path, size := range i.loose.dirty {
 		_ = os.Truncate(path, size)
 	}
 }

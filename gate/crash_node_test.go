@@ -139,7 +139,10 @@ const tries = 3
 // dies, or it gives up. second says that the request is sent again when the
 // first is done.
 func (w *world) process(i *injector, second bool) error {
-	i.trash, i.dirty = w.dir+".trash", map[string]int64{}
+	i.trash = w.dir + ".trash"
+	if i.loose == nil && (i.kind == cutOrdered || i.kind == cutPerDir) {
+		i.loose = &loose{dirty: map[string]int64{}}
+	}
 	g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(i), Logger: slog.New(slog.DiscardHandler), Seam: i.seam})
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ type matrix struct {
 	total cell
 }
 
-func (m *matrix) note(step string, kind faultKind, v verdict) {
+func (m *matrix) note(step string, kind faultKind, faults int, v verdict) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.rows[step] == nil {
@@ -55,16 +55,16 @@ func (m *matrix) note(step string, kind faultKind, v verdict) {
 		c = &cell{}
 		m.rows[step][kind] = c
 	}
-	c.n++
+	c.n += faults
 	c.add(v)
-	m.total.n++
+	m.total.n += faults
 	m.total.add(v)
 }
 
 // print writes the matrix: a row for every step, a column for every fault, in
 // each field how often it was injected.
 func (m *matrix) print(w io.Writer, took time.Duration) {
-	kinds := append(slices.Clone(faultKinds), thenKill)
+	kinds := append(slices.Clone(faultKinds), thenKill, thenCut)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(tw, "step")
 	for _, k := range kinds {
@@ -116,12 +116,8 @@ func TestCrashMatrix(t *testing.T) {
 	for range 2 {
 		wg.Go(func() {
 			for tr := range work {
-				step, v := tr.run()
-				kind := tr.kind
-				if tr.second > 0 {
-					kind = thenKill
-				}
-				m.note(step, kind, v)
+				step, faults, v := tr.run()
+				m.note(step, tr.kind, faults, v)
 				for _, n := range v.notes {
 					t.Errorf("%s, %s at step %d (%s), second %d: %s", tr.sc.name, tr.kind, tr.at, step, tr.second, n)
 				}
@@ -164,8 +160,9 @@ func trialsOf(t *testing.T) []trial {
 					all = append(all, trial{sc: sc, at: at + 1, kind: k})
 				}
 			}
-			for second := 1; second <= secondSteps; second++ {
-				all = append(all, trial{sc: sc, at: at + 1, kind: killAfter, second: second})
+			for n := range seconds {
+				second := 1 + (at+n*secondStride)%secondSteps
+				all = append(all, trial{sc: sc, at: at + 1, kind: thenKill, second: second}, trial{sc: sc, at: at + 1, kind: thenCut, second: second})
 			}
 		}
 	}
@@ -182,42 +179,56 @@ func trialsOf(t *testing.T) []trial {
 	return some
 }
 
-// secondSteps bounds the steps of a recovery that are killed. Those that it does
-// not have are no trials.
-const secondSteps = 24
+// Of the first secondSteps steps of the recovery from each kill, this many get a
+// second fault.
+const (
+	secondSteps  = 60
+	seconds      = 8
+	secondStride = 7
+)
 
-// run makes the trial.
-func (tr trial) run() (step string, v verdict) {
+// run makes the trial and says how many faults that took.
+func (tr trial) run() (step string, faults int, v verdict) {
 	w, err := newWorld(tr.sc)
 	if err != nil {
 		v.note(&v.lost, "%v", err)
-		return "none", v
+		return "none", 0, v
 	}
 	defer w.remove()
 	first := &injector{at: tr.at, kind: tr.kind}
+	switch tr.kind {
+	case thenKill:
+		first.kind = killAfter
+	case thenCut:
+		first.kind, first.loose = killAfter, &loose{dirty: map[string]int64{}}
+	}
 	err = w.process(first, true)
 	if !first.hit() {
 		v.note(&v.lost, "the fault was not injected: %v", err)
-		return "none", v
+		return "none", 0, v
 	}
-	step = first.steps[tr.at-1].Name
+	step, faults = first.steps[tr.at-1].Name, 1
 	if first.kind.dies() && !first.dead {
 		v.note(&v.lost, "the process did not die")
 	}
-	if tr.kind == cutOrdered || tr.kind == cutPerDir || tr.kind == rebootAfter {
+	if tr.second > 0 {
+		second := &injector{at: tr.second, kind: killBefore}
+		if tr.kind == thenCut {
+			second.kind, second.loose = cutPerDir, first.loose
+		}
+		if _ = w.process(second, false); second.hit() {
+			faults++
+		}
+	}
+	if tr.kind.reboots() {
 		if err := w.recorder(first).reboot(); err != nil {
 			v.note(&v.lost, "%v", err)
 		}
 	}
 	now, _ := w.look()
 	v.add(now)
-	if tr.second > 0 {
-		_ = w.process(&injector{at: tr.second, kind: killBefore}, false)
-		now, _ = w.look()
-		v.add(now)
-	}
 	v.add(w.recover(tr))
-	return step, v
+	return step, faults, v
 }
 
 // recover lets two more gates do what is left.
@@ -234,7 +245,7 @@ func (w *world) recover(tr trial) (v verdict) {
 			}
 		}
 	}
-	v.add(w.settled(tr.kind == cutOrdered || tr.kind == cutPerDir || tr.kind == rebootAfter))
+	v.add(w.settled(tr.kind.reboots()))
 	return v
 }
 

@@ -123,9 +123,12 @@ func (g *Gate) commit(j *spool.Job, a *admission, d *delivery) error {
 		return err
 	}
 	if staged {
-		if err := g.publisher.Commit(d.ResultID + ".md"); err != nil {
-			return err
-		}
+		err = g.publisher.Commit(d.ResultID + ".md")
+	} else {
+		err = g.publisher.Sync() // it appeared before, and whoever made it may have died then
+	}
+	if err != nil {
+		return err
 	}
 	g.log.Info("result delivered", "job", j.ID, "request", a.Request.RequestID, "result", d.ResultID)
 	return nil

@@ -138,7 +138,7 @@ func (p *Publisher) Commit(name string) error {
 	err := p.disk().Rename("publish.commit", staged, final, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		if there, lookErr := exists(final); lookErr == nil && there {
-			return p.disk().SyncDir("publish.again", p.dir)
+			return p.Sync()
 		}
 	}
 	if !errors.Is(err, fs.ErrExist) {
@@ -157,7 +157,7 @@ func (p *Publisher) Commit(name string) error {
 	if err := p.disk().Remove("publish.again", staged); err != nil {
 		return err
 	}
-	return p.disk().SyncDir("publish.again", p.dir)
+	return p.Sync()
 }
 
 // Staged says whether a result is staged and not committed.
@@ -167,6 +167,10 @@ func (p *Publisher) Staged(name string) (bool, error) {
 	}
 	return exists(filepath.Join(p.dir, p.stagedName(name)))
 }
+
+// Sync makes durable what CORE's folder holds: of a Commit that an earlier
+// process made and died.
+func (p *Publisher) Sync() error { return p.disk().SyncDir("publish.again", p.dir) }
 
 // Discard removes what Stage made of a result that was never committed. The
 // caller must know that: after a Commit the artifacts are CORE's.

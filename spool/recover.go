@@ -58,8 +58,14 @@ func (s *Spool) recover() error {
 
 // recoverJobs removes temporaries that a crash left in jobs, and makes new ids
 // greater than those of all jobs in progress, also when the clock was set back.
+// It makes durable where they lie and what they hold: an earlier process may
+// have died between a rename and its sync, and what is gone on with now must
+// not be taken back by a power cut.
 func (s *Spool) recoverJobs() error {
 	for _, st := range States {
+		if err := s.disk.SyncDir("recover", s.stateDir(st)); err != nil {
+			return err
+		}
 		names, err := s.entries(st)
 		if err != nil {
 			return err
@@ -81,6 +87,9 @@ func (s *Spool) recoverJobs() error {
 				if err := s.disk.RemoveTree("recover", filepath.Join(dir, e.Name())); err != nil {
 					return err
 				}
+			}
+			if err := s.disk.SyncDir("recover.job", dir); err != nil {
+				return err
 			}
 		}
 	}

@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build setup images tools demo bench test test-pure race check clean distclean docs
+.PHONY: help build setup images tools demo bench test test-pure escape race check clean distclean docs
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -40,6 +40,9 @@ test: tools ## all tests, also those on real containers
 
 test-pure: ## the tests that need no container
 	$(GOTEST) ./schemas/... ./validate/... ./spool/... ./quarantine/... ./gate/config/... ./gate/ledger/...
+
+escape: tools ## hostile programs in every language, what came of each, and the limits table
+	$(GOTEST) -count=1 -v -run 'Escape|LimitsTable' ./executors/container ./gate/e2e
 
 race: tools ## all tests under the race detector
 	CGO_ENABLED=1 $(GOTEST) -race ./...

@@ -28,7 +28,12 @@ func takeInventory(t *testing.T, n *node) inventory {
 		n.send(r)
 		n.result(n.await(r.id))
 	}
-	return count(t, n)
+	var inv inventory
+	n.until("the first runs to be cleaned up", func() bool {
+		inv = count(t, n)
+		return inv["containers"] == 0 && inv["files of runs"] == 0 && inv["shims"] == 0 && inv["control groups"] == 0
+	})
+	return inv
 }
 
 func count(t *testing.T, n *node) inventory {
@@ -68,7 +73,9 @@ func count(t *testing.T, n *node) inventory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inv["processes"], inv["shims"], inv["namespaces"] = 0, 0, 0
+	for _, k := range []string{"processes", "shims", "namespaces", "control groups", "mounts of runs", "descriptors of the gate"} {
+		inv[k] += 0
+	}
 	namespaces := map[string]bool{}
 	for _, p := range procs {
 		groups, _ := os.ReadFile(filepath.Join(p, "cgroup"))
@@ -98,7 +105,7 @@ func count(t *testing.T, n *node) inventory {
 		}
 	}
 	inv["files of runs"] = len(below(t, filepath.Join(n.cfg.RunDir(), "boxes")))
-	for _, dir := range []string{"/", "/etc", "/root", "/home", "/var", "/usr", "/usr/bin", "/dev", "/dev/shm", "/dev/mqueue", "/run/containerd", "/var/spool", "/var/crash"} {
+	for _, dir := range []string{"/", "/etc", "/root", "/home", "/var", "/usr", "/usr/bin", "/dev", "/dev/mqueue", "/run/containerd", "/var/spool", "/var/crash"} {
 		entries, err := os.ReadDir(dir)
 		if err == nil {
 			inv["files in "+dir] = len(entries)

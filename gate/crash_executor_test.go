@@ -140,7 +140,10 @@ func (r *recorder) Collect(_ context.Context, id, dst string) (executors.Collect
 		if slices.Contains(t.Argv, "secret") {
 			stdout = "token " + secret + "\n"
 		}
-		const out = "1,2\n"
+		out := "1,2\n"
+		if slices.Contains(t.Argv, "script") {
+			out = "#!/bin/sh\nls\n"
+		}
 		c.Stdout, c.Stderr = streamOf(stdout), streamOf("")
 		c.Files = []executors.File{{Path: "d/x.csv", Size: int64(len(out)), SHA256: streamOf(out).SHA256}}
 		return errors.Join(os.WriteFile(filepath.Join(dst, "stdout"), []byte(stdout), 0o600), os.WriteFile(filepath.Join(dst, "stderr"), nil, 0o600),

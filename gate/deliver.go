@@ -101,10 +101,19 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 	if err := j.WriteFile(resultFile, raw); err != nil {
 		return none, err
 	}
+	name := r.ResultID + ".md"
 	if schemas.VerdictOf(findings) == schemas.VerdictAccept {
-		if err := g.publisher.Stage(r.ResultID+".md", raw, files); err != nil {
-			return none, err
+		err = g.publisher.Stage(name, raw, files)
+		if errors.Is(err, spool.ErrConflict) { // what an earlier try staged, by another configuration
+			if err = g.publisher.Discard(name); err == nil {
+				err = g.publisher.Stage(name, raw, files)
+			}
 		}
+	} else {
+		err = g.publisher.Discard(name) // an earlier try may have found it good
+	}
+	if err != nil {
+		return none, err
 	}
 	return d, writeRecord(j, deliveryFile, &d)
 }

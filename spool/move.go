@@ -66,16 +66,27 @@ func (j *Job) Archive(at time.Time) error {
 	return j.move("archive", filepath.Join(dir, j.ID))
 }
 
-// ensureDir makes a private folder durably unless it is there.
+// ensureDir makes a private folder durably unless it is there. One that was made
+// by a process that died is made durable too, once in the life of this one.
 func (s *Spool) ensureDir(step, parent, name string) error {
 	p := filepath.Join(parent, name)
-	if there, err := exists(p); err != nil || there {
+	s.mu.Lock()
+	sure := s.durable[p]
+	s.mu.Unlock()
+	if there, err := exists(p); err != nil || there && sure {
+		return err
+	} else if !there {
+		if err := s.disk.Mkdir(step, p, modePrivateDir); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if err := s.disk.SyncDir(step, parent); err != nil {
 		return err
 	}
-	if err := s.disk.Mkdir(step, p, modePrivateDir); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return s.disk.SyncDir(step, parent)
+	s.mu.Lock()
+	s.durable[p] = true
+	s.mu.Unlock()
+	return nil
 }
 
 // Store names one half of the quarantine.

@@ -81,6 +81,7 @@ type Spool struct {
 	inboxes []*inboxState
 	turn    int              // whose turn it is to hand out a name
 	held    map[string]*held // half-done claims by job id
+	durable map[string]bool  // folders of the archive that are surely on the disk
 	// kick tells the watcher that something new is to be tried again.
 	kick chan struct{}
 	// watchers counts running Watches: with one, only it asks for readings.
@@ -99,7 +100,7 @@ func Open(dir string, o Options) (*Spool, error) {
 	if err := checkLayout(abs); err != nil {
 		return nil, fmt.Errorf("opening the spool: %w", err)
 	}
-	s := &Spool{dir: abs, o: o.withDefaults(), disk: durable.Disk{Seam: o.Seam}, now: time.Now, held: map[string]*held{}, kick: make(chan struct{}, 1)}
+	s := &Spool{dir: abs, o: o.withDefaults(), disk: durable.Disk{Seam: o.Seam}, now: time.Now, held: map[string]*held{}, durable: map[string]bool{}, kick: make(chan struct{}, 1)}
 	s.log = s.o.Logger
 	if s.lock, err = lock(abs); err != nil {
 		return nil, err

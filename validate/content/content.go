@@ -155,7 +155,7 @@ func prepare(folded []byte) []byte {
 func (c *collector) apply(t *table, folded []byte, origin func(int) int, p *encoded.Piece) {
 	folded = prepare(folded)
 	windows := make([][][2]int, len(t.rows))
-	t.words.Walk(folded, func(end, n, pattern int64) bool {
+	t.words.Walk(bytes.ReplaceAll(folded, []byte("\f"), []byte(" ")), func(end, n, pattern int64) bool {
 		w := t.byWord[pattern]
 		from := int(end-n) + 1
 		inWord := from > 0 && folded[from-1] >= 'a' && folded[from-1] <= 'z'
@@ -274,6 +274,6 @@ func compile(rows []row) *table {
 var (
 	droppers     = sync.OnceValue(func() *table { return compile(dropperRows()) })
 	instructions = sync.OnceValue(func() *table {
-		return compile(slices.Concat(policyRows(), executeRows(), addressRows(), fetchRows()))
+		return compile(slices.Concat(policyRows(), claimRows(), executeRows(), orderRows(), addressRows(), fetchRows(), reachRows(), tongueRows()))
 	})
 )

@@ -37,7 +37,7 @@ var fragments = [][2]string{
 	{"{G40}", `[^\n!?]{0,40}?`},
 	{"{G80}", `[^\n!?]{0,80}?`},
 	// the start of a line, with list marks, prompts and log prefixes
-	{"{BOL}", "(?:^|[\\n\\f])[ \\t]*(?:(?:[-*+>#$%]+|\\d+[.)]|\\[[^\\]\\n]{0,24}\\]|//|--)[ \\t]*){0,4}"},
+	{"{BOL}", "(?:^|[\\n\\f])[ \\t]*(?:(?:[-*+>#$%]+|<!--|\\d+[.)]|\\[[^\\]\\n]{0,24}\\]|//|--)[ \\t]*){0,4}"},
 	// words that turn to the reader
 	{"{ADDR}", "(?:please|kindly|pls|you (?:must|should|shall|need to|have to|ought to|are (?:required|instructed|ordered|asked|expected|obliged) to|will need to|can now|may now|are to)|" +
 		"(?:please |kindly )?(?:ask|tell|have|get|instruct|request) (?:the |your |an? )?(?:operator|admin\\w*|user|human|owner|core|assistant|agent) (?:to|that)|i (?:need|want|would like|order|command|instruct|require|ask|urge|beg) you to|we (?:need|want|require|ask|urge|recommend) (?:you to|that you)|" +
@@ -102,7 +102,33 @@ func pattern(s string) *regexp.Regexp {
 	for i := len(fragments) - 1; i >= 0; i-- {
 		s = strings.ReplaceAll(s, fragments[i][0], fragments[i][1])
 	}
-	return regexp.MustCompile(s)
+	return regexp.MustCompile(wrapped(s))
+}
+
+// wrapped lets a blank of a pattern match the end of a line that goes on too.
+func wrapped(s string) string {
+	var b strings.Builder
+	class := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s):
+			b.WriteString(s[i : i+2])
+			i++
+		case c == '[' && !class:
+			class = true
+			b.WriteByte(c)
+		case c == ']' && class:
+			class = false
+			b.WriteByte(c)
+		case c == ' ' && class:
+			b.WriteString(` \f`)
+		case c == ' ':
+			b.WriteString(`[ \f]`)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 var (

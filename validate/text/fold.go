@@ -129,8 +129,8 @@ func Unleet(folded []byte) (out []byte, changed bool) {
 		}
 		copy(out[lo:hi], folded[lo:hi])
 	}
-	type word struct{ from, to int }
 	var words []word
+	var strong []bool // mostly of digits: a word only among others
 	for i := 0; i < len(folded); {
 		j, letters, subs, run, most, known := i, 0, 0, 0, 0, false
 		for j < len(folded) && isLeet(folded[j]) {
@@ -147,11 +147,17 @@ func Unleet(folded []byte) (out []byte, changed bool) {
 			j++
 		}
 		// Numbers with a unit, hashes and identifiers are no words in disguise.
-		if known && letters >= 2 && letters >= subs && most <= 2 && j-i <= 20 {
+		switch {
+		case known && letters >= 2 && letters >= subs && most <= 2 && j-i <= 20:
 			words = append(words, word{i, j})
+			strong = append(strong, false)
+		case known && letters >= 1 && most <= 4 && j-i <= 20 && spells(folded[i:j]):
+			words = append(words, word{i, j})
+			strong = append(strong, true)
 		}
 		i = max(j, i+1)
 	}
+	words = together(folded, words, strong)
 	if len(words) == 0 {
 		return nil, false
 	}
@@ -175,6 +181,42 @@ func Unleet(folded []byte) (out []byte, changed bool) {
 		}
 	}
 	return out, true
+}
+
+type word struct{ from, to int }
+
+// spells says whether every digit of a word stands for a letter.
+func spells(w []byte) bool {
+	for _, c := range w {
+		if _, ok := leet[c]; !ok && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// together drops the words that are mostly of digits ("3x3cu73") from lines
+// with fewer than minTogether words in disguise.
+func together(folded []byte, words []word, strong []bool) []word {
+	const minTogether = 3
+	var out []word
+	for i := 0; i < len(words); {
+		end := len(folded)
+		if n := bytes.IndexByte(folded[words[i].from:], '\n'); n >= 0 {
+			end = words[i].from + n
+		}
+		j := i
+		for j < len(words) && words[j].from < end {
+			j++
+		}
+		for k := i; k < j; k++ {
+			if !strong[k] || j-i >= minTogether {
+				out = append(out, words[k])
+			}
+		}
+		i = max(j, i+1)
+	}
+	return out
 }
 
 func isLeet(c byte) bool {
@@ -218,6 +260,14 @@ func Unspace(folded []byte) *Mapped {
 		}
 		m.mark(end)
 		done, i = end, end
+		// Between words that are set apart there are several blanks for one.
+		if k := end; k+1 < len(folded) && folded[k] == ' ' && folded[k+1] == ' ' {
+			for k+1 < len(folded) && folded[k+1] == ' ' {
+				k++
+			}
+			m.mark(k)
+			done, i = k, k
+		}
 	}
 	m.Text = append(m.Text, folded[done:]...)
 	return m

@@ -129,10 +129,21 @@ func (n *node) end() {
 	}
 }
 
-// removeRunFolder unmounts and removes the node's folder below /run.
+// removeRunFolder unmounts and removes the node's folder below /run, and what a
+// containerd whose client died in the middle of an unpacking left mounted: it
+// takes that away itself only when it starts again.
 func removeRunFolder(t *testing.T, cfg *config.Loaded) {
 	t.Helper()
 	dir := filepath.Dir(cfg.RunDir())
+	unmountBelow(t, dir)
+	unmountBelow(t, filepath.Join(cfg.Containerd.Root, "tmpmounts"))
+	if err := os.RemoveAll(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func unmountBelow(t *testing.T, dir string) {
+	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		t.Fatal(err)
@@ -148,9 +159,6 @@ func removeRunFolder(t *testing.T, cfg *config.Loaded) {
 		if err := syscall.Unmount(m, syscall.MNT_DETACH); err != nil {
 			t.Errorf("unmount %s: %v", m, err)
 		}
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestHostContainerd(t *testing.T) {
 	if host.Process.Signal(syscall.Signal(0)) != nil {
 		t.Error("the host's containerd was stopped")
 	}
-	out, err := exec.Command("ctr", "--address", socket, "--namespace", n.cfg.Containerd.Namespace, "containers", "list", "-q").CombinedOutput()
+	out, err := exec.Command("ctr", "--address", socket, "--namespace", n.cfg.Containerd.Namespace, "containers", "list", "-q").Output()
 	if err != nil || len(out) != 0 {
 		t.Errorf("containers are left: %s %v", out, err)
 	}

@@ -47,6 +47,12 @@ escape: tools ## hostile programs in every language, what came of each, and the 
 race: tools ## all tests under the race detector
 	CGO_ENABLED=1 $(GOTEST) -race ./...
 
+crash: ## every step of the gate goes wrong in every way: prints the matrix; LONG=1 injects all faults
+	go test ./gate -run TestCrashMatrix -count=1 -v -timeout 4h $(if $(LONG),-crash.long,-crash.table)
+
+kills: images ## SIGKILL the real gate, its containerd and shims at random: KILLS=1000
+	THREEGATE_KILLS=$(or $(KILLS),100) go test ./gate/e2e -run TestKilledAtRandom -count=1 -v -timeout 24h
+
 check: ## gofmt, vet, staticcheck, go mod tidy, generated files
 	@deploy/check
 

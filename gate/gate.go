@@ -118,7 +118,7 @@ func (g *Gate) record(events ...ledger.Event) error {
 // containers alive, for the next start to go on with. The error is nil after an
 // orderly stop.
 func (g *Gate) Run(ctx context.Context) error {
-	if err := g.record(ledger.Event{Type: ledger.NodeStarted}); err != nil {
+	if err := g.begin(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	claimed, err := g.resume(ctx)
@@ -159,6 +159,23 @@ func (g *Gate) Run(ctx context.Context) error {
 		return cause
 	}
 	return g.record(ledger.Event{Type: ledger.NodeStopped})
+}
+
+// begin records that the node is served. While that can't be recorded, as on a
+// full disk, nothing is done at all.
+func (g *Gate) begin(ctx context.Context) error {
+	for {
+		err := g.record(ledger.Event{Type: ledger.NodeStarted})
+		if err == nil || unknown(err) {
+			g.troubles.clear(troubleIntake)
+			return err
+		}
+		wait := g.troubles.set(troubleIntake, err)
+		g.log.Error("nothing can be recorded, so nothing is done; will be tried again", "error", err, "again_in", wait)
+		if sleep(ctx, wait); ctx.Err() != nil {
+			return nil
+		}
+	}
 }
 
 // resume queues every job that an earlier gate left, removes what no job owns,

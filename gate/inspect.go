@@ -27,6 +27,9 @@ type NodeStatus struct {
 	Jobs map[spool.State]int `json:"jobs"`
 	// Totals come from the ledger, since the node was made.
 	Totals Totals `json:"totals"`
+	// Disk says why nothing new is taken in, if the disk is too full for it. A
+	// gate could not write that down.
+	Disk string `json:"disk,omitempty"`
 	// Live is what the serving gate says; nil when there is none.
 	Live *LiveStatus `json:"live,omitempty"`
 }
@@ -74,6 +77,9 @@ func Inspect(cfg *config.Loaded) (*NodeStatus, error) {
 	s.Totals.Events = seq
 	if s.Serving, err = spool.Locked(cfg.Dir); err != nil {
 		return nil, err
+	}
+	if err := spool.Room(cfg.Dir, spool.DefaultMinFreeBytes); err != nil {
+		s.Disk = err.Error()
 	}
 	if s.Serving {
 		var live LiveStatus

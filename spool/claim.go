@@ -102,13 +102,17 @@ func (s *Spool) Claim(in Inbox, name string) (*Job, error) {
 }
 
 // room says whether a request may be taken in.
-func (s *Spool) room() error {
+func (s *Spool) room() error { return Room(s.stateDir(StateClaimed), s.o.MinFreeBytes) }
+
+// Room says whether the filesystem of dir has room for another request, minFree
+// bytes and some inodes; ErrNoSpace says that it has not.
+func Room(dir string, minFree uint64) error {
 	var st unix.Statfs_t
-	if err := unix.Statfs(s.stateDir(StateClaimed), &st); err != nil {
+	if err := unix.Statfs(dir, &st); err != nil {
 		return fmt.Errorf("looking for free space: %w", err)
 	}
-	if free := st.Bavail * uint64(st.Bsize); free < s.o.MinFreeBytes || (st.Files > 0 && st.Ffree < minFreeInodes) {
-		return fmt.Errorf("%w: %d bytes and %d inodes are free, %d bytes and %d inodes must be", ErrNoSpace, free, st.Ffree, s.o.MinFreeBytes, minFreeInodes)
+	if free := st.Bavail * uint64(st.Bsize); free < minFree || (st.Files > 0 && st.Ffree < minFreeInodes) {
+		return fmt.Errorf("%w: %d bytes and %d inodes are free, %d bytes and %d inodes must be", ErrNoSpace, free, st.Ffree, minFree, minFreeInodes)
 	}
 	return nil
 }

@@ -31,12 +31,9 @@ func lock(dir string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("locking %q: %w", p, err)
 	}
+	// Only people read the pid: a full disk must not keep the node from starting.
 	if err = f.Truncate(0); err == nil {
-		_, err = f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("writing %q: %w", p, err)
+		_, _ = f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
 	}
 	return f, nil
 }

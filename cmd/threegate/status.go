@@ -85,6 +85,9 @@ func (a *app) printStatus(s *gate.NodeStatus) error {
 	if err := term.Fields(a.ui.Out, style, fields); err != nil {
 		return err
 	}
+	if s.Disk != "" {
+		fmt.Fprintf(a.ui.Out, "\n%s nothing new is taken in: %s\n", style.Red("disk:"), term.Block(s.Disk))
+	}
 	if s.Live == nil {
 		return nil
 	}

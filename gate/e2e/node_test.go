@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -39,11 +40,34 @@ type node struct {
 	log    bytes.Buffer
 }
 
+// logBuffer holds what the gate logs; it can be read while that goes on.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 // newNode makes a node and serves it. Approvals of any age count, as those of
 // the examples are old.
 func newNode(t *testing.T, extra ...string) *node {
 	t.Helper()
-	n := &node{t: t, dir: filepath.Join(t.TempDir(), "node")}
+	return newNodeIn(t, filepath.Join(t.TempDir(), "node"), extra...)
+}
+
+func newNodeIn(t *testing.T, dir string, extra ...string) *node {
+	t.Helper()
+	n := &node{t: t, dir: dir}
 	n.threegate("init", n.dir, "--images", images, "--name", "e2e")
 	file := filepath.Join(n.dir, config.FileName)
 	text := read(t, file)

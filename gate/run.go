@@ -52,7 +52,9 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 	// An outcome that was written stands, also if the run's traces are gone since.
 	o, err := readOutcome(j)
 	if errors.Is(err, fs.ErrNotExist) {
-		if o, err = g.outcomeOf(ctx, j, a); err == nil {
+		o, err = g.outcomeOf(ctx, j, a)
+		defer g.trace.Step(j.ID, stepOutcome)()
+		if err == nil {
 			err = writeRecord(j, outcomeFile, o)
 		}
 	}
@@ -88,15 +90,24 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 	case executors.StateCreated:
 		// From here on the record says "running": a second gate would end it as
 		// interrupted if the container vanished, and never start another.
-		if err := g.exec.Start(ctx, j.ID); err != nil {
+		started := g.trace.Step(j.ID, stepStart)
+		err := g.exec.Start(ctx, j.ID)
+		started()
+		if err != nil {
 			return nil, fmt.Errorf("start: %w", err)
 		}
 		fallthrough
 	default:
-		if o.Outcome, err = g.exec.Wait(ctx, j.ID); err != nil {
+		waited := g.trace.Step(j.ID, stepWait)
+		o.Outcome, err = g.exec.Wait(ctx, j.ID)
+		waited()
+		if err != nil {
 			return nil, fmt.Errorf("wait for the run: %w", err)
 		}
-		if o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path()); err != nil {
+		collected := g.trace.Step(j.ID, stepCollect)
+		o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path())
+		collected()
+		if err != nil {
 			return nil, fmt.Errorf("collect outputs: %w", err)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // coldConfig turns warm slots off.
-const coldConfig = "\n"
+const coldConfig = "slots:\n  memory_mb: 0\n"
 
 func filepathBase(p string) string { return filepath.Base(p) }
 

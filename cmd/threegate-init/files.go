@@ -8,24 +8,53 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/threegate/tool-exec/executors/job"
 )
 
-// errNoJob means that init's input ended before a job was there.
+// errNoJob means that there is no job, and no pipe to wait on for one.
 var errNoJob = errors.New("no job was handed over")
 
-// awaitSpec reads the job. If there is none yet it blocks on nudge and looks
-// again for each byte that comes: a sandbox made ahead of need waits here.
-func awaitSpec(dir string, nudge io.Reader) (job.Spec, error) {
+// awaitSpec reads the job. A sandbox made ahead of need has none yet: then it
+// blocks on the nudge pipe and looks again for each byte that comes.
+func awaitSpec(dir string) (job.Spec, error) {
+	nudge := -1
 	for {
 		spec, err := readSpec(dir)
 		if !errors.Is(err, os.ErrNotExist) {
+			if nudge >= 0 {
+				err = errors.Join(err, unix.Close(nudge))
+			}
 			return spec, err
 		}
-		if _, err := nudge.Read(make([]byte, 1)); err != nil {
-			return job.Spec{}, errNoJob
+		if nudge < 0 {
+			// For writing too: so it never ends, whoever of the host goes.
+			nudge, err = unix.Open(filepath.Join(dir, job.NudgeFile), unix.O_RDWR|unix.O_CLOEXEC, 0)
+			if errors.Is(err, unix.ENOENT) {
+				return spec, errNoJob
+			}
+			if err != nil {
+				return spec, fmt.Errorf("open the nudge pipe: %w", err)
+			}
+			continue // the job may have come before
+		}
+		var b [1]byte
+		if _, err := unix.Read(nudge, b[:]); err != nil && !errors.Is(err, unix.EINTR) {
+			return spec, fmt.Errorf("wait for a job: %w", err)
 		}
 	}
+}
+
+// ring tells a host that listens that the result is there. One that does not
+// hears of the end by other means.
+func ring(dir string) {
+	bell, err := unix.Open(filepath.Join(dir, job.DoneFile), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	_, _ = unix.Write(bell, []byte{'.'})
+	_ = unix.Close(bell)
 }
 
 func readSpec(dir string) (job.Spec, error) {

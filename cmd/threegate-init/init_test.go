@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 		p := sandboxed
 		p.dir = dir
 		p.isolate = func(job.Spec) error { return nil }
+		p.user = func() (uint32, uint32, error) { return job.PayloadUID, job.PayloadGID, nil }
+		p.strip = func() error { return nil }
 		os.Exit(supervise(p))
 	}
 	os.Exit(m.Run())
@@ -182,10 +184,7 @@ func await(t *testing.T, path, want string) {
 // A sandbox made ahead of need waits, and takes the job that it finds when nudged.
 func TestWaitsForItsJob(t *testing.T) {
 	cmd, dir := initCommand(t, nil)
-	nudge, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	nudge, bell := pipe(t, filepath.Join(dir, job.NudgeFile)), pipe(t, filepath.Join(dir, job.DoneFile))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -208,6 +207,24 @@ func TestWaitsForItsJob(t *testing.T) {
 	if out, _ := os.ReadFile(filepath.Join(dir, job.StdoutFile)); string(out) != "late\n" {
 		t.Errorf("stdout %q", out)
 	}
+	if n, err := bell.Read(make([]byte, 10)); n != 1 || err != nil {
+		t.Errorf("the bell: %d bytes, %v", n, err)
+	}
+	result(t, dir)
+}
+
+// pipe makes a named pipe and opens both of its ends.
+func pipe(t *testing.T, path string) *os.File {
+	t.Helper()
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 func TestRefusals(t *testing.T) {

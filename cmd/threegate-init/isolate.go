@@ -13,9 +13,28 @@ import (
 	"github.com/threegate/tool-exec/executors/job"
 )
 
-// isolate checks from the inside what the host asked the runtime for, then
-// empties the bounding set, so that no program started from here can gain a
-// capability by any means.
+// strip empties the bounding set, so that no program started from here can gain
+// a capability by any means.
+func strip() error {
+	if os.Getpid() != 1 {
+		return errors.New("threegate-init must be process 1 of a sandbox")
+	}
+	for c := uintptr(0); ; c++ {
+		held, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
+		if err != nil { // past the last capability of this kernel
+			return nil
+		}
+		if held == 0 {
+			continue
+		}
+		if _, _, e := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0); e != 0 {
+			return fmt.Errorf("drop capability %d from the bounding set: %w", c, e)
+		}
+	}
+}
+
+// isolate checks from the inside what the host asked the runtime for, and what
+// strip did.
 func isolate(spec job.Spec) error {
 	if os.Getpid() != 1 {
 		return errors.New("threegate-init must be process 1 of a sandbox")
@@ -36,18 +55,14 @@ func isolate(spec job.Spec) error {
 			return fmt.Errorf("the sandbox's root is not ro, nosuid and nodev (%#x, %v)", fs.Flags, err)
 		}
 	}
-	for c := uintptr(0); ; c++ {
-		held, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
-		if err != nil { // past the last capability of this kernel
-			return nil
-		}
-		if held == 0 {
-			continue
-		}
-		if _, _, e := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0); e != 0 {
-			return fmt.Errorf("drop capability %d from the bounding set: %w", c, e)
-		}
+	if spec.CPUSeconds == 0 {
+		return nil
 	}
+	limit := syscall.Rlimit{Cur: spec.CPUSeconds, Max: spec.CPUSeconds + job.CPUHardLater}
+	if err := syscall.Setrlimit(unix.RLIMIT_CPU, &limit); err != nil {
+		return fmt.Errorf("limit cpu time to %d s: %w", spec.CPUSeconds, err)
+	}
+	return nil
 }
 
 // keepOnlyKill gives up the capabilities that only the start of the payload needed.

@@ -34,6 +34,10 @@ func start(p place, spec job.Spec, stdout, stderr *os.File) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	uid, gid, err := p.user()
+	if err != nil {
+		return 0, ours(err)
+	}
 	restore, err := raiseOOMScore()
 	if err != nil {
 		return 0, ours(err)
@@ -44,13 +48,25 @@ func start(p place, spec job.Spec, stdout, stderr *os.File) (int, error) {
 		Files: []uintptr{stdin.Fd(), stdout.Fd(), stderr.Fd()},
 		Sys: &syscall.SysProcAttr{
 			Setsid:     true,
-			Credential: &syscall.Credential{Uid: p.uid, Gid: p.gid}, // and no supplementary groups
+			Credential: &syscall.Credential{Uid: uid, Gid: gid}, // and no supplementary groups
 		},
 	})
 	if rerr := restore(); rerr != nil && err == nil {
 		return pid, ours(rerr)
 	}
 	return pid, err
+}
+
+// outOwner is who the payload is: the owner of /out, which the host made its own.
+func outOwner() (uid, gid uint32, err error) {
+	var st unix.Stat_t
+	if err := unix.Stat(job.OutDir, &st); err != nil {
+		return 0, 0, fmt.Errorf("whose is %s: %w", job.OutDir, err)
+	}
+	if st.Uid == 0 || st.Gid == 0 {
+		return 0, 0, fmt.Errorf("%s is root's", job.OutDir)
+	}
+	return st.Uid, st.Gid, nil
 }
 
 // ours hides an errno that was not the payload's.

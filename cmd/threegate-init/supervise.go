@@ -20,19 +20,24 @@ import (
 
 // place is where and how init works: constants in a sandbox, else in a test.
 type place struct {
-	dir      string
-	uid, gid uint32
+	dir string
+	// user says who the payload is; never root.
+	user func() (uid, gid uint32, err error)
 	// killAll ends every process but init.
 	killAll func()
-	// isolate gives up what init does not need, and refuses if the sandbox lacks what it must have.
+	// strip gives up what init does not need, ahead of any job.
+	strip func() error
+	// isolate refuses if the sandbox lacks what it must have.
 	isolate func(job.Spec) error
 	// settle gives up what only the start of the payload needed.
 	settle func() error
 }
 
 var sandboxed = place{
-	dir: job.Dir, uid: job.PayloadUID, gid: job.PayloadGID,
+	dir:     job.Dir,
+	user:    outOwner,
 	killAll: func() { _ = unix.Kill(-1, unix.SIGKILL) },
+	strip:   strip,
 	isolate: isolate,
 	settle:  keepOnlyKill,
 }
@@ -51,7 +56,11 @@ func supervise(p place) int {
 	debug.SetGCPercent(-1) // nothing below allocates without bound
 	spawnThreads(spareThreads)
 
-	spec, err := awaitSpec(p.dir, os.Stdin)
+	err := p.strip()
+	var spec job.Spec
+	if err == nil {
+		spec, err = awaitSpec(p.dir)
+	}
 	if err == nil {
 		err = p.isolate(spec)
 	}
@@ -65,6 +74,7 @@ func supervise(p place) int {
 	if err := writeJSON(p.dir, job.ResultFile, res); err != nil {
 		return fail(p.dir, err)
 	}
+	ring(p.dir)
 	return res.ExitCode
 }
 

@@ -66,13 +66,17 @@ func executorConfig(cfg *config.Loaded) (container.Config, error) {
 	return c, nil
 }
 
-// openExecutor connects the node to its containerd.
-func openExecutor(ctx context.Context, cfg *config.Loaded, trace executors.Trace) (*container.Executor, error) {
+// openExecutor connects the node to its containerd. With slots, sandboxes are
+// made ahead of need from then on.
+func openExecutor(ctx context.Context, cfg *config.Loaded, slots bool, trace executors.Trace) (*container.Executor, error) {
 	c, err := executorConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
 	c.Trace = trace
+	if slots {
+		c.Slots = container.Slots{MemoryBytes: int64(cfg.Slots.MemoryMB) << 20, Limits: cfg.SlotLimits()}
+	}
 	e, err := container.Open(ctx, c)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {

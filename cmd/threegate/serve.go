@@ -73,7 +73,7 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 		return err
 	}
 	defer func() { err = errors.Join(err, closeTrace()) }()
-	exec, err := openExecutor(ctx, cfg, trace)
+	exec, err := openExecutor(ctx, cfg, true, trace)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,9 @@ const (
 type record struct {
 	Task     executors.Task     `json:"task"`
 	Identity executors.Identity `json:"identity"`
+	// Slot is the id of container and control group, if they were made ahead of
+	// need; otherwise that is the task's.
+	Slot string `json:"slot,omitempty"`
 }
 
 // startRecord is start.json.
@@ -126,9 +129,18 @@ func (b box) make(l executors.Limits) error {
 	if err := os.Chmod(b.path(inDir), 0o555); err != nil {
 		return fmt.Errorf("make box: %w", err)
 	}
-	owner := fmt.Sprintf("uid=%d,gid=%d,mode=0755", job.PayloadUID, job.PayloadGID)
-	if err := mountTmpfs(b.path(outDir), l.OutBytes, int64(l.OutFiles), owner); err != nil {
+	if err := unix.Mkfifo(b.path(gateDir, job.DoneFile), 0o600); err != nil {
+		return fmt.Errorf("make box: %w", err)
+	}
+	if err := mountTmpfs(b.path(outDir), l.OutBytes, int64(l.OutFiles), "mode=0755"); err != nil {
 		return err
+	}
+	first, err := b.firstID()
+	if err != nil {
+		return err
+	}
+	if err := os.Chown(b.path(outDir), first+1, first+1); err != nil {
+		return fmt.Errorf("make box: %w", err)
 	}
 	if err := mountTmpfs(b.path(scratchDir), l.TmpBytes, scratchFiles(l.TmpBytes), "mode=0755"); err != nil {
 		return err

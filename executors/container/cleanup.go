@@ -21,26 +21,25 @@ func (e *Executor) Cleanup(ctx context.Context, id string) error {
 	if err := e.closeEgress(id); err != nil {
 		return fmt.Errorf("clean up %s: %w", id, err)
 	}
-	cont, err := e.container(ctx, id)
+	e.release(id)
+	if cid := e.containerOf(id); cid != id {
+		// An earlier try to prepare the task may have left one of its own.
+		if _, err := e.destroyContainer(ctx, id); err != nil {
+			return fmt.Errorf("clean up %s: %w", id, err)
+		}
+		id = cid
+	}
+	return e.destroy(ctx, id, b)
+}
+
+// destroy removes a container with all that belongs to it, and the box last.
+func (e *Executor) destroy(ctx context.Context, id string, b box) error {
+	found, err := e.destroyContainer(ctx, id)
 	if err != nil {
 		return fmt.Errorf("clean up %s: %w", id, err)
 	}
-	if cont == nil && !b.there() {
+	if !found && !b.there() {
 		return nil
-	}
-	if cont != nil {
-		task, err := e.task(ctx, id)
-		if err != nil {
-			return fmt.Errorf("clean up %s: %w", id, err)
-		}
-		if task != nil {
-			if _, err := task.Delete(ctx, containerdclient.WithProcessKill); err != nil && !errdefs.IsNotFound(err) {
-				return fmt.Errorf("clean up %s: delete task: %w", id, err)
-			}
-		}
-		if err := cont.Delete(ctx); err != nil && !errdefs.IsNotFound(err) {
-			return fmt.Errorf("clean up %s: delete container: %w", id, err)
-		}
 	}
 	// The runtime removes them; this is for one that was killed meanwhile.
 	err = cgroup.Kill(cgroup.Root, cgroupOf(id))
@@ -48,4 +47,25 @@ func (e *Executor) Cleanup(ctx context.Context, id string) error {
 		return fmt.Errorf("clean up %s: %w", id, err)
 	}
 	return nil
+}
+
+// destroyContainer removes a container and its task, and says if there was one.
+func (e *Executor) destroyContainer(ctx context.Context, id string) (found bool, err error) {
+	cont, err := e.loadContainer(ctx, id)
+	if cont == nil || err != nil {
+		return false, err
+	}
+	task, err := loadTask(ctx, cont)
+	if err != nil {
+		return true, err
+	}
+	if task != nil {
+		if _, err := task.Delete(ctx, containerdclient.WithProcessKill); err != nil && !errdefs.IsNotFound(err) {
+			return true, fmt.Errorf("delete task: %w", err)
+		}
+	}
+	if err := cont.Delete(ctx); err != nil && !errdefs.IsNotFound(err) {
+		return true, fmt.Errorf("delete container: %w", err)
+	}
+	return true, nil
 }

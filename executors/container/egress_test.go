@@ -87,6 +87,7 @@ func (w *web) task(argv ...string) executors.Task {
 func TestAllowlist(t *testing.T) {
 	w := newWeb(t)
 	e := w.open(t)
+	awaitSlots(t, e)
 	before := traces(t)
 	r := run(t, e, w.task("fetch", "http://example.com/", "https://example.com/", "https://www.example.com/", "http://other.example/", "https://other.example/",
 		"http://trap.example.com/", "https://trap.example.com/", "http://example.com:8080/", "http://169.254.169.254/latest/meta-data"))

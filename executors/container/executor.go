@@ -62,6 +62,8 @@ type Config struct {
 	Egress egress.Config
 	// Trace, if set, is told how long each step takes.
 	Trace executors.Trace
+	// Slots are sandboxes made ahead of need; the zero value means none.
+	Slots Slots
 }
 
 // Executor runs tasks. It is safe for concurrent use.
@@ -76,6 +78,10 @@ type Executor struct {
 
 	egressMu sync.Mutex
 	egress   map[string]*egress.Proxy // by task; those that this process holds
+
+	pool   *pool // nil: every task starts cold
+	heldMu sync.Mutex
+	holds  map[string]*slot // by task; those that this process claimed
 }
 
 // root is one image's mounted root; its own lock lets others be made meanwhile.
@@ -128,22 +134,29 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Executor{cfg: cfg, client: client, host: host, roots: map[string]*root{}, egress: map[string]*egress.Proxy{}}
+	e := &Executor{cfg: cfg, client: client, host: host, roots: map[string]*root{}, egress: map[string]*egress.Proxy{}, holds: map[string]*slot{}}
 	if e.runtime, err = e.describeRuntime(ctx); err != nil {
+		client.Close()
+		return nil, err
+	}
+	if err := e.openPool(ctx); err != nil {
 		client.Close()
 		return nil, err
 	}
 	return e, nil
 }
 
-// Close lets go of everything; tasks and a private containerd go on. A task with
+// Close lets go of everything; tasks and a private containerd go on, idle slots
+// do not. A task with
 // network: allowlist has none until another Executor waits for it.
-func (e *Executor) Close() error { return errors.Join(e.closeEgresses(), e.client.Close()) }
+func (e *Executor) Close() error {
+	return errors.Join(e.closePool(), e.closeEgresses(), e.client.Close())
+}
 
 // Shutdown is Close, and stops a private containerd. Tasks that still run go on
 // under their shims and are found again by the next Open.
 func (e *Executor) Shutdown(ctx context.Context) error {
-	return errors.Join(e.closeEgresses(), e.client.Stop(ctx))
+	return errors.Join(e.closePool(), e.closeEgresses(), e.client.Stop(ctx))
 }
 
 // rootOf makes the image's root ready, importing the image if need be.

@@ -24,6 +24,12 @@ import (
 // binaryVar may name another containerd than that in PATH to test with.
 const binaryVar = "THREEGATE_TEST_CONTAINERD"
 
+// slotsVar makes the tests run with slots.
+const slotsVar = "THREEGATE_TEST_SLOTS"
+
+// testSlots is how many there are then.
+const testSlots = 2
+
 // world is what all tests of this package share: a private containerd, an image
 // that holds nothing but the hostile program, and the folders of one node.
 var world struct {
@@ -46,6 +52,9 @@ func inWorld(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
+	if err := os.Chmod(world.dir, passMode); err != nil {
+		return 1, err
+	}
 	world.init = filepath.Join(world.dir, "threegate-init")
 	hostile, visitor := filepath.Join(world.dir, "hostile"), filepath.Join(world.dir, "visitor")
 	for out, pkg := range map[string]string{world.init: "../../cmd/threegate-init", hostile: "./internal/hostile", visitor: "./internal/visitor"} {
@@ -59,6 +68,15 @@ func inWorld(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	code = m.Run()
+	if code == 0 && os.Getenv(slotsVar) == "" {
+		// All once more, each task in a sandbox made ahead of need.
+		again := exec.Command(os.Args[0], os.Args[1:]...)
+		again.Env = append(os.Environ(), slotsVar+"=1")
+		again.Stdout, again.Stderr = os.Stdout, os.Stderr
+		if err := again.Run(); err != nil {
+			return 1, fmt.Errorf("with slots: %w", err)
+		}
+	}
 
 	// Whatever the tests did: no container, no daemon, no mount may be left.
 	e, err := Open(context.Background(), testConfig())
@@ -138,12 +156,39 @@ func packImage(hostile, visitor string) error {
 }
 
 func testConfig() Config {
-	return Config{
+	c := Config{
 		Node: "test", RunDir: filepath.Join(world.dir, "run"), InitPath: world.init, ImagesDir: world.layout,
 		Images: map[string]string{"hostile": world.image},
 		Containerd: containerd.Config{Private: containerd.Private{
 			Root: filepath.Join(world.dir, "root"), State: filepath.Join(world.dir, "s"), Binary: os.Getenv(binaryVar)}},
 	}
+	if os.Getenv(slotsVar) != "" {
+		c.Slots = Slots{MemoryBytes: testSlots * SlotCost, Limits: newTask().Limits}
+	}
+	return c
+}
+
+// awaitSlots waits until all slots are there.
+func awaitSlots(t testing.TB, e *Executor) {
+	t.Helper()
+	if os.Getenv(slotsVar) == "" {
+		return
+	}
+	if e.pool == nil {
+		t.Fatal("there is no pool")
+	}
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		e.pool.mu.Lock()
+		n := 0
+		for _, k := range e.pool.kinds {
+			n += len(k.ready)
+		}
+		e.pool.mu.Unlock()
+		if n == testSlots {
+			return
+		}
+	}
+	t.Fatal("the slots were not made")
 }
 
 func open(t testing.TB) *Executor {
@@ -153,6 +198,7 @@ func open(t testing.TB) *Executor {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
+	awaitSlots(t, e)
 	return e
 }
 

@@ -278,6 +278,7 @@ func TestHalfMade(t *testing.T) {
 	removeContainer(t, e, noContainer.ID)
 
 	noBox := newTask("true")
+	noBox.Limits.OutFiles++ // fits no slot: that of a slot would be no task's but the pool's
 	must(t, "Prepare", e.Prepare(ctx, noBox))
 	b, err = e.boxOf(noBox.ID)
 	must(t, "box", err)
@@ -310,6 +311,7 @@ func TestHalfMade(t *testing.T) {
 func TestNodesAreApart(t *testing.T) {
 	e := open(t)
 	task := newTask("true")
+	task.Limits.OutFiles++ // fits no slot: a slot's container has another name
 	must(t, "Prepare", e.Prepare(t.Context(), task))
 	cfg := testConfig()
 	cfg.Node, cfg.RunDir = "other", filepath.Join(world.dir, "run2")

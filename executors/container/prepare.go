@@ -50,6 +50,11 @@ func (e *Executor) Prepare(ctx context.Context, t executors.Task) error {
 	if err != nil {
 		return err
 	}
+	if e.pool != nil && e.fits(t) {
+		if ok, err := e.prepareWarm(ctx, b, r, t, p); ok || err != nil {
+			return err
+		}
+	}
 	cleaned := e.cfg.Trace.Step(t.ID, "prepare: remove leftovers")
 	err = e.Cleanup(ctx, t.ID)
 	cleaned()
@@ -83,15 +88,10 @@ func (e *Executor) prepare(ctx context.Context, b box, r *root, t executors.Task
 			return fmt.Errorf("write the payload's input: %w", err)
 		}
 	}
-	env := payloadEnv(r.env)
-	if t.Network == schemas.NetworkAllowlist {
-		env = append(env, egress.Environment()...)
+	if err := b.write(filepath.Join(gateDir, job.SpecFile), e.jobSpec(r, t, p)); err != nil {
+		return err
 	}
-	err := b.write(filepath.Join(gateDir, job.SpecFile), job.Spec{
-		ID: t.ID, Argv: p.argv, Env: env, Dir: sandbox.InDir, Time: t.Limits.Time,
-		StdoutBytes: t.Limits.StdoutBytes, StderrBytes: t.Limits.StderrBytes, HostKernel: !e.cfg.OwnKernel,
-	})
-	if err != nil {
+	if err := e.handOver(b); err != nil {
 		return err
 	}
 	policy := e.policy(b, r, in, t)
@@ -106,34 +106,60 @@ func (e *Executor) prepare(ctx context.Context, b box, r *root, t executors.Task
 	return e.openEgress(ctx, b, t, task)
 }
 
+// jobSpec is what init is told.
+func (e *Executor) jobSpec(r *root, t executors.Task, p payload) job.Spec {
+	env := payloadEnv(r.env)
+	if t.Network == schemas.NetworkAllowlist {
+		env = append(env, egress.Environment()...)
+	}
+	return job.Spec{
+		ID: t.ID, Argv: p.argv, Env: env, Dir: sandbox.InDir, Time: t.Limits.Time,
+		StdoutBytes: t.Limits.StdoutBytes, StderrBytes: t.Limits.StderrBytes, HostKernel: !e.cfg.OwnKernel,
+	}
+}
+
 // fileSlack keeps the limit of one file's size above the size of /out and /tmp:
 // a program that fills them is told so (ENOSPC) and not killed by SIGXFSZ.
 const fileSlack = 1 << 20
 
 func (e *Executor) policy(b box, r *root, in string, t executors.Task) sandbox.Policy {
 	l := t.Limits
-	// No process can use more cpu than the wall clock lets all of them use
-	// together: this only ends what has escaped every other end.
-	cpu := l.Time*time.Duration(l.MilliCPU)/1000 + time.Second
+	first, _ := b.firstID() // without one Spec refuses
 	return sandbox.Policy{
 		Root: r.path, Init: e.cfg.InitPath, Gate: b.path(gateDir), In: in, Out: b.path(outDir),
 		Tmp: b.path(scratchDir, "tmp"), Shm: b.path(scratchDir, "shm"), CgroupsPath: cgroupOf(t.ID),
 		MilliCPU: l.MilliCPU, MemoryBytes: l.MemoryBytes, Pids: l.Pids, OpenFiles: l.OpenFiles,
-		FileBytes: max(l.OutBytes, l.TmpBytes, l.StdoutBytes, l.StderrBytes) + fileSlack, CPUTime: cpu,
+		FileBytes: fileBytes(l), CPUTime: cpuTime(l),
 		SwapControl: e.host.SwapControl, OwnKernel: e.cfg.OwnKernel, Egress: t.Network == schemas.NetworkAllowlist,
+		FirstID: first, Mapped: e.mapped(),
 	}
 }
 
+// fileBytes bounds any single file.
+func fileBytes(l executors.Limits) int64 {
+	return max(l.OutBytes, l.TmpBytes, l.StdoutBytes, l.StderrBytes) + fileSlack
+}
+
+// cpuTime bounds each process. None can use more than the wall clock lets all of
+// them use together: this only ends what has escaped every other end.
+func cpuTime(l executors.Limits) time.Duration {
+	return l.Time*time.Duration(l.MilliCPU)/1000 + time.Second
+}
+
 // create checks the final configuration and makes container and task of it.
-func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec, egress bool) (containerdclient.Task, error) {
-	if err := errors.Join(sandbox.Check(spec, egress), sandbox.CheckRoot(spec.Root.Path)); err != nil {
+func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec, egress bool, labels ...string) (containerdclient.Task, error) {
+	if err := errors.Join(sandbox.Check(spec, e.mapped(), egress), sandbox.CheckRoot(spec.Root.Path)); err != nil {
 		return nil, err
+	}
+	marks := map[string]string{nodeLabel: e.cfg.Node}
+	for _, l := range labels {
+		marks[l] = "1"
 	}
 	made := e.cfg.Trace.Step(id, "prepare: container")
 	cont, err := e.client.NewContainer(ctx, id,
 		withSpec(spec),
 		containerdclient.WithRuntime(e.cfg.Runtime, e.runtimeOptions()),
-		containerdclient.WithContainerLabels(map[string]string{nodeLabel: e.cfg.Node}))
+		containerdclient.WithContainerLabels(marks))
 	if err != nil {
 		return nil, fmt.Errorf("create container: %w", err)
 	}

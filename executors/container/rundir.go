@@ -25,7 +25,7 @@ const (
 // prepareRunDir mounts a tmpfs at dir unless there is one, and makes what all
 // sandboxes share. A reboot takes all of it away, as it must.
 func prepareRunDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, passMode); err != nil {
 		return fmt.Errorf("run folder: %w", err)
 	}
 	found, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(dir))
@@ -33,19 +33,49 @@ func prepareRunDir(dir string) error {
 		return fmt.Errorf("run folder: %w", err)
 	}
 	if len(found) == 0 {
-		err := unix.Mount("threegate", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0700")
+		err := unix.Mount("threegate", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 		if err != nil {
 			return fmt.Errorf("run folder: mount a tmpfs at %s: %w", dir, err)
 		}
 	} else if found[len(found)-1].FSType != "tmpfs" {
 		return fmt.Errorf("%w: the run folder %s is a mount of type %s; it must be a tmpfs or no mount at all", ErrConfig, dir, found[len(found)-1].FSType)
 	}
-	for _, d := range []string{boxesDir, rootsDir} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+	if err := makePassages(dir, slotsDir); err != nil {
+		return err
+	}
+	return makeSkeleton(filepath.Join(dir, skeletonDir))
+}
+
+// passMode lets the ids of runs through to the roots, and see nothing else: in
+// a user namespace the runtime has no more rights on the host than they have.
+const passMode = 0o711
+
+// makePassages makes the folders of the run folder, closed but on the way to the
+// roots, and wants every folder above to let sandboxes through, too.
+func makePassages(dir string, closed ...string) error {
+	modes := map[string]os.FileMode{".": passMode, rootsDir: passMode, boxesDir: 0o700}
+	for _, d := range closed {
+		modes[d] = 0o700
+	}
+	for d, mode := range modes {
+		err := os.MkdirAll(filepath.Join(dir, d), mode)
+		if err == nil {
+			err = os.Chmod(filepath.Join(dir, d), mode)
+		}
+		if err != nil {
 			return fmt.Errorf("run folder: %w", err)
 		}
 	}
-	return makeSkeleton(filepath.Join(dir, skeletonDir))
+	for up := filepath.Dir(dir); up != "/"; up = filepath.Dir(up) {
+		st, err := os.Stat(up)
+		if err != nil {
+			return fmt.Errorf("run folder: %w", err)
+		}
+		if st.Mode()&0o001 == 0 {
+			return fmt.Errorf("%w: sandboxes can't pass through %s to the run folder %s: chmod o+x %s, or choose another run folder", ErrConfig, up, dir, up)
+		}
+	}
+	return nil
 }
 
 // skeletonFiles are laid over every image: the mount point of init, and an

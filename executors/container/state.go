@@ -2,7 +2,9 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -24,6 +26,10 @@ func (e *Executor) task(ctx context.Context, id string) (containerdclient.Task, 
 	if cont == nil || err != nil {
 		return nil, err
 	}
+	return loadTask(ctx, cont)
+}
+
+func loadTask(ctx context.Context, cont containerdclient.Container) (containerdclient.Task, error) {
 	task, err := cont.Task(ctx, nil) // no streams to attach to: init keeps them
 	if errdefs.IsNotFound(err) {
 		return nil, nil
@@ -34,8 +40,22 @@ func (e *Executor) task(ctx context.Context, id string) (containerdclient.Task, 
 	return task, nil
 }
 
-// container finds the container, or nil. One of another node is an error.
+// containerOf is the id of the task's container: its own, or that of its slot.
+func (e *Executor) containerOf(id string) string {
+	var rec record
+	if b, err := e.boxOf(id); err == nil && b.read(taskFile, &rec) == nil && rec.Slot != "" {
+		return rec.Slot
+	}
+	return id
+}
+
+// container finds the task's container, or nil.
 func (e *Executor) container(ctx context.Context, id string) (containerdclient.Container, error) {
+	return e.loadContainer(ctx, e.containerOf(id))
+}
+
+// loadContainer finds a container, or nil. One of another node is an error.
+func (e *Executor) loadContainer(ctx context.Context, id string) (containerdclient.Container, error) {
 	cont, err := e.client.LoadContainer(ctx, id)
 	if errdefs.IsNotFound(err) {
 		return nil, nil
@@ -55,8 +75,13 @@ func (e *Executor) container(ctx context.Context, id string) (containerdclient.C
 
 // look says where the task stands, and what containerd has of it, if anything.
 func (e *Executor) look(ctx context.Context, b box, id string) (executors.State, containerdclient.Task, error) {
-	if !b.has(taskFile) { // also after a reboot: its traces in containerd mean nothing then
+	var rec record
+	err := b.read(taskFile, &rec)
+	if errors.Is(err, os.ErrNotExist) { // also after a reboot: its traces in containerd mean nothing then
 		return executors.StateAbsent, nil, nil
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("state of task %s: %w", id, err)
 	}
 	if b.has(outcomeFile) {
 		return executors.StateExited, nil, nil
@@ -82,8 +107,14 @@ func (e *Executor) look(ctx context.Context, b box, id string) (executors.State,
 	case containerdclient.Created:
 		return executors.StateCreated, task, nil
 	case containerdclient.Running, containerdclient.Paused, containerdclient.Pausing:
+		if rec.Slot != "" && !b.has(startFile) { // only its init runs, and waits
+			return executors.StateCreated, task, nil
+		}
 		return executors.StateRunning, task, nil
 	case containerdclient.Stopped:
+		if rec.Slot != "" && !b.has(startFile) && !b.has(endFile) { // its init has gone, not one instruction of the task ran
+			return executors.StateAbsent, nil, nil
+		}
 		return executors.StateExited, task, nil
 	default:
 		return "", nil, fmt.Errorf("state of task %s: containerd says %q", id, st.Status)
@@ -96,6 +127,12 @@ func (e *Executor) State(ctx context.Context, id string) (executors.State, error
 	if err != nil {
 		return "", err
 	}
+	if s := e.held(id); s != nil && s.sound() == nil && !b.has(outcomeFile) && !b.has(endFile) {
+		if b.has(startFile) {
+			return executors.StateRunning, nil
+		}
+		return executors.StateCreated, nil
+	}
 	state, _, err := e.look(ctx, b, id)
 	return state, err
 }
@@ -107,6 +144,16 @@ func (e *Executor) Start(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if s := e.held(id); s != nil && s.sound() == nil && !b.has(outcomeFile) && !b.has(endFile) {
+		if b.has(startFile) {
+			return nil
+		}
+		err := b.startSlot(id)
+		if err != nil { // whether init was told is not known: Wait tells it again
+			e.release(id)
+		}
+		return err
+	}
 	state, task, err := e.look(ctx, b, id)
 	switch {
 	case err != nil:
@@ -116,11 +163,14 @@ func (e *Executor) Start(ctx context.Context, id string) error {
 	case state != executors.StateCreated:
 		return nil
 	}
+	var rec record
+	if err := b.read(taskFile, &rec); err != nil {
+		return fmt.Errorf("start %s: %w", id, err)
+	}
+	if rec.Slot != "" {
+		return b.startSlot(id)
+	}
 	if !e.hasEgress(id) { // another process may have prepared it
-		var rec record
-		if err := b.read(taskFile, &rec); err != nil {
-			return fmt.Errorf("start %s: %w", id, err)
-		}
 		if err := e.openEgress(ctx, b, rec.Task, task); err != nil {
 			return fmt.Errorf("start %s: %w", id, err)
 		}
@@ -133,6 +183,18 @@ func (e *Executor) Start(ctx context.Context, id string) error {
 		if state, serr := e.State(ctx, id); serr == nil && state != executors.StateCreated {
 			return nil
 		}
+		return fmt.Errorf("start %s: %w", id, err)
+	}
+	return nil
+}
+
+// startSlot lets the task of a slot run. From the record on it counts as started;
+// should the gate die before the nudge, Wait gives it.
+func (b box) startSlot(id string) error {
+	if err := b.write(startFile, startRecord{At: time.Now().UTC(), Monotonic: monotonic()}); err != nil {
+		return fmt.Errorf("start %s: %w", id, err)
+	}
+	if err := b.nudge(); err != nil {
 		return fmt.Errorf("start %s: %w", id, err)
 	}
 	return nil
@@ -201,7 +263,9 @@ func (e *Executor) List(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("list containers: %w", err)
 	}
 	for _, c := range conts {
-		ids = append(ids, c.ID)
+		if c.Labels[slotLabel] == "" { // that of a task is listed by its box
+			ids = append(ids, c.ID)
+		}
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil

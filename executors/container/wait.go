@@ -46,9 +46,18 @@ func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, erro
 	if err := e.reopenEgress(ctx, b, rec.Task); err != nil {
 		return out, fmt.Errorf("wait for %s: %w", id, err)
 	}
+	if rec.Slot != "" && b.has(startFile) && !b.has(filepath.Join(gateDir, job.StartedFile)) && e.held(id) == nil {
+		// Its gate died between record and nudge, perhaps. Its time counts from now.
+		if err := b.startSlot(id); err != nil {
+			return out, err
+		}
+	}
 	ev := evidence{task: rec.Task}
 	if ev.exit, err = e.awaitExit(ctx, b, id, rec.Task.Limits.Time); err != nil {
 		return out, err
+	}
+	if rec.Slot != "" && !b.has(startFile) && !b.has(endFile) { // its init has gone before anything began
+		return out, fmt.Errorf("wait for %s: %w", id, ErrNoTask)
 	}
 	if err := e.gather(b, id, &ev); err != nil {
 		return out, fmt.Errorf("wait for %s: %w", id, err)
@@ -73,6 +82,14 @@ type exit struct {
 
 // awaitExit waits through restarts of containerd and enforces the deadline.
 func (e *Executor) awaitExit(ctx context.Context, b box, id string, limit time.Duration) (exit, error) {
+	bell, silence := b.bell()
+	defer silence()
+	if s := e.held(id); s != nil {
+		st, err := e.awaitTask(ctx, b, id, s.exited(), bell, limit)
+		if err == nil {
+			return st, nil
+		}
+	}
 	for {
 		task, err := e.task(ctx, id)
 		if err == nil && task == nil {
@@ -80,17 +97,23 @@ func (e *Executor) awaitExit(ctx context.Context, b box, id string, limit time.D
 				return exit{}, fmt.Errorf("wait for %s: %w", id, ErrNoTask)
 			}
 			// Lost with its shim: only the box can tell. Make sure that it has ended.
-			if err := cgroup.Kill(cgroup.Root, cgroupOf(id)); err != nil {
+			if err := cgroup.Kill(cgroup.Root, cgroupOf(e.containerOf(id))); err != nil {
 				return exit{}, fmt.Errorf("wait for %s: %w", id, err)
 			}
 			return exit{}, nil
 		}
 		if err == nil {
-			var st containerdclient.ExitStatus
-			st, err = e.awaitTask(ctx, b, task, limit)
-			if err == nil {
-				return exit{known: true, code: st.ExitCode(), at: st.ExitTime()}, nil
+			var ended <-chan containerdclient.ExitStatus
+			wctx, cancel := context.WithCancel(ctx)
+			if ended, err = task.Wait(wctx); err == nil {
+				var st exit
+				st, err = e.awaitTask(ctx, b, id, ended, bell, limit)
+				if err == nil {
+					cancel()
+					return st, nil
+				}
 			}
+			cancel()
 		}
 		if ctx.Err() != nil {
 			return exit{}, fmt.Errorf("wait for %s: %w", id, ctx.Err())
@@ -108,14 +131,9 @@ func (e *Executor) awaitExit(ctx context.Context, b box, id string, limit time.D
 // errLost: the connection broke while waiting.
 var errLost = errors.New("connection to containerd lost")
 
-// awaitTask waits for one task over one connection.
-func (e *Executor) awaitTask(ctx context.Context, b box, task containerdclient.Task, limit time.Duration) (containerdclient.ExitStatus, error) {
-	wctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ended, err := task.Wait(wctx)
-	if err != nil {
-		return containerdclient.ExitStatus{}, err
-	}
+// awaitTask waits for one task: for init's bell, or for containerd's word on the
+// end of init, which comes later but always.
+func (e *Executor) awaitTask(ctx context.Context, b box, id string, ended <-chan containerdclient.ExitStatus, bell <-chan struct{}, limit time.Duration) (exit, error) {
 	for {
 		pause := startPoll
 		if left, known := b.timeLeft(limit); known {
@@ -123,16 +141,22 @@ func (e *Executor) awaitTask(ctx context.Context, b box, task containerdclient.T
 		}
 		timer := time.NewTimer(max(pause, 0))
 		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return exit{}, ctx.Err()
+		case <-bell: // nothing of the payload lives any more
+			timer.Stop()
+			return exit{}, nil
 		case st := <-ended:
 			timer.Stop()
 			if err := st.Error(); err != nil {
-				return st, errors.Join(errLost, err)
+				return exit{}, errors.Join(errLost, err)
 			}
-			return st, nil
+			return exit{known: true, code: st.ExitCode(), at: st.ExitTime()}, nil
 		case <-timer.C:
 			if left, known := b.timeLeft(limit); known && left <= 0 {
-				if err := e.kill(ctx, task.ID(), endRecord{Deadline: true}); err != nil {
-					return containerdclient.ExitStatus{}, err
+				if err := e.kill(ctx, id, endRecord{Deadline: true}); err != nil {
+					return exit{}, err
 				}
 				limit += deadlineGrace // should it not work at once, try again
 			}
@@ -156,7 +180,7 @@ func (b box) timeLeft(limit time.Duration) (left time.Duration, known bool) {
 // gather collects all that is known of a task that has ended, while its
 // control group and its file systems are still there.
 func (e *Executor) gather(b box, id string, ev *evidence) error {
-	ev.usage = cgroup.Read(cgroup.Root, cgroupOf(id))
+	ev.usage = cgroup.Read(cgroup.Root, cgroupOf(e.containerOf(id)))
 	ev.outFull = full(b.path(outDir))
 	ev.tmpFull = full(b.path(scratchDir))
 	var end endRecord

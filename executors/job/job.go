@@ -17,12 +17,19 @@ import (
 const (
 	Dir      = "/gate"
 	InitPath = "/gate-init"
+	// OutDir is the payload's own folder.
+	OutDir = "/out"
 )
 
 // Names inside the folder.
 const (
 	// SpecFile is written by the host before the start (atomically, by rename).
 	SpecFile = "job.json"
+	// NudgeFile, a named pipe, is there if the sandbox was made ahead of need:
+	// init waits on it until there is a SpecFile.
+	NudgeFile = "nudge"
+	// DoneFile, a named pipe, gets a byte once ResultFile is there.
+	DoneFile = "done"
 	// StdinFile, if present, is the payload's standard input, else /dev/null is.
 	StdinFile = "stdin"
 	// StartedFile is written before the first instruction of the payload.
@@ -39,8 +46,8 @@ const (
 // MaxFileBytes bounds every JSON file of the folder.
 const MaxFileBytes = 16 << 20
 
-// Payload identity. The uid is the node's own: not 65534, which other services
-// share and to which some filesystems grant their reserve.
+// Payload identity inside a user namespace, and in /etc/passwd. Without one each
+// run has an id of its own. It is init that asks: the payload is who owns /out.
 const (
 	PayloadUID = 64017
 	PayloadGID = 64017
@@ -60,6 +67,8 @@ const (
 	ExitNotExec    = 126
 	ExitNotFound   = 127
 	ExitSignalBase = 128
+	// CPUHardLater is by how many seconds SIGKILL comes after SIGXCPU.
+	CPUHardLater = 2
 	// ExitInit is init's own when it could not do its work; there may be no result then.
 	ExitInit = 125
 )
@@ -80,6 +89,9 @@ type Spec struct {
 	Time        time.Duration `json:"time"`
 	StdoutBytes int64         `json:"stdout_bytes"`
 	StderrBytes int64         `json:"stderr_bytes"`
+	// CPUSeconds, if above 0, lowers the cpu time limit of each process, which a
+	// sandbox made ahead of need has only in general.
+	CPUSeconds uint64 `json:"cpu_seconds,omitempty"`
 	// HostKernel makes init refuse to start the payload unless it sees a seccomp
 	// filter in force and a root that is ro, nosuid and nodev. Runtimes with a
 	// kernel of their own do not show these.

@@ -6,6 +6,7 @@ import (
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
+	"github.com/threegate/tool-exec/executors/cgroup"
 	"github.com/threegate/tool-exec/executors/job"
 )
 
@@ -17,8 +18,6 @@ const (
 	cpuQuotaMin  = time.Millisecond // the kernel's own
 
 	initOOMScore = 500
-
-	cpuHardLater = 2 // seconds
 )
 
 // initCapabilities are what process 1 needs to become somebody else, to end
@@ -43,7 +42,7 @@ func Spec(p Policy) (*specs.Spec, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &specs.Spec{
+	spec := &specs.Spec{
 		Version:  OCIVersion,
 		Hostname: Hostname,
 		// Readonly makes runc mount the root once more and lose its nosuid and
@@ -64,7 +63,21 @@ func Spec(p Policy) (*specs.Spec, error) {
 			ReadonlyPaths:     slices.Clone(readonlyPaths),
 			RootfsPropagation: "private",
 		},
-	}, nil
+	}
+	if p.Mapped {
+		spec.Linux.Namespaces = append(spec.Linux.Namespaces, specs.LinuxNamespace{Type: specs.UserNamespace})
+		spec.Linux.UIDMappings = idMappings(p.FirstID, job.PayloadUID)
+		spec.Linux.GIDMappings = idMappings(p.FirstID, job.PayloadGID)
+	}
+	return spec, nil
+}
+
+// idMappings are those of process 1 and of the payload; there is nobody else.
+func idMappings(first int, payload uint32) []specs.LinuxIDMapping {
+	return []specs.LinuxIDMapping{
+		{ContainerID: 0, HostID: uint32(first), Size: 1},
+		{ContainerID: payload, HostID: uint32(first) + 1, Size: 1},
+	}
 }
 
 func process(p Policy) *specs.Process {
@@ -72,7 +85,7 @@ func process(p Policy) *specs.Process {
 		return specs.POSIXRlimit{Type: name, Hard: n, Soft: n}
 	}
 	score := initOOMScore
-	cpu := uint64((p.CPUTime + time.Second - 1) / time.Second)
+	cpu := CPUSeconds(p)
 	return &specs.Process{
 		User: specs.User{UID: 0, GID: 0},
 		Args: []string{job.InitPath},
@@ -85,7 +98,7 @@ func process(p Policy) *specs.Process {
 		Rlimits: []specs.POSIXRlimit{
 			limit("RLIMIT_CORE", 0),
 			// SIGXCPU first: it tells why. SIGKILL would say nothing.
-			{Type: "RLIMIT_CPU", Soft: cpu, Hard: cpu + cpuHardLater},
+			{Type: "RLIMIT_CPU", Soft: cpu, Hard: cpu + job.CPUHardLater},
 			limit("RLIMIT_FSIZE", uint64(p.FileBytes)),
 			limit("RLIMIT_NOFILE", uint64(p.OpenFiles)),
 			limit("RLIMIT_RTPRIO", 0),
@@ -112,21 +125,33 @@ func mounts(p Policy) []specs.Mount {
 }
 
 func resources(p Policy) *specs.LinuxResources {
-	quota, period := cpuBandwidth(p.MilliCPU)
-	memory := p.MemoryBytes + job.InitMemoryBytes
-	pids := int64(p.Pids) + job.InitPids
+	l := Limits(p)
+	period := uint64(l.CPUPeriodMicros)
 	r := &specs.LinuxResources{
 		Devices: []specs.LinuxDeviceCgroup{{Allow: false, Access: "rwm"}},
-		CPU:     &specs.LinuxCPU{Quota: &quota, Period: &period},
-		Memory:  &specs.LinuxMemory{Limit: &memory},
-		Pids:    &specs.LinuxPids{Limit: &pids},
+		CPU:     &specs.LinuxCPU{Quota: &l.CPUQuotaMicros, Period: &period},
+		Memory:  &specs.LinuxMemory{Limit: &l.MemoryBytes},
+		Pids:    &specs.LinuxPids{Limit: &l.Pids},
 	}
 	if p.SwapControl {
-		swap := memory // memory and swap together: no swap
+		swap := l.MemoryBytes // memory and swap together: no swap
 		r.Memory.Swap = &swap
 	}
 	return r
 }
+
+// Limits are the limits of a sandbox's control group, as Spec has them, for one
+// that was made before they were known.
+func Limits(p Policy) cgroup.Limits {
+	quota, period := cpuBandwidth(p.MilliCPU)
+	return cgroup.Limits{
+		CPUQuotaMicros: quota, CPUPeriodMicros: int64(period),
+		MemoryBytes: p.MemoryBytes + job.InitMemoryBytes, Pids: int64(p.Pids) + job.InitPids,
+	}
+}
+
+// CPUSeconds is the limit of each process's cpu time.
+func CPUSeconds(p Policy) uint64 { return uint64((p.CPUTime + time.Second - 1) / time.Second) }
 
 // cpuBandwidth is quota and period in microseconds.
 func cpuBandwidth(milliCPU int) (int64, uint64) {

@@ -28,6 +28,7 @@ type Config struct {
 	Approvals  Approvals   `yaml:"approvals"`
 	Limits     Limits      `yaml:"limits"`
 	Backends   Backends    `yaml:"backends"`
+	Slots      Slots       `yaml:"slots"`
 	Containerd Containerd  `yaml:"containerd"`
 	Results    Results     `yaml:"results"`
 }
@@ -121,6 +122,12 @@ type Monty struct {
 	Image string `yaml:"image"`
 }
 
+// Slots are sandboxes made ahead of need, each for one run.
+type Slots struct {
+	// MemoryMB bounds what idle ones use together; 0 means none are made.
+	MemoryMB int `yaml:"memory_mb"`
+}
+
 // Containerd says which containerd is used.
 type Containerd struct {
 	// Address of a host's containerd; empty means a private one, started by the node.
@@ -154,6 +161,7 @@ func Default() Config {
 		Limits: Limits{CPU: "2", MemoryMB: 2048, TimeSec: 600, Pids: 128, OpenFiles: 1024,
 			OutMB: 64, OutFiles: 4096, TmpMB: 64, StreamKB: 5 * 1024, RequestKB: 1024, InputsMB: 256, InputFiles: 64, Outputs: 64},
 		Backends:   Backends{Images: "/var/lib/threegate/images", ERA: ERA{Languages: map[string]Language{}}},
+		Slots:      Slots{MemoryMB: 256},
 		Containerd: Containerd{Namespace: "threegate", Runtime: "io.containerd.runc.v2", Root: "containerd", State: ""},
 		Results:    Results{StreamLines: 200, AllowArtifactTypes: []string{}},
 	}

@@ -261,6 +261,7 @@ func (l *Loaded) checkLimits(between func(string, int, int, int)) {
 	between("limits.inputs_mb", m.InputsMB, 1, 1<<20)
 	between("limits.input_files", m.InputFiles, 0, 1<<12)
 	between("limits.outputs", m.Outputs, 0, 1<<12)
+	between("slots.memory_mb", l.Slots.MemoryMB, 0, 1<<20)
 	between("results.stream_lines", l.Results.StreamLines, 0, 200)
 }
 

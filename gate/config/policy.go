@@ -37,6 +37,13 @@ func (l *Loaded) Policy(now time.Time) validate.Policy {
 	return p
 }
 
+// SlotLimits are the limits that all runs have in common, and for the others
+// the most that a request may ask for.
+func (l *Loaded) SlotLimits() executors.Limits {
+	p := l.Policy(time.Time{})
+	return l.TaskLimits(&schemas.Request{MilliCPU: p.MaxMilliCPU, MemoryLimitMB: p.MaxMemoryMB, TimeLimitSec: p.MaxTimeSec})
+}
+
 // TaskLimits are the limits of a run of req: what it asks for, and the node's
 // for what a request can't name.
 func (l *Loaded) TaskLimits(req *schemas.Request) executors.Limits {

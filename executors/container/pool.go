@@ -1,0 +1,315 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
+)
+
+// Slots says how many sandboxes are made ahead of need.
+type Slots struct {
+	// MemoryBytes bounds what idle slots use together, at SlotCost each; below
+	// that of one slot there are none.
+	MemoryBytes int64
+	// Limits are those that tasks of this node have in common. A task with others
+	// starts cold. Processor, memory and time are set by the claim.
+	Limits executors.Limits
+}
+
+const (
+	// SlotCost is what one idle slot is reckoned to use: its shim and its init.
+	SlotCost = 24 << 20
+	// demandHalf is the time after which a claim counts half.
+	demandHalf = 5 * time.Minute
+	// makePause follows a failure to make a slot.
+	makePause = 2 * time.Second
+	slotsLock = "slots.lock"
+	// lockTries and lockPause let another Open look for leftovers.
+	lockTries = 20
+	lockPause = 25 * time.Millisecond
+)
+
+// pool keeps idle slots. What it holds is bound to no request.
+type pool struct {
+	e    *Executor
+	lock *os.File // no other process keeps or reaps slots of this node
+
+	stop   context.CancelFunc
+	making sync.WaitGroup
+	wake   chan struct{}
+
+	mu    sync.Mutex
+	kinds map[string]*kind // by image
+	off   bool
+}
+
+// kind is what the pool has of one image.
+type kind struct {
+	ready  []*slot
+	demand float64 // claims, each counting less as it ages
+	at     time.Time
+}
+
+// openPool takes the node's slots for this process, removes those that an
+// earlier one left, and begins to make new ones. Without the right to slots, or
+// without memory for any, there is no pool and every task starts cold.
+func (e *Executor) openPool(ctx context.Context) error {
+	lock, err := lockSlots(filepath.Join(e.cfg.RunDir, slotsLock))
+	if lock == nil {
+		return err
+	}
+	if err := e.reapSlots(ctx); err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	if e.cfg.Slots.MemoryBytes < SlotCost || e.cfg.OwnKernel {
+		return lock.Close()
+	}
+	if err := checkLimits(e.cfg.Slots.Limits); err != nil {
+		return errors.Join(fmt.Errorf("%w: slots: %w", ErrConfig, err), lock.Close())
+	}
+	making, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p := &pool{e: e, lock: lock, stop: stop, wake: make(chan struct{}, 1), kinds: map[string]*kind{}}
+	images := []string{e.cfg.Monty}
+	for _, image := range e.cfg.Images {
+		images = append(images, image)
+	}
+	for _, image := range images {
+		if image != "" && e.available(image) == nil {
+			p.kinds[image] = &kind{at: time.Now()}
+		}
+	}
+	e.pool = p
+	p.making.Add(1)
+	go p.fill(making)
+	return nil
+}
+
+// lockSlots returns nil if another process has the slots.
+func lockSlots(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("slots: %w", err)
+	}
+	for range lockTries {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			return f, nil
+		}
+		time.Sleep(lockPause)
+	}
+	if cerr := f.Close(); !errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, errors.Join(fmt.Errorf("slots: lock: %w", err), cerr)
+	}
+	return nil, nil
+}
+
+// reapSlots removes every slot that no task has. The lock is held: no process
+// keeps them.
+func (e *Executor) reapSlots(ctx context.Context) error {
+	conts, err := e.client.ContainerService().List(ctx, fmt.Sprintf("labels.%q==%q,labels.%q==%q", nodeLabel, e.cfg.Node, slotLabel, "1"))
+	if err != nil {
+		return fmt.Errorf("list slots: %w", err)
+	}
+	ids, err := e.boxes()
+	if err != nil {
+		return err
+	}
+	claimed := map[string]bool{}
+	for _, id := range ids {
+		claimed[e.containerOf(id)] = true
+	}
+	var left []string
+	for _, c := range conts {
+		left = append(left, c.ID)
+	}
+	entries, err := os.ReadDir(filepath.Join(e.cfg.RunDir, slotsDir))
+	if err != nil {
+		return fmt.Errorf("list slots: %w", err)
+	}
+	for _, d := range entries {
+		left = append(left, d.Name())
+	}
+	slices.Sort(left)
+	for _, id := range slices.Compact(left) {
+		if claimed[id] || checkID(id) != nil {
+			continue
+		}
+		if err := e.destroy(ctx, id, box(filepath.Join(e.cfg.RunDir, slotsDir, id))); err != nil {
+			return fmt.Errorf("remove the slot %s of an earlier process: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// take returns a sound idle slot of an image, or nil, and counts the demand.
+func (p *pool) take(image string) *slot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.kinds[image]
+	if k == nil || p.off {
+		return nil
+	}
+	k.decay()
+	k.demand++
+	defer p.poke()
+	for len(k.ready) > 0 {
+		s := k.ready[0]
+		k.ready[0], k.ready = nil, k.ready[1:]
+		if s.sound() == nil {
+			return s
+		}
+		p.drop(s)
+	}
+	return nil
+}
+
+func (k *kind) decay() {
+	now := time.Now()
+	k.demand *= math.Exp2(-float64(now.Sub(k.at)) / float64(demandHalf))
+	k.at = now
+}
+
+func (p *pool) poke() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// drop destroys a slot in the background.
+func (p *pool) drop(s *slot) {
+	p.making.Add(1)
+	go func() { defer p.making.Done(); p.discard(s) }()
+}
+
+// discard destroys a slot; if it can't now, the next start does.
+func (p *pool) discard(s *slot) {
+	_ = p.e.destroySlot(context.Background(), s)
+}
+
+// fill makes what is missing and destroys what is too much, one at a time.
+func (p *pool) fill(ctx context.Context) {
+	defer p.making.Done()
+	for ctx.Err() == nil {
+		image, extra := p.next()
+		switch {
+		case extra != nil:
+			p.discard(extra)
+			continue
+		case image == "":
+			select {
+			case <-ctx.Done():
+			case <-p.wake:
+			case <-time.After(demandHalf): // demand may have gone
+			}
+			continue
+		}
+		s, err := p.e.makeSlot(ctx, image)
+		if err != nil {
+			// A cold start says what is wrong, if it is wrong for that too.
+			select {
+			case <-ctx.Done():
+			case <-time.After(makePause):
+			}
+			continue
+		}
+		p.mu.Lock()
+		if k := p.kinds[image]; !p.off {
+			k.ready = append(k.ready, s)
+			s = nil
+		}
+		p.mu.Unlock()
+		if s != nil {
+			p.discard(s)
+		}
+	}
+}
+
+// next says of which image a slot is missing most, or which slot is too much.
+func (p *pool) next() (image string, extra *slot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	want := p.wanted()
+	most := 0
+	for img, k := range p.kinds {
+		missing := want[img] - len(k.ready)
+		if missing < 0 {
+			extra, k.ready = k.ready[len(k.ready)-1], k.ready[:len(k.ready)-1]
+			return "", extra
+		}
+		if missing > most {
+			image, most = img, missing
+		}
+	}
+	return image, nil
+}
+
+// wanted shares the memory among the images: one slot for each while there is
+// room, those in demand first, the rest by demand, or evenly if there is none.
+func (p *pool) wanted() map[string]int {
+	total := int(p.e.cfg.Slots.MemoryBytes / SlotCost)
+	images := make([]string, 0, len(p.kinds))
+	sum := 0.0
+	for img, k := range p.kinds {
+		k.decay()
+		images = append(images, img)
+		sum += k.demand
+	}
+	slices.SortFunc(images, func(a, b string) int {
+		if p.kinds[a].demand != p.kinds[b].demand {
+			if p.kinds[a].demand > p.kinds[b].demand {
+				return -1
+			}
+			return 1
+		}
+		if a < b {
+			return -1
+		}
+		return 1
+	})
+	want := map[string]int{}
+	left := total
+	for _, img := range images {
+		if left > 0 {
+			want[img]++
+			left--
+		}
+	}
+	const noise = 0.5 // half a claim is none
+	for _, img := range images {
+		share := 1 / float64(len(images))
+		if sum > noise {
+			share = p.kinds[img].demand / sum
+		}
+		want[img] += int(float64(left) * share)
+	}
+	return want
+}
+
+// close destroys the idle slots and gives the node's slots back.
+func (p *pool) close() error {
+	p.mu.Lock()
+	p.off = true
+	var idle []*slot
+	for _, k := range p.kinds {
+		idle = append(idle, k.ready...)
+		k.ready = nil
+	}
+	p.mu.Unlock()
+	p.stop()
+	var errs []error
+	for _, s := range idle {
+		errs = append(errs, p.e.destroySlot(context.Background(), s))
+	}
+	p.making.Wait()
+	return errors.Join(append(errs, p.lock.Close())...)
+}

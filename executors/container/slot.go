@@ -1,0 +1,212 @@
+package container
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	containerdclient "github.com/containerd/containerd/v2/client"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/cgroup"
+	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/sandbox"
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// slotsDir is a folder of the run folder: boxes that no task has yet. A claim
+// renames one of them to be the task's box.
+const slotsDir = "slots"
+
+// slotLabel marks a container that was made ahead of need. Its id is its own;
+// task.json of the box that it belongs to names it.
+const slotLabel = "threegate.slot"
+
+// What a sandbox has before the limits of its task are known: enough for init,
+// which alone runs in it.
+const (
+	slotMemoryBytes = 32 << 20
+	slotMilliCPU    = 1000
+	// slotCPUTime is only lowered by a claim. It is beyond what any request may ask for.
+	slotCPUTime = 30 * 24 * time.Hour
+)
+
+// slot is a sandbox that waits for a task: its init lives, and reads nothing but
+// the nudge pipe. It serves one task.
+type slot struct {
+	id    string // of container and control group
+	image string
+	box   box
+	// gone is closed once init has ended, or containerd can't tell any more; exit
+	// is its word then.
+	gone chan struct{}
+	exit containerdclient.ExitStatus
+	// mnt is init's mount namespace, until the claim.
+	mnt *os.File
+}
+
+func newSlotID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return fmt.Sprintf("s%010x%s", time.Now().Unix(), hex.EncodeToString(b[:]))
+}
+
+// fits says whether a task can take a slot: what a claim does not set must be
+// as the slots have it.
+func (e *Executor) fits(t executors.Task) bool {
+	c, l := e.cfg.Slots.Limits, t.Limits
+	return t.Network == schemas.NetworkNone && l.OpenFiles == c.OpenFiles &&
+		l.OutBytes == c.OutBytes && l.OutFiles == c.OutFiles && l.TmpBytes == c.TmpBytes &&
+		fileBytes(l) == fileBytes(c) && cpuTime(l) <= slotCPUTime
+}
+
+// makeSlot makes a sandbox of an image that waits for its task.
+func (e *Executor) makeSlot(ctx context.Context, image string) (*slot, error) {
+	r, err := e.rootOf(ctx, image)
+	if err != nil {
+		return nil, err
+	}
+	// A creation that is cut short could leave what is not found until later.
+	ctx = context.WithoutCancel(ctx)
+	s := &slot{id: newSlotID(), image: image, gone: make(chan struct{})}
+	s.box = box(filepath.Join(e.cfg.RunDir, slotsDir, s.id))
+	if err := e.fillSlot(ctx, s, r); err != nil {
+		return nil, errors.Join(fmt.Errorf("make a slot: %w", err), e.destroySlot(ctx, s))
+	}
+	return s, nil
+}
+
+func (e *Executor) fillSlot(ctx context.Context, s *slot, r *root) error {
+	l := e.cfg.Slots.Limits
+	l.MilliCPU, l.MemoryBytes = slotMilliCPU, slotMemoryBytes
+	if err := s.box.make(l); err != nil {
+		return err
+	}
+	if err := unix.Mkfifo(s.box.path(gateDir, job.NudgeFile), 0o600); err != nil {
+		return err
+	}
+	if err := e.handOver(s.box); err != nil {
+		return err
+	}
+	policy := e.policy(s.box, r, s.box.path(inDir), executors.Task{ID: s.id, Network: schemas.NetworkNone, Limits: l})
+	policy.CPUTime = slotCPUTime
+	spec, err := sandbox.Spec(policy)
+	if err != nil {
+		return err
+	}
+	task, err := e.create(ctx, s.id, spec, false, slotLabel)
+	if err != nil {
+		return err
+	}
+	ended, err := task.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	go func() { s.exit = <-ended; close(s.gone) }()
+	if err := task.Start(ctx); err != nil {
+		return err
+	}
+	s.mnt, err = os.Open(fmt.Sprintf("/proc/%d/ns/mnt", task.Pid()))
+	if err == nil {
+		err = s.sound() // so the namespace is that of init
+	}
+	return err
+}
+
+// sound says whether init still lives, as far as is known.
+func (s *slot) sound() error {
+	select {
+	case <-s.gone:
+		return fmt.Errorf("the slot %s has ended: %s", s.id, s.box.failure())
+	default:
+		return nil
+	}
+}
+
+// destroySlot removes a slot that no task has.
+func (e *Executor) destroySlot(ctx context.Context, s *slot) error {
+	s.forgetNamespace()
+	return e.destroy(ctx, s.id, s.box)
+}
+
+// claim gives a task its slot. Until the rename the task has no trace; with it,
+// it is prepared: box, record and sandbox are its own.
+func (e *Executor) claim(b box, s *slot, r *root, t executors.Task, p payload) error {
+	if err := s.sound(); err != nil {
+		return err
+	}
+	// The sandbox keeps its mounts whatever its folder is called.
+	policy := e.policy(s.box, r, s.box.path(inDir), t)
+	if err := cgroup.Limit(cgroup.Root, cgroupOf(s.id), sandbox.Limits(policy)); err != nil {
+		return err
+	}
+	if t.InputsDir != "" {
+		if err := readable(t.InputsDir); err != nil {
+			return err
+		}
+		if err := mountInputs(s.mnt, t.InputsDir); err != nil {
+			return err
+		}
+	}
+	kept := t
+	kept.Code, kept.InputsJSON = "", nil
+	if err := s.box.write(taskFile, record{Task: kept, Identity: e.identity(p), Slot: s.id}); err != nil {
+		return err
+	}
+	if p.stdin != nil {
+		if err := writeFile(s.box.path(gateDir, job.StdinFile), p.stdin, 0o600); err != nil {
+			return fmt.Errorf("write the payload's input: %w", err)
+		}
+	}
+	js := e.jobSpec(r, t, p)
+	js.CPUSeconds = sandbox.CPUSeconds(policy)
+	// Beside init's folder: what it must not find before the start.
+	if err := s.box.write(job.SpecFile, js); err != nil {
+		return err
+	}
+	if err := e.handOver(s.box); err != nil {
+		return err
+	}
+	if err := os.Rename(string(s.box), string(b)); err != nil {
+		return fmt.Errorf("claim a slot: %w", err)
+	}
+	s.box = b
+	s.forgetNamespace()
+	return nil
+}
+
+func (s *slot) forgetNamespace() {
+	if s.mnt != nil {
+		_ = s.mnt.Close() // nothing was written
+		s.mnt = nil
+	}
+}
+
+// nudge hands the job over, or once more: init takes one only.
+func (b box) nudge() error {
+	err := os.Rename(b.path(job.SpecFile), b.path(gateDir, job.SpecFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // an earlier nudge was cut short
+		return fmt.Errorf("hand over the job: %w", err)
+	}
+	fd, err := unix.Open(b.path(gateDir, job.NudgeFile), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENXIO) {
+		return nil // init has not come to it yet and looks first, or is gone
+	}
+	if err != nil {
+		return fmt.Errorf("hand over the job: %w", err)
+	}
+	_, err = unix.Write(fd, []byte{'.'})
+	if cerr := unix.Close(fd); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("hand over the job: %w", err)
+	}
+	return nil
+}

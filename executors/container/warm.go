@@ -1,0 +1,59 @@
+package container
+
+import (
+	"context"
+
+	containerdclient "github.com/containerd/containerd/v2/client"
+
+	"github.com/threegate/tool-exec/executors"
+)
+
+// prepareWarm gives the task an idle slot if there is one that fits. One that
+// can't be had for whatever reason is destroyed, and the task starts cold.
+func (e *Executor) prepareWarm(ctx context.Context, b box, r *root, t executors.Task, p payload) (bool, error) {
+	if b.there() {
+		if err := e.Cleanup(ctx, t.ID); err != nil {
+			return false, err
+		}
+	}
+	s := e.pool.take(p.image)
+	if s == nil {
+		return false, nil
+	}
+	defer e.cfg.Trace.Step(t.ID, "prepare: claim a slot")()
+	if err := e.claim(b, s, r, t, p); err != nil {
+		e.pool.drop(s)
+		return false, nil
+	}
+	e.heldMu.Lock()
+	e.holds[t.ID] = s
+	e.heldMu.Unlock()
+	return true, nil
+}
+
+// held is the slot that this process claimed for a task, or nil.
+func (e *Executor) held(id string) *slot {
+	e.heldMu.Lock()
+	defer e.heldMu.Unlock()
+	return e.holds[id]
+}
+
+func (e *Executor) release(id string) {
+	e.heldMu.Lock()
+	defer e.heldMu.Unlock()
+	delete(e.holds, id)
+}
+
+// exited tells of the end of a slot's init.
+func (s *slot) exited() <-chan containerdclient.ExitStatus {
+	c := make(chan containerdclient.ExitStatus, 1)
+	go func() { <-s.gone; c <- s.exit }()
+	return c
+}
+
+func (e *Executor) closePool() error {
+	if e.pool == nil {
+		return nil
+	}
+	return e.pool.close()
+}

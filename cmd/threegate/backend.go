@@ -77,6 +77,9 @@ func openExecutor(ctx context.Context, cfg *config.Loaded, slots bool, trace exe
 	if slots {
 		c.Slots = container.Slots{MemoryBytes: int64(cfg.Slots.MemoryMB) << 20, Limits: cfg.SlotLimits()}
 	}
+	if err := openRunBase(c.RunDir); err != nil {
+		return nil, troublef(err, "", "the node's run folder")
+	}
 	e, err := container.Open(ctx, c)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -85,4 +88,20 @@ func openExecutor(ctx context.Context, cfg *config.Loaded, slots bool, trace exe
 		return nil, troublef(err, "threegate doctor says what this host lacks", "the node's containers")
 	}
 	return e, nil
+}
+
+// openRunBase makes the two folders of the node's own above its run folder, which
+// sandboxes must be able to pass through.
+func openRunBase(run string) error {
+	const passMode = 0o711
+	key := filepath.Dir(run)
+	for _, dir := range []string{filepath.Dir(key), key} {
+		if err := os.MkdirAll(dir, passMode); err != nil {
+			return err
+		}
+		if err := os.Chmod(dir, passMode); err != nil { // one that an earlier version made
+			return err
+		}
+	}
+	return nil
 }

@@ -77,6 +77,7 @@ var kernelTechniques = []technique{
 	{"posix-mq", "ipc", "ENOSYS", "", "make a message queue outside of any limit (POSIX)", func() error {
 		return newFD(unix.SYS_MQ_OPEN, text("threegate-posture"), unix.O_CREAT|unix.O_RDWR, 0o600, 0)
 	}},
+	{"inotify", "kernel", "ENOSYS", "", "watch what other runs read in the same image", func() error { return newFD(unix.SYS_INOTIFY_INIT1, 0) }},
 	{"add-key", "keyring", "EPERM", "", "put a key into a keyring", func() error {
 		_, err := unix.AddKey("user", "threegate", []byte("x"), unix.KEY_SPEC_SESSION_KEYRING)
 		return err

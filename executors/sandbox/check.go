@@ -19,7 +19,9 @@ var ErrForbidden = errors.New("sandbox configuration is refused")
 // not know how Spec works: it is called on the final configuration, just before
 // a container is made of it, and also catches what was changed in between.
 // All faults are reported, joined.
-func Check(s *specs.Spec, egress bool) error {
+//
+// Mapped says that there must be a user namespace, egress that TCP is meant.
+func Check(s *specs.Spec, mapped, egress bool) error {
 	c := &checker{}
 	if s == nil || s.Process == nil || s.Root == nil || s.Linux == nil || s.Linux.Resources == nil || s.Linux.Seccomp == nil {
 		return fmt.Errorf("%w: process, root, linux, resources or seccomp is missing", ErrForbidden)
@@ -32,7 +34,7 @@ func Check(s *specs.Spec, egress bool) error {
 	c.must(s.VM == nil && s.Windows == nil && s.Solaris == nil && s.ZOS == nil && s.FreeBSD == nil, "there are settings of other platforms")
 	c.process(s.Process)
 	c.mounts(s.Mounts)
-	c.linux(s.Linux)
+	c.linux(s.Linux, mapped)
 	c.resources(s.Linux.Resources)
 	c.seccomp(s.Linux.Seccomp, egress)
 	return errors.Join(c.errs...)
@@ -141,25 +143,44 @@ func hostPlace(path string) bool {
 		"/root", "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var", "/var/lib", "/var/run"}, path)
 }
 
-func (c *checker) linux(l *specs.Linux) {
+func (c *checker) linux(l *specs.Linux, mapped bool) {
 	var got []string
 	for _, n := range l.Namespaces {
 		c.must(n.Path == "", "%s namespace is somebody else's", n.Type)
 		got = append(got, string(n.Type))
 	}
 	slices.Sort(got)
-	c.must(slices.Equal(got, []string{"cgroup", "ipc", "mount", "network", "pid", "uts"}), "namespaces are %v", got)
+	want := []string{"cgroup", "ipc", "mount", "network", "pid", "uts"}
+	if mapped {
+		want = []string{"cgroup", "ipc", "mount", "network", "pid", "user", "uts"}
+	}
+	c.must(slices.Equal(got, want), "namespaces are %v", got)
+	c.mapping(l.UIDMappings, job.PayloadUID, mapped)
+	c.mapping(l.GIDMappings, job.PayloadGID, mapped)
 	c.must(len(l.Devices) == 0, "there are devices")
 	c.must(len(l.NetDevices) == 0, "there are network devices")
 	c.must(len(l.Sysctl) == 0, "there are sysctls")
 	c.must(l.IntelRdt == nil && l.Personality == nil && l.MountLabel == "" && l.MemoryPolicy == nil, "there are settings that no sandbox needs")
-	c.must(len(l.UIDMappings) == 0 && len(l.GIDMappings) == 0 && len(l.TimeOffsets) == 0, "there are mappings without a namespace")
+	c.must(len(l.TimeOffsets) == 0, "there are offsets without a namespace")
 	c.must(l.RootfsPropagation == "private", "root propagation is %q", l.RootfsPropagation)
 	c.must(filepath.IsAbs(l.CgroupsPath) && filepath.Clean(l.CgroupsPath) != "/", "cgroup is %q", l.CgroupsPath)
 	for _, p := range []string{"/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/kallsyms", "/proc/scsi"} {
 		c.must(slices.Contains(l.MaskedPaths, p), "%s is not masked", p)
 	}
 	c.must(slices.Contains(l.ReadonlyPaths, "/proc/sys"), "/proc/sys is writable")
+}
+
+// mapping wants two ids of the run's own, none of which is somebody's on the host.
+func (c *checker) mapping(m []specs.LinuxIDMapping, payload uint32, mapped bool) {
+	if !mapped {
+		c.must(len(m) == 0, "there are mappings without a namespace")
+		return
+	}
+	ok := len(m) == 2 && m[0].ContainerID == 0 && m[1].ContainerID == payload
+	for _, r := range m {
+		ok = ok && r.Size == 1 && r.HostID >= FirstHostID
+	}
+	c.must(ok && m[0].HostID != m[1].HostID, "ids are mapped as %v", m)
 }
 
 func (c *checker) resources(r *specs.LinuxResources) {
@@ -180,7 +201,7 @@ func (c *checker) resources(r *specs.LinuxResources) {
 // neverAllowed are system calls that no sandbox may make whatever their arguments are.
 var neverAllowed = []string{
 	"acct", "add_key", "bpf", "chroot", "clone3", "delete_module", "fanotify_init", "finit_module", "fsconfig", "fsmount", "fsopen", "fspick",
-	"init_module", "io_uring_enter", "io_uring_register", "io_uring_setup", "ioperm", "iopl", "kcmp", "kexec_file_load", "kexec_load", "keyctl",
+	"init_module", "io_uring_enter", "io_uring_register", "io_uring_setup", "inotify_add_watch", "ioperm", "iopl", "kcmp", "kexec_file_load", "kexec_load", "keyctl",
 	"listmount", "lookup_dcookie", "memfd_create", "execveat", "mount", "mount_setattr", "move_mount", "mq_open", "msgget", "nfsservctl", "open_by_handle_at", "open_tree",
 	"perf_event_open", "pidfd_getfd", "pivot_root", "process_vm_readv", "process_vm_writev", "ptrace", "quotactl", "quotactl_fd", "reboot",
 	"request_key", "semget", "setdomainname", "sethostname", "setns", "settimeofday", "shmget", "clock_settime", "statmount", "stime", "socketcall", "swapoff", "swapon", "sync", "syncfs", "syslog",

@@ -23,6 +23,10 @@ const Hostname = "sandbox"
 // newest that every supported runtime reads (crun 1.8 refuses newer ones).
 const OCIVersion = "1.0.2"
 
+// FirstHostID is where the ids of runs begin: far above those of users, of
+// packages and of what systemd gives out (up to 1879048191).
+const FirstHostID = 2_000_000_000
+
 // Policy is all that two sandboxes can differ in.
 type Policy struct {
 	// Root is the read-only root filesystem, Init the static program that
@@ -32,6 +36,13 @@ type Policy struct {
 	Gate, In, Out, Tmp, Shm string
 	// CgroupsPath is absolute, below the root of every hierarchy.
 	CgroupsPath string
+	// FirstID is the host's user and group id of process 1, the next one that of
+	// the payload. No other run has either, so that no two share what the kernel
+	// counts for a user.
+	FirstID int
+	// Mapped gives the sandbox a user namespace, in which the two are 0 and the
+	// payload's id of package job. Without, process 1 is the host's root.
+	Mapped bool
 	// Egress lets the payload make TCP sockets. There is no route either way:
 	// the network namespace has nothing but loopback.
 	Egress bool
@@ -71,7 +82,7 @@ func (p Policy) Validate() error {
 		n    int64
 	}{
 		{"MilliCPU", int64(p.MilliCPU)}, {"MemoryBytes", p.MemoryBytes}, {"Pids", int64(p.Pids)},
-		{"OpenFiles", int64(p.OpenFiles)}, {"FileBytes", p.FileBytes}, {"CPUTime", int64(p.CPUTime)},
+		{"FirstID", int64(p.FirstID)}, {"OpenFiles", int64(p.OpenFiles)}, {"FileBytes", p.FileBytes}, {"CPUTime", int64(p.CPUTime)},
 	} {
 		if f.n <= 0 {
 			bad(f.name, fmt.Sprintf("must be above zero, not %d", f.n))

@@ -19,6 +19,7 @@ func policy() Policy {
 	return Policy{
 		Root: "/run/threegate/roots/0123", Init: "/usr/lib/threegate/threegate-init",
 		Gate: "/run/threegate/boxes/j1/gate", In: "/var/lib/threegate/spool/running/j1/inputs", Out: "/run/threegate/boxes/j1/out",
+		FirstID: FirstHostID + 84, Mapped: true,
 		Tmp: "/run/threegate/boxes/j1/scratch/tmp", Shm: "/run/threegate/boxes/j1/scratch/shm", CgroupsPath: "/threegate/j1",
 		MilliCPU: 500, MemoryBytes: 256 << 20, Pids: 64, OpenFiles: 1024, FileBytes: 64 << 20, CPUTime: 31 * time.Second,
 		SwapControl: true,
@@ -61,14 +62,14 @@ func TestSpecPassesCheck(t *testing.T) {
 		for _, swap := range []bool{false, true} {
 			p := policy()
 			p.Egress, p.SwapControl = egress, swap
-			if err := Check(mustSpec(t, p), egress); err != nil {
+			if err := Check(mustSpec(t, p), true, egress); err != nil {
 				t.Error(err)
 			}
 		}
 	}
 	p := policy()
 	p.Egress = true
-	if err := Check(mustSpec(t, p), false); err == nil {
+	if err := Check(mustSpec(t, p), true, false); err == nil {
 		t.Error("TCP sockets passed as no network")
 	}
 }
@@ -78,6 +79,7 @@ func TestPolicyIsComplete(t *testing.T) {
 		"Root": func(p *Policy) { p.Root = "" }, "Init": func(p *Policy) { p.Init = "relative" }, "Gate": func(p *Policy) { p.Gate = "/a/../b" },
 		"In": func(p *Policy) { p.In = "/" }, "Out": func(p *Policy) { p.Out = "/x\x00" }, "CgroupsPath": func(p *Policy) { p.CgroupsPath = "/" },
 		"MilliCPU": func(p *Policy) { p.MilliCPU = 0 }, "MemoryBytes": func(p *Policy) { p.MemoryBytes = -1 }, "Pids": func(p *Policy) { p.Pids = 0 },
+		"FirstID":   func(p *Policy) { p.FirstID = 0 },
 		"OpenFiles": func(p *Policy) { p.OpenFiles = 0 }, "FileBytes": func(p *Policy) { p.FileBytes = 0 }, "CPUTime": func(p *Policy) { p.CPUTime = 0 },
 	} {
 		p := policy()
@@ -142,12 +144,20 @@ func TestCheckRefuses(t *testing.T) {
 		"sysfs": func(s *specs.Spec) {
 			s.Mounts = append(s.Mounts, specs.Mount{Destination: "/sys", Type: "sysfs", Source: "sysfs"})
 		},
-		"mounted twice":    func(s *specs.Spec) { s.Mounts = append(s.Mounts, *mount(s, "/in")) },
-		"mount missing":    func(s *specs.Spec) { s.Mounts = s.Mounts[1:] },
-		"proc shows all":   func(s *specs.Spec) { drop(mount(s, "/proc"), "hidepid=2") },
-		"host network":     func(s *specs.Spec) { s.Linux.Namespaces = s.Linux.Namespaces[:4] },
-		"joined namespace": func(s *specs.Spec) { s.Linux.Namespaces[0].Path = "/proc/1/ns/pid" },
-		"device":           func(s *specs.Spec) { s.Linux.Devices = []specs.LinuxDevice{{Path: "/dev/kvm"}} },
+		"mounted twice":  func(s *specs.Spec) { s.Mounts = append(s.Mounts, *mount(s, "/in")) },
+		"mount missing":  func(s *specs.Spec) { s.Mounts = s.Mounts[1:] },
+		"proc shows all": func(s *specs.Spec) { drop(mount(s, "/proc"), "hidepid=2") },
+		"host network":   func(s *specs.Spec) { s.Linux.Namespaces = s.Linux.Namespaces[:4] },
+		"no user namespace": func(s *specs.Spec) {
+			s.Linux.Namespaces = slices.DeleteFunc(s.Linux.Namespaces, func(n specs.LinuxNamespace) bool { return n.Type == specs.UserNamespace })
+		},
+		"mapped to root":    func(s *specs.Spec) { s.Linux.UIDMappings[0].HostID = 0 },
+		"mapped to a user":  func(s *specs.Spec) { s.Linux.GIDMappings[1].HostID = 1000 },
+		"mapped widely":     func(s *specs.Spec) { s.Linux.UIDMappings[1].Size = 65536 },
+		"mapped to one":     func(s *specs.Spec) { s.Linux.UIDMappings[1].HostID = s.Linux.UIDMappings[0].HostID },
+		"mapped not at all": func(s *specs.Spec) { s.Linux.UIDMappings = nil },
+		"joined namespace":  func(s *specs.Spec) { s.Linux.Namespaces[0].Path = "/proc/1/ns/pid" },
+		"device":            func(s *specs.Spec) { s.Linux.Devices = []specs.LinuxDevice{{Path: "/dev/kvm"}} },
 		"device rule": func(s *specs.Spec) {
 			s.Linux.Resources.Devices = append(s.Linux.Resources.Devices, specs.LinuxDeviceCgroup{Allow: true})
 		},
@@ -194,12 +204,12 @@ func TestCheckRefuses(t *testing.T) {
 			p.Egress = egress
 			s := mustSpec(t, p)
 			weaken(s)
-			if err := Check(s, egress); err == nil {
+			if err := Check(s, true, egress); err == nil {
 				t.Errorf("%s (egress %v) passed", name, egress)
 			}
 		}
 	}
-	if Check(nil, false) == nil || Check(&specs.Spec{}, false) == nil {
+	if Check(nil, true, false) == nil || Check(&specs.Spec{}, true, false) == nil {
 		t.Error("an empty configuration passed")
 	}
 }

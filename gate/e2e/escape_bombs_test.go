@@ -45,7 +45,7 @@ var bombs = []bomb{
 	{file: "memory_cache.py", code: 137, cause: "memory", limits: []schemas.Cause{"memory"}, stdout: []string{"hoarding"}},
 	{file: "descriptors.py", code: 0, cause: "none", stdout: []string{"EMFILE after 1"}},
 	{file: "pipes.py", code: 0, cause: "none", stdout: []string{"EMFILE after"}},
-	{file: "inotify.py", code: 0, cause: "none", stdout: []string{"EMFILE after"}},
+	{file: "inotify.py", code: 0, cause: "none", stdout: []string{"ENOSYS after 0"}},
 	{file: "inodes.py", code: 1, cause: "disk", limits: []schemas.Cause{"disk"}, stdout: []string{"/out ENOSPC", "/tmp ENOSPC", "/dev/shm ENOSPC"}},
 	{file: "disk.py", code: 1, cause: "disk", limits: []schemas.Cause{"disk"}, stdout: []string{"/out ENOSPC", "/tmp ENOSPC", "/dev/shm ENOSPC"}},
 	{file: "sparse.py", code: 0, cause: "none", stdout: []string{"EFBIG", "sparse 1048576"}},

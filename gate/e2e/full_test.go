@@ -61,8 +61,9 @@ func TestFullDisk(t *testing.T) {
 	// A crash and a start on the full disk change nothing.
 	n.kill()
 	n.mustBeWhole()
+	before := len(n.log.String())
 	n.serve()
-	n.until("the next gate to wait for room", func() bool { return strings.Contains(n.log.String(), "nothing can be recorded") })
+	n.until("the next gate to wait for room", func() bool { return strings.Contains(n.log.String()[before:], "will be tried again") })
 	n.mustBeWhole()
 
 	if err := os.Remove(filler); err != nil {

@@ -1,0 +1,80 @@
+package gate_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// backlogSize is how many requests lie in the inbox at once.
+var backlogSize = flag.Int("backlog", 300, "requests that TestBacklog puts into the inbox before the gate starts")
+
+// TestBacklog puts many requests into one inbox at once and takes all of them to
+// their end: every one is delivered, in the order of arrival, and neither time
+// nor memory for one grows with how many wait.
+func TestBacklog(t *testing.T) {
+	w := mustWorld(t, scenario{name: "backlog", word: "ok"})
+	must(t, os.RemoveAll(w.cfg.Inboxes[0].Path))
+	must(t, os.Mkdir(w.cfg.Inboxes[0].Path, 0o770))
+	n := *backlogSize
+	for i := range n {
+		id := fmt.Sprintf("TR-20260209-%06dZ-backlog", i)
+		stem := filepath.Join(w.cfg.Inboxes[0].Path, id)
+		must(t, os.Mkdir(stem+".inputs", 0o755))
+		must(t, os.WriteFile(stem+".inputs/x.csv", []byte("input"), 0o644))
+		must(t, os.WriteFile(stem+".md", bytes.ReplaceAll(crashRequest("ok"), []byte(crashID), []byte(id)), 0o644))
+	}
+	calm := &injector{kind: killBefore}
+	quiet := func(_ spool.Step, apply func() error) error { return apply() }
+	rec := w.recorder(calm)
+	rec.seam = quiet
+	g, err := gate.Open(w.cfg, gate.Options{Executor: rec, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	defer g.Close()
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	begun := time.Now()
+	must(t, (&gate.Driver{Gate: g}).Round(context.Background()))
+	took := time.Since(begun)
+	var after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+
+	runs, err := os.ReadFile(rec.runsFile())
+	must(t, err)
+	ids := strings.Fields(string(runs))
+	if len(ids) != n || !slices.IsSorted(ids) {
+		t.Errorf("%d runs of %d requests, in order: %v", len(ids), n, slices.IsSorted(ids))
+	}
+	results, err := filepath.Glob(filepath.Join(w.cfg.CoreInbound.Path, "TS-*.md"))
+	must(t, err)
+	if len(results) != n {
+		t.Errorf("%d results of %d requests", len(results), n)
+	}
+	t.Logf("backlog %d: %.2f ms per request, %.1f KiB of heap per request kept, peak RSS %s", n,
+		float64(took.Microseconds())/1000/float64(n), float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/1024/float64(n), peakRSS())
+}
+
+// peakRSS is the most memory that this process ever had.
+func peakRSS() string {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return "unknown"
+}

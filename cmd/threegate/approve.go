@@ -98,7 +98,7 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 		return err
 	}
 	if !a.json {
-		if err := a.review(p); err != nil {
+		if err := a.review(ctx, p); err != nil {
 			return err
 		}
 	}

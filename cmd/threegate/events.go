@@ -39,6 +39,9 @@ content. The chain is checked on the way; audit verify checks more.`,
   threegate events --follow --json | jq 'select(.type=="run.failed")'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.last < 0 {
+				return usagef("", "--last is a number of events, not %d", f.last)
+			}
 			l, err := a.loadNode()
 			if err != nil {
 				return err

@@ -95,6 +95,8 @@ func (a *app) loadBundle(ctx context.Context, file, inputs string, policy valida
 	}
 	if inputs == "" {
 		inputs = bundle.Dir(file)
+	} else if inputs, err = filepath.EvalSymlinks(inputs); err != nil { // a person may name a link
+		return b, inputFault(err)
 	}
 	limits := inputLimits(policy)
 	files, err := bundle.Folder(inputs, limits)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +12,6 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -23,7 +24,7 @@ const (
 
 // review shows a person everything that an approval would set free. It goes to
 // stderr: stdout is for data.
-func (a *app) review(p *approval) error {
+func (a *app) review(ctx context.Context, p *approval) error {
 	s := a.ui.ErrStyle
 	r := p.request
 	var b strings.Builder
@@ -55,7 +56,9 @@ func (a *app) review(p *approval) error {
 			fmt.Fprintf(&b, "  %s %s\n", s.Dim(fmt.Sprintf("%2d", i)), term.Visible(w))
 		}
 	}
-	a.reviewInputs(&b, p)
+	if err := a.reviewInputs(ctx, &b, p); err != nil {
+		return err
+	}
 	fmt.Fprintf(&b, "\n%s\n", s.Bold("Outputs"))
 	for _, o := range r.Outputs {
 		fmt.Fprintf(&b, "  %s  %s\n", term.Visible(o.Path), term.Visible(o.Description))
@@ -87,7 +90,7 @@ func networkText(r *schemas.Request) string {
 
 // reviewInputs lists the inputs, and shows the text of those that the command
 // names and that look like programs: they are run as much as the command is.
-func (a *app) reviewInputs(b *strings.Builder, p *approval) {
+func (a *app) reviewInputs(ctx context.Context, b *strings.Builder, p *approval) error {
 	s := a.ui.ErrStyle
 	fmt.Fprintf(b, "\n%s\n", s.Bold("Inputs"))
 	for _, f := range p.inputs {
@@ -97,7 +100,13 @@ func (a *app) reviewInputs(b *strings.Builder, p *approval) {
 		b.WriteString("  none\n")
 	}
 	for _, f := range p.inputs {
-		text, ok := programText(p.request.Argv, f)
+		text, ok, err := programText(ctx, p.request.Argv, f)
+		if errors.Is(err, bundle.ErrChanged) {
+			return troublef(err, "review it again", "an input was changed during the review; nothing was written")
+		}
+		if err != nil {
+			return inputFault(err)
+		}
 		if !ok {
 			continue
 		}
@@ -110,26 +119,27 @@ func (a *app) reviewInputs(b *strings.Builder, p *approval) {
 			fmt.Fprintf(b, "  %s\n", s.Red(fmt.Sprintf("%d hidden characters in it, shown as ⟦CODE⟧", n)))
 		}
 	}
+	return nil
 }
 
 // programText is the text of an input that is run: the command names it, and its
-// name or first line says that it is a program.
-func programText(argv []string, f bundle.File) (string, bool) {
+// name or first line says that it is a program. The text is that of the file whose
+// hash is approved, or there is an error.
+func programText(ctx context.Context, argv []string, f bundle.File) (string, bool, error) {
 	if !mentions(argv, f) {
-		return "", false
+		return "", false, nil
 	}
-	raw, err := source.Read(f.Host, true, maxShownBytes)
+	raw, err := bundle.Head(ctx, f, maxShownBytes)
 	if err != nil {
-		return "", false
+		return "", false, err
 	}
-	raw = raw[:min(len(raw), maxShownBytes)]
 	if !programs[filepath.Ext(f.Rel)] && !strings.HasPrefix(string(raw), "#!") {
-		return "", false
+		return "", false, nil
 	}
 	if !utf8.Valid(raw) && strings.ContainsRune(string(raw), 0) {
-		return "(binary)", true
+		return "(binary)", true, nil
 	}
-	return string(raw), true
+	return string(raw), true, nil
 }
 
 // numbered shows the lines of a program with their numbers.

@@ -91,7 +91,7 @@ func TestPutTakesBackWhatItPutDown(t *testing.T) {
 	changed := slices.Clone(files)
 	changed[0].SHA256 = "0000"
 	gone := slices.Clone(files)
-	gone[0].Host = filepath.Join(in, "nope")
+	gone[0].Rel = "nope"
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, c := range map[string]struct {
@@ -168,6 +168,71 @@ func TestInFolder(t *testing.T) {
 	for p, want := range map[string]bool{"/in/a": true, "/in/a/b": true, "/in/": false, "/in": false, "/in/../x": false, "/in/a/../b": false, "/out/a": false, "/in//a": false, "/in/..": false, "/in/..a": true} {
 		if _, got := InFolder(p); got != want {
 			t.Errorf("InFolder(%q) = %v", p, got)
+		}
+	}
+}
+
+// TestLinksPutThereLater swaps what was listed for links, as its owner could.
+func TestLinksPutThereLater(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "sub")
+	write(t, secret, map[string]string{"x": "host"})
+	for name, swap := range map[string]func(dir string) error{
+		"file": func(dir string) error {
+			p := filepath.Join(dir, "sub/x")
+			return errors.Join(os.Remove(p), os.Symlink(filepath.Join(secret, "x"), p))
+		},
+		"folder": func(dir string) error {
+			p := filepath.Join(dir, "sub")
+			return errors.Join(os.RemoveAll(p), os.Symlink(secret, p))
+		},
+		"all": func(dir string) error {
+			return errors.Join(os.RemoveAll(dir), os.Symlink(filepath.Dir(secret), dir))
+		},
+	} {
+		dir := filepath.Join(t.TempDir(), "TR-x.inputs")
+		write(t, dir, map[string]string{"sub/x": "mine"})
+		files, err := Folder(dir, wide)
+		if err == nil {
+			err = swap(dir)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Hash(t.Context(), files, wide, io.Discard); !errors.Is(err, source.ErrNotRegular) {
+			t.Errorf("%s: got %v, and the hash %q", name, err, files[0].SHA256)
+		}
+	}
+}
+
+func TestAFolderThatIsALink(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"real/x": "host"})
+	link := filepath.Join(dir, "TR-x.inputs")
+	if err := os.Symlink(filepath.Join(dir, "real"), link); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := Folder(link, wide); !errors.Is(err, source.ErrNotRegular) {
+		t.Errorf("listed %v, %v", files, err)
+	}
+	// A person may name a folder by a link.
+	if files, err := Named([]string{link}, wide); err != nil || len(files) != 1 {
+		t.Errorf("named: %v, %v", files, err)
+	}
+}
+
+func TestHeadIsOfWhatWasHashed(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"x": "0123456789"})
+	f := hashed(t, dir)[0]
+	for limit, want := range map[int]string{4: "0123", 10: "0123456789", 99: "0123456789"} {
+		if got, err := Head(t.Context(), f, limit); err != nil || string(got) != want {
+			t.Errorf("%d: %q, %v", limit, got, err)
+		}
+	}
+	for _, other := range []string{"0123456780", "0123", "0123456789+"} {
+		write(t, dir, map[string]string{"x": other})
+		if got, err := Head(t.Context(), f, 4); !errors.Is(err, ErrChanged) {
+			t.Errorf("%s: %q, %v", other, got, err)
 		}
 	}
 }

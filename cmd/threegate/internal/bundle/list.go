@@ -40,6 +40,8 @@ type File struct {
 	Host   string
 	Size   int64
 	SHA256 string
+	// root is the folder that Rel is below; empty for a file that a person named.
+	root string
 }
 
 // Path is where the file appears inside the sandbox.
@@ -54,11 +56,18 @@ func Dir(request string) string {
 }
 
 // Folder lists the files below dir, sorted. A dir that does not exist holds none.
+// Neither dir itself nor anything below it may be a link, now or when the files
+// are read: whoever owns the folder must not choose what else is read of the host.
 func Folder(dir string, l Limits) ([]File, error) {
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+	pin, err := source.OpenDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer pin.Close()
+	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", pin.Fd()))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +86,7 @@ func Folder(dir string, l Limits) ([]File, error) {
 			return err
 		}
 		total += info.Size()
-		files = append(files, File{Rel: rel, Host: filepath.Join(dir, rel), Size: info.Size()})
+		files = append(files, File{Rel: rel, Host: filepath.Join(dir, rel), Size: info.Size(), root: dir})
 		return l.check(len(files), total)
 	})
 	return files, err
@@ -96,6 +105,10 @@ func Named(paths []string, l Limits) ([]File, error) {
 		found := []File{{Rel: filepath.Base(p), Host: p, Size: info.Size()}}
 		switch {
 		case info.IsDir():
+			// A person may name a folder by a link.
+			if p, err = filepath.EvalSymlinks(p); err != nil {
+				return nil, err
+			}
 			if found, err = Folder(p, l); err != nil {
 				return nil, err
 			}
@@ -155,8 +168,7 @@ func Hash(ctx context.Context, files []File, l Limits, count io.Writer) error {
 
 // stream copies a file to w and returns its length and hash.
 func stream(ctx context.Context, f File, limit int64, w io.Writer) (int64, string, error) {
-	// A link was refused, or named by a person, when the file was listed.
-	in, err := source.Open(f.Host, true)
+	in, err := f.open()
 	if err != nil {
 		return 0, "", fmt.Errorf("%s: %w", f.Host, err)
 	}
@@ -170,6 +182,41 @@ func stream(ctx context.Context, f File, limit int64, w io.Writer) (int64, strin
 		return 0, "", fmt.Errorf("%s: %w: the inputs are longer than %d bytes together", f.Host, ErrTooMuch, limit)
 	}
 	return n, hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// open follows a link only if a person named it.
+func (f File) open() (*os.File, error) {
+	if f.root == "" {
+		return source.Open(f.Host, true)
+	}
+	return source.OpenBelow(f.root, f.Rel)
+}
+
+// Head returns the first limit bytes of a file that was hashed, at most. All of it
+// is read: if it no longer has its hash, the error matches ErrChanged.
+func Head(ctx context.Context, f File, limit int) ([]byte, error) {
+	h := head{left: limit}
+	_, sum, err := stream(ctx, f, f.Size, &h)
+	if errors.Is(err, ErrTooMuch) || err == nil && sum != f.SHA256 {
+		err = fmt.Errorf("%s: %w", f.Host, ErrChanged)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.data, nil
+}
+
+// head keeps the beginning of what is written to it.
+type head struct {
+	data []byte
+	left int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	n := min(len(p), h.left)
+	h.data = append(h.data, p[:n]...)
+	h.left -= n
+	return len(p), nil
 }
 
 // reader stops reading when its context ends.

@@ -15,6 +15,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,6 +40,11 @@ func Open(path string, follow bool) (*os.File, error) {
 		}
 		return nil, err
 	}
+	return regular(f)
+}
+
+// regular closes f if it is no regular file.
+func regular(f *os.File) (*os.File, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -47,6 +53,46 @@ func Open(path string, follow bool) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("%w: it is %s", ErrNotRegular, Describe(info.Mode())), f.Close())
 	}
 	return f, nil
+}
+
+// OpenDir opens a folder for what lies in it. A link is refused.
+func OpenDir(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	// Of a link the kernel says that it is no folder.
+	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		what := "no folder"
+		if info, err := os.Lstat(path); err == nil {
+			what = Describe(info.Mode())
+		}
+		return nil, fmt.Errorf("%s: %w: it is %s", path, ErrNotRegular, what)
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// OpenBelow is Open for a file below a folder: no part of rel, and not the last
+// one of dir, may be a link.
+func OpenBelow(dir, rel string) (*os.File, error) {
+	d, err := OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	fd, err := unix.Openat2(int(d.Fd()), rel, &unix.OpenHow{
+		Flags:   unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+	})
+	switch {
+	case errors.Is(err, unix.ELOOP):
+		return nil, fmt.Errorf("%w: it is, or lies behind, a symbolic link", ErrNotRegular)
+	case errors.Is(err, unix.ENXIO):
+		return nil, fmt.Errorf("%w: it is a socket or a device", ErrNotRegular)
+	case err != nil:
+		return nil, &os.PathError{Op: "open", Path: filepath.Join(dir, rel), Err: err}
+	}
+	return regular(os.NewFile(uintptr(fd), filepath.Join(dir, rel)))
 }
 
 // Read returns the first limit+1 bytes of a regular file at most: a result that

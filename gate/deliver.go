@@ -86,6 +86,7 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 	if err != nil {
 		return none, fmt.Errorf("render the result: %w", err)
 	}
+	checked := g.trace.Step(j.ID, "stage: check")
 	p := g.cfg.Policy(g.now())
 	_, findings := validate.Result(r.ResultID+".md", raw, p)
 	for _, f := range files {
@@ -95,6 +96,7 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 		}
 		findings = append(findings, fs...)
 	}
+	checked()
 	sum := sha256.Sum256(raw)
 	d := delivery{Version: recordVersion, ResultID: r.ResultID, ResultSHA256: hex.EncodeToString(sum[:]),
 		Artifacts: len(files), Findings: schemas.SortFindings(findings)}

@@ -174,21 +174,7 @@ func awaitSlots(t testing.TB, e *Executor) {
 	if os.Getenv(slotsVar) == "" {
 		return
 	}
-	if e.pool == nil {
-		t.Fatal("there is no pool")
-	}
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		e.pool.mu.Lock()
-		n := 0
-		for _, k := range e.pool.kinds {
-			n += len(k.ready)
-		}
-		e.pool.mu.Unlock()
-		if n == testSlots {
-			return
-		}
-	}
-	t.Fatal("the slots were not made")
+	e.awaitReady(t, testSlots)
 }
 
 func open(t testing.TB) *Executor {

@@ -31,6 +31,9 @@ const (
 	SlotCost = 24 << 20
 	// demandHalf is the time after which a claim counts half.
 	demandHalf = 5 * time.Minute
+	// calmWait is how long the making of a slot waits for running tasks to end,
+	// while there is another for the next task: it takes more cpu than most of them.
+	calmWait = 150 * time.Millisecond
 	// makePause follows a failure to make a slot.
 	makePause = 2 * time.Second
 	slotsLock = "slots.lock"
@@ -47,10 +50,13 @@ type pool struct {
 	stop   context.CancelFunc
 	making sync.WaitGroup
 	wake   chan struct{}
+	calm   chan struct{} // may have become calm: no task runs
 
 	mu    sync.Mutex
 	kinds map[string]*kind // by image
 	off   bool
+	busy  int       // tasks that run now
+	last  time.Time // when a slot was asked for
 }
 
 // kind is what the pool has of one image.
@@ -78,7 +84,7 @@ func (e *Executor) openPool(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("%w: slots: %w", ErrConfig, err), lock.Close())
 	}
 	making, stop := context.WithCancel(context.WithoutCancel(ctx))
-	p := &pool{e: e, lock: lock, stop: stop, wake: make(chan struct{}, 1), kinds: map[string]*kind{}}
+	p := &pool{e: e, lock: lock, stop: stop, wake: make(chan struct{}, 1), calm: make(chan struct{}, 1), kinds: map[string]*kind{}}
 	images := []string{e.cfg.Monty}
 	for _, image := range e.cfg.Images {
 		images = append(images, image)
@@ -160,6 +166,7 @@ func (p *pool) take(image string) *slot {
 	}
 	k.decay()
 	k.demand++
+	p.last = time.Now()
 	defer p.poke()
 	for len(k.ready) > 0 {
 		s := k.ready[0]
@@ -213,6 +220,9 @@ func (p *pool) fill(ctx context.Context) {
 			}
 			continue
 		}
+		if !p.awaitCalm(ctx, image) {
+			continue // things may have changed
+		}
 		s, err := p.e.makeSlot(ctx, image)
 		if err != nil {
 			// A cold start says what is wrong, if it is wrong for that too.
@@ -232,6 +242,39 @@ func (p *pool) fill(ctx context.Context) {
 			p.discard(s)
 		}
 	}
+}
+
+// running counts the tasks that run.
+func (p *pool) running(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy += n
+	if p.busy == 0 {
+		select {
+		case p.calm <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// awaitCalm says whether a slot of the image may be made now. If not it waits
+// until that could have changed.
+func (p *pool) awaitCalm(ctx context.Context, image string) bool {
+	p.mu.Lock()
+	wait := calmWait - time.Since(p.last)
+	now := p.busy == 0 || wait <= 0 || len(p.kinds[image].ready) == 0
+	p.mu.Unlock()
+	if now {
+		return true
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-p.calm:
+	case <-timer.C:
+	}
+	return false
 }
 
 // next says of which image a slot is missing most, or which slot is too much.

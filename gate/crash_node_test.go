@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
@@ -89,6 +90,7 @@ type world struct {
 	dir string
 	cfg *config.Loaded
 	sc  scenario
+	now func() time.Time // nil is the real clock
 }
 
 const crashConfig = `version: 1
@@ -143,7 +145,7 @@ func (w *world) process(i *injector, second bool) error {
 	if i.loose == nil && (i.kind == cutOrdered || i.kind == cutPerDir) {
 		i.loose = &loose{dirty: map[string]int64{}}
 	}
-	g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(i), Logger: slog.New(slog.DiscardHandler), Seam: i.seam})
+	g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(i), Logger: slog.New(slog.DiscardHandler), Now: w.now, Seam: i.seam})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ const (
 	outstanding = 5
 	// killPause is the longest time between two kills. Starting the gate takes
 	// about a second: shorter ones hit the start, longer ones the work.
-	killPause = 3500 * time.Millisecond
+	killPause = 5 * time.Second
 )
 
 // nonceScript leaves a number that no other run can leave, in two places.

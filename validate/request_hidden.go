@@ -16,6 +16,23 @@ import (
 	"github.com/threegate/tool-exec/validate/text"
 )
 
+// escaped reports a hidden character that only YAML's escapes brought into the
+// text of a key: who reads the file sees letters there, who reads the value nothing.
+// Other keys hold none: each has a form of its own.
+func (rr *requestReader) escaped(key, src string) {
+	value, ok := rr.doc.Front.Plain(key)
+	if !ok {
+		return
+	}
+	for m := range text.Marks(value) {
+		if m.Kind == text.KindConfusable || m.Kind == text.KindSpace || strings.ContainsRune(src, m.Rune) {
+			continue // does no harm here, or was reported where it stands
+		}
+		rr.key("sec.hidden", key, "remove the escape", "%s holds, by an escape, a character that is not seen as what it is: %s", key, m.Name)
+		return
+	}
+}
+
 // hidden reports what a reader does not see as what it is.
 func (rr *requestReader) hidden() {
 	src := string(rr.doc.Text)
@@ -44,6 +61,11 @@ func (rr *requestReader) hidden() {
 		}
 		f.Line, f.Column = rr.doc.Pos(m.Offset)
 		rr.rep.Add(f)
+	}
+	if rr.doc.Front != nil {
+		for _, key := range []string{"requested_by", "approved_by", "purpose"} {
+			rr.escaped(key, src)
+		}
 	}
 	for _, c := range rr.commands {
 		rr.foreignWords(c)

@@ -115,6 +115,15 @@ func (m *Mapping) String(r *Report, key string) (string, bool) {
 	return read(m, key, func(v Value) (string, bool) { return v.String(r) })
 }
 
+// Plain is the text of a key as it was decoded, and reports nothing.
+func (m *Mapping) Plain(key string) (string, bool) {
+	v, ok := m.Get(key)
+	if !ok || v.node == nil || v.node.Kind != yaml.ScalarNode {
+		return "", false
+	}
+	return v.node.Value, true
+}
+
 // Text reads text that may run over several lines.
 func (m *Mapping) Text(r *Report, key string) (string, bool) {
 	return read(m, key, func(v Value) (string, bool) { return v.Text(r) })

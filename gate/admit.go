@@ -83,7 +83,7 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []sch
 	if err != nil {
 		return nil, nil, err
 	}
-	p := g.cfg.Policy(g.now())
+	p := g.config().Policy(g.now())
 	req, fs := validate.Request(j.Origin.Name, raw, p)
 	findings = append(findings, fs...)
 	if req == nil {
@@ -133,7 +133,7 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 	if req != nil {
 		reasons.RequestID, reasons.ApprovedBy = req.RequestID, req.ApprovedBy
 	} else if raw, err := j.Request(); err == nil {
-		reasons.RequestID = validate.RequestID(raw, g.cfg.Policy(g.now()))
+		reasons.RequestID = validate.RequestID(raw, g.config().Policy(g.now()))
 	}
 	if reasons.RequestID != "" {
 		ev.RequestID, ev.DedupKey = reasons.RequestID, dedupKey(reasons.RequestID)
@@ -157,8 +157,8 @@ func (g *Gate) task(j *spool.Job, req *schemas.Request) executors.Task {
 		Code:       req.Code,
 		InputsJSON: req.InputsJSON,
 		Network:    req.Network,
-		Domains:    g.cfg.Network.AllowedDomains,
-		Limits:     g.cfg.TaskLimits(req),
+		Domains:    g.config().Network.AllowedDomains,
+		Limits:     g.config().TaskLimits(req),
 	}
 }
 

@@ -78,7 +78,7 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 	if err != nil {
 		return none, err
 	}
-	r, files, err := buildResult(j, a, o, g.cfg.Node.Name, g.cfg.Results.StreamLines)
+	r, files, err := buildResult(j, a, o, g.config().Node.Name, g.config().Results.StreamLines)
 	if err != nil {
 		return none, err
 	}
@@ -87,7 +87,7 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 		return none, fmt.Errorf("render the result: %w", err)
 	}
 	checked := g.trace.Step(j.ID, "stage: check")
-	p := g.cfg.Policy(g.now())
+	p := g.config().Policy(g.now())
 	_, findings := validate.Result(r.ResultID+".md", raw, p)
 	for _, f := range files {
 		fs, err := checkArtifact(f, p)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
@@ -17,7 +18,7 @@ import (
 
 // Gate owns one node while it runs.
 type Gate struct {
-	cfg       *config.Loaded
+	cfg       atomic.Pointer[config.Loaded] // see config and Reload
 	exec      Executor
 	log       *slog.Logger
 	now       func() time.Time
@@ -47,9 +48,10 @@ type Options struct {
 // finishes claims that were cut short. It runs nothing yet. A node that another
 // process owns gives spool.ErrLocked.
 func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
-	g := &Gate{cfg: cfg, exec: o.Executor, log: o.Logger, now: o.Now, trace: o.Trace, troubles: newTroubles(), queue: newQueue()}
+	g := &Gate{exec: o.Executor, log: o.Logger, now: o.Now, trace: o.Trace, troubles: newTroubles(), queue: newQueue()}
 	g.cleaner = newCleaner(g)
 	o.Seam = tracedSeam(o.Trace, o.Seam)
+	g.cfg.Store(cfg)
 	if g.now == nil {
 		g.now = time.Now
 	}
@@ -129,7 +131,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	defer stopWork(nil)
 	fatal := make(chan error, 1)
 	var wg sync.WaitGroup
-	for range g.cfg.Node.Concurrency {
+	for range g.config().Node.Concurrency {
 		wg.Go(func() { g.worker(ctx, work, fatal) })
 	}
 	wg.Go(func() { g.intake(ctx, work, claimed, fatal) })
@@ -145,11 +147,11 @@ func (g *Gate) Run(ctx context.Context) error {
 	drained := make(chan struct{})
 	go func() { g.queue.wait(); g.cleaner.wait(work); close(drained) }()
 	if cause == nil {
-		g.log.Info("stopping: no new request is taken in, running ones may end", "within", g.cfg.Node.Drain)
+		g.log.Info("stopping: no new request is taken in, running ones may end", "within", g.config().Node.Drain)
 		select {
 		case <-drained:
 		case cause = <-fatal:
-		case <-time.After(g.cfg.Node.Drain):
+		case <-time.After(g.config().Node.Drain):
 			g.log.Warn("stopping: jobs are left to the next start", "jobs", g.queue.busy())
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +32,11 @@ logs to stderr, a line for each decision; with --json a JSON object a line.
 
 Ctrl-C or SIGTERM stops it: nothing new is taken in, running jobs may end within
 node.drain, and those that are left go on in their containers until the next serve
-collects them. The same holds after a crash: nothing is lost and nothing runs twice.`,
+collects them. The same holds after a crash: nothing is lost and nothing runs twice.
+
+SIGHUP makes it read threegate.yaml again. Approvals, validators, shell_allow, results,
+node.drain and most limits then count for what comes; a file with a mistake, or with any
+other change, is refused whole, and the log says so.`,
 		Example: `  threegate serve --node /var/lib/threegate
   threegate serve --json 2>> /var/log/threegate.log`,
 		Args: cobra.NoArgs,
@@ -82,7 +89,9 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 		return errors.Join(nodeFault(err, cfg.Dir), exec.Close())
 	}
 	log.Info("serving", "node", cfg.Dir, "name", cfg.Node.Name)
+	stopReloads := reloads(g, cfg.Dir, log)
 	err = g.Run(ctx)
+	stopReloads()
 	// A private containerd goes with the gate; what still runs in it goes on
 	// under its shims and is found again.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
@@ -100,6 +109,27 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 	}
 	log.Info("stopped", "node", cfg.Dir)
 	return nil
+}
+
+// reloads reads the configuration again at every SIGHUP. One with a mistake, or
+// with a change that needs a restart, is refused whole.
+func reloads(g *gate.Gate, dir string, log *slog.Logger) (stop func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for range hangups {
+			l, err := config.Load(dir)
+			if err == nil {
+				err = g.Reload(l)
+			}
+			if err != nil {
+				log.Error("the configuration was not reloaded", "error", err)
+				continue
+			}
+			log.Info("the configuration was reloaded", "file", l.File)
+		}
+	}()
+	return func() { signal.Stop(hangups); close(hangups) }
 }
 
 // nodeFault is the fault of a node that can't be opened.

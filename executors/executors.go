@@ -36,11 +36,14 @@ type Task struct {
 // ask for it. It takes nothing of a Task but id, network, domains and limits.
 const BackendPosture schemas.Backend = "posture"
 
-// Limits bound one run. Every field must be above zero.
+// Limits bound one run. Every field but CPUTime must be above zero.
 type Limits struct {
 	MilliCPU    int           `json:"milli_cpu"`
 	MemoryBytes int64         `json:"memory_bytes"` // program, /out and /tmp together; no swap
 	Time        time.Duration `json:"time"`         // wall clock
+	// CPUTime bounds the processor time of each process. At 0, or above it, the
+	// bound is what MilliCPU gives in Time.
+	CPUTime     time.Duration `json:"cpu_time,omitempty"`
 	Pids        int           `json:"pids"`
 	OpenFiles   int           `json:"open_files"`
 	OutBytes    int64         `json:"out_bytes"` // size of /out

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -66,8 +67,9 @@ func judgeResult(ev evidence, out *executors.Outcome) {
 	case failed && ev.usage.OOMKills > 0:
 		out.Cause = schemas.CauseMemory
 		out.Detail = fmt.Sprintf("the kernel ended %s at the limit of %d MiB", plural(ev.usage.OOMKills, "process", "processes"), ev.task.Limits.MemoryBytes>>20)
-	case syscall.Signal(r.Signal) == unix.SIGXCPU:
-		out.Cause, out.Detail = schemas.CauseCPU, "a process used up its cpu time"
+	case usedUpCPU(ev):
+		out.Cause = schemas.CauseCPU
+		out.Detail = fmt.Sprintf("a process used up its %v of cpu time", cpuTime(ev.task.Limits).Round(time.Second))
 	case syscall.Signal(r.Signal) == unix.SIGXFSZ:
 		out.Cause, out.Detail = schemas.CauseDisk, "a file grew beyond what /out and /tmp can hold"
 	case r.Signal != 0:
@@ -81,6 +83,26 @@ func judgeResult(ev evidence, out *executors.Outcome) {
 		out.Cause, out.Detail = monty.Cause(r.ExitCode), monty.Detail(r.ExitCode)
 	}
 }
+
+// usedUpCPU: the kernel ended the program at its limit of cpu time, by the signal
+// that tells so or, had that been ignored, for good. A program can send itself the
+// signal, but it can't make up the time.
+func usedUpCPU(ev evidence) bool {
+	limit := cpuTime(ev.task.Limits)
+	used := max(ev.result.CPU, ev.usage.CPU)
+	used += used / cpuInexact
+	switch syscall.Signal(ev.result.Signal) {
+	case unix.SIGXCPU:
+		return used >= limit
+	case unix.SIGKILL:
+		return used >= limit+job.CPUHardLater*time.Second
+	}
+	return false
+}
+
+// cpuInexact: what is counted and what the limit is held against differ by up to
+// a fifth on a busy host.
+const cpuInexact = 5
 
 // judgeWithoutResult: init itself did not live to write one.
 func judgeWithoutResult(ev evidence, out *executors.Outcome) {

@@ -143,7 +143,11 @@ func fileBytes(l executors.Limits) int64 {
 // cpuTime bounds each process. None can use more than the wall clock lets all of
 // them use together: this only ends what has escaped every other end.
 func cpuTime(l executors.Limits) time.Duration {
-	return l.Time*time.Duration(l.MilliCPU)/1000 + time.Second
+	most := l.Time*time.Duration(l.MilliCPU)/1000 + time.Second
+	if l.CPUTime > 0 {
+		return min(l.CPUTime, most)
+	}
+	return most
 }
 
 // create checks the final configuration and makes container and task of it.

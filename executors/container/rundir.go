@@ -11,6 +11,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/executors/cgroup"
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/sandbox"
 )
@@ -148,6 +149,10 @@ func Dismantle(dir string) error {
 		}
 	}
 	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	// The groups' parent goes when no other node has a sandbox below it.
+	if err := cgroup.Remove(cgroup.Root, cgroupParent); err != nil && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOTEMPTY) {
 		return fmt.Errorf("run folder: %w", err)
 	}
 	return nil

@@ -31,6 +31,7 @@ type Config struct {
 	Slots      Slots       `yaml:"slots"`
 	Containerd Containerd  `yaml:"containerd"`
 	Results    Results     `yaml:"results"`
+	Posture    Posture     `yaml:"posture"`
 }
 
 // Node names the node and bounds its work.
@@ -84,6 +85,7 @@ type Limits struct {
 	CPU        string `yaml:"cpu"` // cores or millicores, as in a request
 	MemoryMB   int    `yaml:"memory_mb"`
 	TimeSec    int    `yaml:"time_sec"`
+	CPUTimeSec int    `yaml:"cpu_time_sec"` // of each process; 0: what cpu and time give
 	Pids       int    `yaml:"pids"`
 	OpenFiles  int    `yaml:"open_files"`
 	OutMB      int    `yaml:"out_mb"`
@@ -140,6 +142,15 @@ type Containerd struct {
 	// Root and State are the private containerd's folders.
 	Root  string `yaml:"root"`
 	State string `yaml:"state"`
+}
+
+// Posture says when the node tests its own containment.
+type Posture struct {
+	// AtStart: a node whose test fails does not start.
+	AtStart bool `yaml:"at_start"`
+	// Every is the interval of further tests, 0 for none. While one fails nothing
+	// is taken in and nothing is started.
+	Every time.Duration `yaml:"every"`
 }
 
 // Results says what may be delivered.

@@ -196,6 +196,7 @@ func (l *Loaded) check() error {
 	duration("node.sweep", l.Node.Sweep, 100*time.Millisecond, time.Hour)
 	duration("node.settle", l.Node.Settle, 0, time.Hour)
 	duration("node.drain", l.Node.Drain, 0, 24*time.Hour)
+	duration("posture.every", l.Posture.Every, 0, 30*24*time.Hour)
 	duration("approvals.max_age", l.Approvals.MaxAge, 0, 10*365*24*time.Hour)
 	if l.Node.Name == "" || len(l.Node.Name) > maxNodeName || strings.ContainsFunc(l.Node.Name, notNameRune) {
 		bad("node.name", "must be 1 to 48 of letters, digits, '.', '_' and '-'", "")
@@ -251,6 +252,7 @@ func (l *Loaded) checkLimits(between func(string, int, int, int)) {
 	m := &l.Limits
 	between("limits.memory_mb", m.MemoryMB, 16, 1<<20)
 	between("limits.time_sec", m.TimeSec, 1, 7*24*3600)
+	between("limits.cpu_time_sec", m.CPUTimeSec, 0, 7*24*3600)
 	between("limits.pids", m.Pids, 1, 1<<15)
 	between("limits.open_files", m.OpenFiles, 16, 1<<20)
 	between("limits.out_mb", m.OutMB, 1, 1<<16)

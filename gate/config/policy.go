@@ -52,6 +52,7 @@ func (l *Loaded) TaskLimits(req *schemas.Request) executors.Limits {
 		MilliCPU:    req.MilliCPU,
 		MemoryBytes: int64(req.MemoryLimitMB) << 20,
 		Time:        time.Duration(req.TimeLimitSec) * time.Second,
+		CPUTime:     time.Duration(m.CPUTimeSec) * time.Second,
 		Pids:        m.Pids,
 		OpenFiles:   m.OpenFiles,
 		OutBytes:    int64(m.OutMB) << 20,

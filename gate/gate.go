@@ -27,6 +27,7 @@ type Gate struct {
 	book      *book
 	publisher *spool.Publisher
 	troubles  *troubles
+	posture   posture
 	queue     *queue
 	trace     executors.Trace
 	cleaner   *cleaner
@@ -38,6 +39,9 @@ type Options struct {
 	Logger   *slog.Logger
 	// Now defaults to time.Now.
 	Now func() time.Time
+	// Posture is the node's self-test. It is asked as the configuration says; an
+	// error means that nothing may run.
+	Posture func(context.Context) error
 	// Seam is for fault injection: it stands before every step on a disk.
 	Seam spool.Seam
 	// Trace, if set, is told how long each step takes.
@@ -52,6 +56,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	g.cleaner = newCleaner(g)
 	o.Seam = tracedSeam(o.Trace, o.Seam)
 	g.cfg.Store(cfg)
+	g.posture = posture{try: o.Posture, every: cfg.Posture.Every}
 	if g.now == nil {
 		g.now = time.Now
 	}
@@ -127,6 +132,11 @@ func (g *Gate) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if g.posture.try != nil && g.config().Posture.AtStart {
+		if err := g.checkPosture(ctx); err != nil {
+			return err
+		}
+	}
 	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopWork(nil)
 	fatal := make(chan error, 1)
@@ -136,6 +146,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	}
 	wg.Go(func() { g.intake(ctx, work, claimed, fatal) })
 	wg.Go(func() { g.reportStatus(work) })
+	wg.Go(func() { g.watchPosture(ctx) })
 	g.cleaner.run(work, &wg)
 
 	var cause error
@@ -235,7 +246,10 @@ func (g *Gate) intake(ctx, work context.Context, claimed []*spool.Job, fatal cha
 	for {
 		again := false
 		for ctx.Err() == nil && g.queue.waitRoom(ctx, backlog) {
-			held, err := g.judgeAll(ctx, work, claimed)
+			held, err := claimed, g.contained()
+			if err == nil {
+				held, err = g.judgeAll(ctx, work, claimed)
+			}
 			claimed = held
 			if err == nil {
 				claimed, err = g.claimSome(claimed)

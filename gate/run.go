@@ -15,6 +15,9 @@ import (
 // start prepares an admitted job, says so in the ledger, and makes it running.
 // Up to the rename nothing of the task has run and all of it can be done again.
 func (g *Gate) start(ctx context.Context, j *spool.Job) error {
+	if err := g.contained(); err != nil {
+		return err
+	}
 	a, err := readAdmission(j)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ quarantine with reasons.`,
 		}
 	}
 	add(groupDocuments, newDraft(a), newLint(a), newApprove(a), newPromote(a))
-	add(groupNode, newInit(a), newConfig(a), newImage(a), newDoctor(a), newServe(a), newRun(a))
+	add(groupNode, newInit(a), newConfig(a), newImage(a), newDoctor(a), newPosture(a), newServe(a), newRun(a))
 	add(groupRecord, newStatus(a), newWait(a), newEvents(a), newAudit(a), newFsck(a), newQuarantine(a))
 	add(groupReference, newSchema(a), newExplain(a), newVersion(a))
 	root.SetCompletionCommandGroupID(groupReference)

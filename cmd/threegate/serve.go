@@ -84,7 +84,7 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	g, err := gate.Open(cfg, gate.Options{Executor: exec, Logger: log, Now: a.now, Trace: trace})
+	g, err := gate.Open(cfg, gate.Options{Executor: exec, Logger: log, Now: a.now, Posture: postureOf(exec, cfg), Trace: trace})
 	if err != nil {
 		return errors.Join(nodeFault(err, cfg.Dir), exec.Close())
 	}

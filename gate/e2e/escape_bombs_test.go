@@ -25,7 +25,7 @@ type bomb struct {
 	seconds int             // 20 if 0
 	// withheld: the result may not reach CORE.
 	withheld bool
-	check   func(t *testing.T, f *gate.Fate, r *schemas.Result)
+	check    func(t *testing.T, f *gate.Fate, r *schemas.Result)
 }
 
 const anyCode = -1000

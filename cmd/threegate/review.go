@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -88,19 +89,23 @@ func networkText(r *schemas.Request) string {
 	return "none"
 }
 
-// reviewInputs lists the inputs, and shows the text of those that the command
-// names and that look like programs: they are run as much as the command is.
+// reviewInputs lists the inputs, and shows the text of those that are run as much
+// as the command is: it names them, and they are programs. Of programs that it does
+// not name it says that they are not shown: the others may import them.
 func (a *app) reviewInputs(ctx context.Context, b *strings.Builder, p *approval) error {
 	s := a.ui.ErrStyle
 	fmt.Fprintf(b, "\n%s\n", s.Bold("Inputs"))
 	for _, f := range p.inputs {
 		fmt.Fprintf(b, "  %s  %s\n    %s\n", term.Visible(f.Path()), term.Bytes(f.Size), s.Dim("sha256 "+f.SHA256))
+		if programs[filepath.Ext(f.Rel)] && !mentions(p.request.Argv, f) {
+			fmt.Fprintf(b, "    %s\n", s.Yellow("a program that is not shown here, and that another can run: read "+term.Visible(f.Host)))
+		}
 	}
 	if len(p.inputs) == 0 {
 		b.WriteString("  none\n")
 	}
 	for _, f := range p.inputs {
-		text, ok, err := programText(ctx, p.request.Argv, f)
+		text, ok, err := programText(ctx, p.request.Argv, f, f.Rel == script(p.request.Argv, p.inputs))
 		if errors.Is(err, bundle.ErrChanged) {
 			return troublef(err, "review it again", "an input was changed during the review; nothing was written")
 		}
@@ -122,10 +127,29 @@ func (a *app) reviewInputs(ctx context.Context, b *strings.Builder, p *approval)
 	return nil
 }
 
+// interpreterRe matches programs that run the first file that they are given,
+// whatever that is called.
+var interpreterRe = regexp.MustCompile(`^(?:python|pypy|node|nodejs|ruby|perl|lua|php|[gm]?awk|sed|Rscript)[0-9.]*$`)
+
+// script is the input that an interpreter is given first, or "".
+func script(argv []string, inputs []bundle.File) string {
+	if len(argv) == 0 || !interpreterRe.MatchString(filepath.Base(argv[0])) {
+		return ""
+	}
+	for _, w := range argv[1:] {
+		for _, f := range inputs {
+			if mentions([]string{w}, f) {
+				return f.Rel
+			}
+		}
+	}
+	return ""
+}
+
 // programText is the text of an input that is run: the command names it, and its
-// name or first line says that it is a program. The text is that of the file whose
-// hash is approved, or there is an error.
-func programText(ctx context.Context, argv []string, f bundle.File) (string, bool, error) {
+// name, its first line or its place (run) says that it is a program. The text is
+// that of the file whose hash is approved, or there is an error.
+func programText(ctx context.Context, argv []string, f bundle.File, run bool) (string, bool, error) {
 	if !mentions(argv, f) {
 		return "", false, nil
 	}
@@ -133,7 +157,7 @@ func programText(ctx context.Context, argv []string, f bundle.File) (string, boo
 	if err != nil {
 		return "", false, err
 	}
-	if !programs[filepath.Ext(f.Rel)] && !strings.HasPrefix(string(raw), "#!") {
+	if !run && !programs[filepath.Ext(f.Rel)] && !strings.HasPrefix(string(raw), "#!") {
 		return "", false, nil
 	}
 	if !utf8.Valid(raw) && strings.ContainsRune(string(raw), 0) {

@@ -24,7 +24,7 @@ func TestReviewShowsWhatWasHashed(t *testing.T) {
 		}
 	}
 	show := func(f bundle.File) (string, error) {
-		text, ok, err := programText(t.Context(), []string{"python", "run.py"}, f)
+		text, ok, err := programText(t.Context(), []string{"python", "run.py"}, f, false)
 		if err == nil && !ok {
 			t.Errorf("%s is not shown", f.Rel)
 		}

@@ -112,6 +112,9 @@ func nodeChecks(ctx context.Context, l *config.Loaded) []check {
 		checks = append(checks, c)
 	}
 	program, err := initPath(l)
+	if err == nil {
+		err = initCheck(program)
+	}
 	add(initName, err, program, "make build, and install both programs into one folder, or set backends.init")
 	warn := func(name, detail, mend string) {
 		checks = append(checks, check{Name: name, State: checkWarn, Detail: detail, Mend: mend})

@@ -41,6 +41,9 @@ func (d *Driver) Round(ctx context.Context) error {
 		}
 	}()
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		var err error
 		if d.claimed, err = d.judgeAll(ctx, ctx, d.claimed); err == nil {
 			d.claimed, err = d.claimSome(d.claimed)
@@ -56,7 +59,7 @@ func (d *Driver) Round(ctx context.Context) error {
 		}
 		for len(d.queue.waiting) > 0 {
 			j, _ := d.queue.pop()
-			err := d.advance(ctx, ctx, j)
+			err := d.advance(context.WithoutCancel(ctx), context.WithoutCancel(ctx), j)
 			d.queue.done(j)
 			if unknown(err) {
 				return stop(err)

@@ -55,6 +55,13 @@ func (c *checker) source(src string, base, depth int) {
 	ts := fold(c.lang, Tokens(c.lang, src))
 	c.strings(src, ts, base)
 	c.processes(ts, base)
+	if c.lang == Python {
+		for _, m := range magicRe.FindAllStringIndex(src, MaxNotes) {
+			for _, s := range packages.InText(src[m[0]:m[1]]) {
+				c.install(base+m[0], s.Text)
+			}
+		}
+	}
 	if depth == 0 {
 		c.decoded(src)
 	}
@@ -89,7 +96,10 @@ func (c *checker) decoded(src string) {
 	}
 }
 
-var runsCode = words(`eval exec compile instance_eval class_eval module_eval Function runInNewContext runInThisContext runInContext execfile loadstring load dofile`)
+// magicRe matches the lines that a notebook hands to a shell or a package manager.
+var magicRe = regexp.MustCompile(`(?m)^[ \t]*[!%][^\n]*$`)
+
+var runsCode = words(`timeit repeat Timer runctx runcode push eval exec compile instance_eval class_eval module_eval Function runInNewContext runInThisContext runInContext execfile loadstring load dofile`)
 
 func words(s string) map[string]bool {
 	m := map[string]bool{}
@@ -202,7 +212,9 @@ func (c *checker) strings(src string, ts []Token, base int) {
 				if len(stack) < 1000 {
 					stack = append(stack, f)
 				}
-				flush()
+				if !(t.Text == "[" && i > 1 && ts[i-1].Text == "," && ts[i-2].Kind == String) { // spawn("npm", ["install"])
+					flush()
+				}
 			case ")", "]", "}":
 				if len(stack) > 0 {
 					stack = stack[:len(stack)-1]

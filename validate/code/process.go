@@ -43,7 +43,7 @@ var processCalls = map[Language]map[string]bool{
 	Python:     words(``),
 	JavaScript: words(`execSync execFileSync spawnSync execFile`),
 	Ruby:       words(`system exec spawn fork`),
-	Perl:       words(`system exec fork`),
+	Perl:       words(`system exec fork readpipe`),
 	PHP:        words(`system exec shell_exec passthru popen proc_open pcntl_exec`),
 	R:          words(`system system2 shell shell.exec pipe`),
 	Awk:        words(`system`),
@@ -57,7 +57,7 @@ var processMethods = map[Language]map[string]map[string]bool{
 		"startfile": words(`os`), "fork": words(`os`), "forkpty": words(`os`), "spawn": words(`pty`), "Popen": words(`*`), "check_output": words(`*`), "check_call": words(`*`), "getoutput": words(`*`), "getstatusoutput": words(`*`),
 		"create_subprocess_exec": words(`*`), "create_subprocess_shell": words(`*`), "subprocess_shell": words(`*`), "subprocess_exec": words(`*`),
 	},
-	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "Command": words(`Deno`), "run": words(`Deno`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp`), "fork": words(`child_process cp`)},
+	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp`), "fork": words(`child_process cp`)},
 	Ruby:       {"system": words(`*`), "spawn": words(`*`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
 	Lua:        {"execute": words(`os`), "popen": words(`io`)},
 }
@@ -97,7 +97,13 @@ func (c *checker) processes(ts []Token, base int) {
 			if c.lang == Perl && i > 0 && c.opens(ts, i) && (t.Text == "-|" || t.Text == "|-" || strings.HasPrefix(t.Text, "|") || strings.HasSuffix(strings.TrimSpace(t.Text), "|")) {
 				c.process(at, t.Text)
 			}
-			if c.lang == Awk && (prev == "|" || next == "|" && i+2 < len(ts) && ts[i+2].Text == "getline") {
+			if c.lang == Awk && (prev == "|" || prev == "&" && prev2 == "|" || next == "|" && (tokenText(ts, i+2) == "getline" || tokenText(ts, i+2) == "&" && tokenText(ts, i+3) == "getline")) {
+				c.process(at, t.Text)
+			}
+			if c.lang == Awk && strings.HasPrefix(t.Text, "/inet") {
+				c.add("sec.devices", "", at, document.Quote(t.Text)+" is a connection to the network", "a request reaches the network through the node's proxy only")
+			}
+			if c.reached(ts, i) {
 				c.process(at, t.Text)
 			}
 			if c.lang == Python && prev == "(" && prev2 == "__import__" && (t.Text == "os" || t.Text == "posix") {
@@ -111,6 +117,31 @@ func (c *checker) processes(ts []Token, base int) {
 			c.name(ts, i, at, prev, prev2, next)
 		}
 	}
+}
+
+func tokenText(ts []Token, i int) string {
+	if i < 0 || i >= len(ts) {
+		return ""
+	}
+	return ts[i].Text
+}
+
+// reached says whether the literal at i names a function that starts processes
+// in a place where it is looked up: os["execute"], $f = "system".
+func (c *checker) reached(ts []Token, i int) bool {
+	name, prev, prev2 := ts[i].Text, tokenText(ts, i-1), tokenText(ts, i-2)
+	index := prev == "[" && tokenText(ts, i+1) == "]"
+	switch c.lang {
+	case Python:
+		return index && processName(Python, name) && (prev2 == "__dict__" || prev2 == "__globals__" || prev2 == ")")
+	case Lua:
+		return index && processMethods[Lua][name][prev2]
+	case PHP:
+		return processCalls[PHP][name] && (prev == "=" || prev == "(" && (prev2 == "call_user_func" || prev2 == "call_user_func_array" || prev2 == "array_map"))
+	case JavaScript:
+		return processModules[JavaScript][name] && prev == "(" && (prev2 == ")" || prev2 == "_load" || prev2 == "")
+	}
+	return false
 }
 
 func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
@@ -128,6 +159,18 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		if name != "install" || i+2 < len(ts) && ts[i+2].Text == "packages" {
 			c.install(at, "install.packages")
 		}
+	case c.lang == R && prev == "::" && (strings.HasPrefix(name, "install") || name == "pak" || name == "pkg_install" || name == "restore" || name == "p_load" || name == "p_install") && rInstallers[prev2]:
+		c.install(at, prev2+"::"+name)
+	case c.lang == R && prev == "::" && (processCalls[R][name] || prev2 == "processx" || prev2 == "callr" && name == "rcmd" || prev2 == "sys" && strings.HasPrefix(name, "exec")):
+		c.process(at, prev2+"::"+name)
+	case c.lang == Ruby && name == "install" && prev == "." && prev2 == "Gem":
+		c.install(at, "Gem.install")
+	case c.lang == Ruby && prev == ":" && (processCalls[Ruby][name] || name == "popen") && reflects[tokenText(ts, i-3)]:
+		c.process(at, ":"+name)
+	case c.lang == Python && prev == "." && (prev2 == "os" || prev2 == "posix" || prev2 == ")" && tokenText(ts, i-5) == "__import__") && osStarts(name):
+		c.process(at, prev2+prev+name)
+	case c.lang == Perl && name == "exec" && next == "{":
+		c.process(at, name)
 	case name == "add" && prev == "." && prev2 == "Pkg": // Julia
 		c.install(at, "Pkg.add")
 	case prev == "." || prev == "::" || prev == "->":
@@ -152,6 +195,14 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 			}
 		}
 	}
+}
+
+var rInstallers = words(`BiocManager pak renv remotes devtools pacman utils pkgman`)
+
+// osStarts says whether os.NAME starts processes, called or handed on.
+func osStarts(name string) bool {
+	rs, ok := processMethods[Python][name]
+	return ok && (rs["*"] || rs["os"])
 }
 
 // decodes are functions that turn unreadable text into readable text.

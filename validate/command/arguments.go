@@ -125,6 +125,13 @@ func oneLiners(lang code.Language, argv []word) []literalCode {
 						i++
 					}
 					if lang == code.Python && letter == 'm' {
+						if text == "-m" && i < len(argv) && (argv[i].text == "pdb" || argv[i].text == "timeit") || i+1 < len(argv) && text == "-m" && (argv[i+1].text == "pdb" || argv[i+1].text == "timeit") {
+							for _, w := range argv[i+1:] {
+								if !strings.HasPrefix(w.text, "-") {
+									add(w, strings.TrimPrefix(w.text, "!"))
+								}
+							}
+						}
 						return out
 					}
 					if (lang == code.Perl && letter == '0' || lang == code.Ruby && letter == '0') && j+1 < len(text) {
@@ -209,7 +216,7 @@ var (
 	// Their options that bring the pattern, so that no other word is one.
 	patternGiven = set(`-f --file --from-file -e --regexp --expression`)
 	// Programs whose arguments are text.
-	textOnly = set(`tr echo printf expr date seq test [ xmlstarlet xpath xidel basename dirname numfmt factor true false`)
+	textOnly = set(`tr csplit echo printf expr date seq test [ xmlstarlet xpath xidel basename dirname numfmt factor true false`)
 	// Options whose value is a separator, pattern or expression.
 	patternOptions = set(`-d -t -F -s -S -e --regexp --delimiter --separator --sep --field-separator --output-delimiter --output-separator --xpath --pattern --regex --route --prefix --url-path --endpoint --filter --query --expression --title --label --xlabel --ylabel --format --join
 		-name -iname -path -ipath -wholename -regex -iregex --include --exclude --exclude-dir --glob -g --strip-prefix`)
@@ -253,9 +260,10 @@ func (c *checker) paths(name string, argv []word) {
 			if attached && option != "--file" && option != "--from-file" {
 				continue
 			}
+		case name == "ln":
 		case textOnly[name], patternOptions[before], attached && patternOptions[option]:
 			ctx = paths.Literal
-		case !patternSeen && patternValued[before]:
+		case !patternSeen && patternValued[before] && (before != "-r" && before != "-T" || name == "rg"):
 		case !patternSeen && !strings.HasPrefix(w.text, "-"):
 			patternSeen = true
 			continue

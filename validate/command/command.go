@@ -9,6 +9,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -86,6 +87,11 @@ func (c *checker) parse(line string) []string {
 		c.comment(comment)
 	}
 	for _, words := range calls {
+		for _, w := range words { // a shell would take the backslashes out
+			if m := windowsRaw.FindString(line[min(w.offset, len(line)):]); m != "" {
+				c.add("sec.paths.host", w.offset, document.Quote(m)+" is a path of the host", "pass the file as an input below /in")
+			}
+		}
 		c.budget = 200
 		c.program(words, 0)
 	}
@@ -101,6 +107,9 @@ func (c *checker) parse(line string) []string {
 	}
 	return argv
 }
+
+// windowsRaw matches words that begin like a path of Windows.
+var windowsRaw = regexp.MustCompile(`^(?:[A-Za-z]:\\[A-Za-z0-9_.\\-]*|\\\\[A-Za-z0-9.-]+\\[A-Za-z0-9_.$\\-]*|\.\.\\[A-Za-z0-9_.\\-]*)`)
 
 func offset(p syntax.Pos) int { return int(p.Offset()) }
 

@@ -30,7 +30,7 @@ var (
 	// Programs that change the user, the namespaces or the kernel.
 	privileged = set(`sudo sudoedit doas su pkexec runuser sg newgrp chroot unshare nsenter setpriv capsh setcap mount umount losetup mknod mkfs fdisk parted insmod rmmod modprobe kexec swapon swapoff
 		sysctl reboot shutdown halt poweroff init systemctl service iptables ip6tables nft docker podman nerdctl ctr crictl runc crun kubectl lxc lxc-exec machinectl systemd-nspawn systemd-run bwrap firejail proot fakechroot
-		passwd useradd usermod visudo chpasswd`)
+		passwd useradd usermod userdel adduser deluser addgroup delgroup groupadd groupmod groupdel gpasswd visudo vipw vigr chpasswd chown chgrp chsh chfn chattr setfacl ip ifconfig route ufw firewall-cmd auditctl aa-exec runcon chcon`)
 	remote = set(`ssh rsh rlogin rexec telnet mosh slogin autossh sshpass pssh pdsh`)
 	// Programs that run what stands in their arguments through a shell.
 	runners = set(`watch script at batch crontab screen tmux entr parallel xterm gnome-terminal konsole daemonize autoexpect unbuffer`)
@@ -262,6 +262,7 @@ func (c *checker) special(name string, argv []word, depth int) {
 		}
 		return
 	}
+	c.starter(name, argv)
 	if runners[name] {
 		c.add("sec.shell.wrapped", argv[0].offset, document.Quote(name)+" starts commands through a shell", oneProgram)
 		for _, w := range argv[1:] {
@@ -315,11 +316,11 @@ func (c *checker) special(name string, argv []word, depth int) {
 
 // How arguments tell a program to start a command.
 var (
-	gitCommand    = regexp.MustCompile(`(?:alias\.|core\.(?:pager|editor|sshCommand|fsmonitor)|ext::)`)
+	gitCommand    = regexp.MustCompile(`(?i)(?:^|\s)(?:alias\.|core\.(?:pager|editor|sshCommand|fsmonitor|hooksPath|gitProxy|askPass|alternateRefsCommand)|diff\.(?:external|[\w-]+\.(?:command|textconv))|difftool\.|mergetool\.|merge\.[\w-]+\.driver|filter\.|gpg\.(?:[\w-]+\.)?program|credential\.helper|sequence\.editor|pager\.|init\.templateDir|remote\.[\w-]+\.(?:uploadpack|receivepack|vcs)|uploadpack\.|protocol\.ext|ssh\.variant|browser\.|man\.|web\.|include\.path|includeIf)|ext::|^--exec-path=|^--config-env|^--template`)
 	socatCommand  = regexp.MustCompile(`(?i)^(?:exec|system|shell):`)
-	editorCommand = regexp.MustCompile(`(?i)(?:^|[\s:+|])!\s*\S|\bshell\b|system\(|call-process|start-process`)
+	editorCommand = regexp.MustCompile(`(?i)(?:^|[\s:+|])!\s*\S|\bshell\b|\bterm(?:inal)?\b|system\(|call-process|start-process|os\.exec|os\.system|popen|subprocess`)
 	sqliteCommand = regexp.MustCompile(`(?im)^\s*\.(?:shell|system)\b`)
-	clientCommand = regexp.MustCompile(`\\!|\bto\s+program\b|(?i)\bsystem\s`)
+	clientCommand = regexp.MustCompile(`(?i)\\!|\b(?:to|from)\s+program\b|(?:^|;)\s*system\s`)
 	m4Command     = regexp.MustCompile(`syscmd|esyscmd`)
 	makeCommand   = regexp.MustCompile(`\$\(shell|!=`)
 	dcCommand     = regexp.MustCompile(`!`)

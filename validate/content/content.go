@@ -61,10 +61,10 @@ func Scan(b []byte) []Hit {
 	c := newCollector()
 	folded := text.Fold(b)
 	c.payloads(b, folded)
-	c.instructions(folded, nil)
+	c.instructions(b, folded, nil)
 	for p := range encoded.Pieces(b, encoded.DefaultLimits(len(b))) {
 		if p.Text && !c.full() {
-			c.instructions(text.Fold(p.Data), &p)
+			c.instructions(p.Data, text.Fold(p.Data), &p)
 		}
 	}
 	return c.sorted()
@@ -82,13 +82,18 @@ func (c *collector) payloads(b []byte, folded *text.Mapped) {
 	}
 }
 
-func (c *collector) instructions(folded *text.Mapped, p *encoded.Piece) {
+// instructions looks for claims and instructions in folded, which is what raw reads as.
+func (c *collector) instructions(raw []byte, folded *text.Mapped, p *encoded.Piece) {
 	c.apply(instructions(), folded.Text, folded.Origin, p)
+	c.directives(raw, folded.Text, folded.Origin, p)
 	if plain, changed := text.Unleet(folded.Text); changed {
 		c.apply(instructions(), plain, folded.Origin, p)
+		c.directives(raw, plain, folded.Origin, p)
 	}
 	if joined := text.Unspace(folded.Text); joined != nil {
-		c.apply(instructions(), joined.Text, func(i int) int { return folded.Origin(joined.Origin(i)) }, p)
+		origin := func(i int) int { return folded.Origin(joined.Origin(i)) }
+		c.apply(instructions(), joined.Text, origin, p)
+		c.directives(raw, joined.Text, origin, p)
 	}
 }
 

@@ -135,6 +135,12 @@ func findBase64(b []byte) iter.Seq[stretch] {
 			if ok && !yield(s) {
 				return
 			}
+			// A short word on the next line may be no part of the value.
+			if n := len(parts); ok && n > 1 && to == parts[n-1][1] && parts[n-1][1]-parts[n-1][0] < minBase64 && (to >= len(b) || b[to] != '=') {
+				if short, ok := tryBase64(b, parts[:n-1], i, parts[n-2][1]); ok && !yield(short) {
+					return
+				}
+			}
 			if ok && (s.useful() || known(s.data) || len(parts) > 2) {
 				i = to
 				continue
@@ -462,8 +468,16 @@ func findPercent(b []byte) iter.Seq[stretch] {
 			}
 			end := runEnd(b, i, &urlClass)
 			if bytes.IndexByte(b[i:end], '%') >= 0 {
-				if out, n := unpercent(b[i:end]); n > 0 && !yield(stretch{i, end, Percent, out}) {
+				out, n := unpercent(b[i:end])
+				if n > 0 && !yield(stretch{i, end, Percent, out}) {
 					return
+				}
+				// In a query a blank is a plus sign.
+				if n > 0 && bytes.IndexByte(b[i:end], '+') >= 0 {
+					plain, _ := unpercent(bytes.ReplaceAll(b[i:end], []byte("+"), []byte(" ")))
+					if !yield(stretch{i, end, Percent, plain}) {
+						return
+					}
 				}
 			}
 			i = end

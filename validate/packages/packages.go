@@ -25,7 +25,7 @@ var verbs = map[string]string{
 	"corepack": "enable install prepare use up", "bower": "install update", "jspm": "install", "deno": "install add",
 	"gem": "install i update fetch", "bundle": "install update add ", "bundler": "install update add ",
 	"cargo": "install binstall add update", "rustup": "install update toolchain/install component/add target/add default",
-	"go":  "install get",
+	"go":  "install get mod/download mod/tidy mod/vendor work/sync",
 	"apt": "install update upgrade full-upgrade dist-upgrade build-dep source download reinstall add-repository", "apt-get": "install update upgrade dist-upgrade build-dep source download reinstall",
 	"aptitude": "install update upgrade full-upgrade safe-upgrade dist-upgrade build-dep source download reinstall", "add-apt-repository": "*", "gdebi": "*",
 	"dpkg": "-i --install --unpack", "rpm": "-i -U -F --install --upgrade -ivh -Uvh -Fvh --import",
@@ -39,7 +39,7 @@ var verbs = map[string]string{
 	"cabal": "install update get", "stack": "install setup upgrade", "ghcup": "install", "opam": "install init update upgrade", "raco": "pkg/install", "mix": "deps.get archive.install local.hex",
 	"rebar3": "get-deps", "nuget": "install restore", "dotnet": "restore tool/install add/package workload/install", "vcpkg": "install", "conan": "install",
 	"choco": "install upgrade", "winget": "install upgrade", "scoop": "install update", "asdf": "install plugin/add", "mise": "install use", "nvm": "install", "fnm": "install", "pyenv": "install", "rbenv": "install", "rvm": "install get", "sdk": "install", "volta": "install", "n": "latest lts",
-	"tlmgr": "install update", "julia-pkg": "add", "helm": "install upgrade", "krew": "install", "pub": "get add", "spago": "install", "nimble": "install", "shards": "install", "dub": "fetch", "quicklisp": "*", "install.packages": "*", "sdkmanager": "*", "playwright": "install install-deps", "ansible-galaxy": "install",
+	"tlmgr": "install update", "julia-pkg": "add", "helm": "install upgrade plugin/install repo/add pull", "krew": "install", "pub": "get add", "spago": "install", "nimble": "install", "shards": "install", "dart": "pub/add pub/get pub/global pub/upgrade", "flutter": "pub/add pub/get pub/upgrade", "swupd": "bundle-add update", "mvn": "install dependency:get dependency:resolve dependency:copy-dependencies deploy", "mvnw": "install", "docker-php-ext-install": "*", "docker-php-ext-enable": "*", "gh": "extension/install extension/upgrade", "az": "extension/add extension/update upgrade", "gcloud": "components/install components/update", "terraform": "init get providers/install", "tofu": "init get", "basher": "install", "basherpm": "install", "fisher": "install update", "zplug": "install", "antigen": "bundle", "code": "--install-extension", "codium": "--install-extension", "jupyter": "labextension/install nbextension/install", "spack": "install", "ghup": "install", "aqua": "install", "eopkg": "install", "slackpkg": "install", "sbopkg": "*", "tazpkg": "install get-install", "urpmi": "*", "guix-install": "*", "meteor": "add npm/install", "ember": "install", "ionic": "cordova/plugin", "cordova": "plugin/add", "expo": "install", "ng": "add", "vue": "add", "bit": "install", "rush": "install update add", "lerna": "bootstrap add", "nx": "add", "dub": "fetch", "quicklisp": "*", "install.packages": "*", "sdkmanager": "*", "playwright": "install install-deps", "ansible-galaxy": "install",
 }
 
 var table = func() map[string][]string {
@@ -68,7 +68,7 @@ func manager(word string) string {
 
 // optionsWithValue are options of package managers before the subcommand whose
 // value is a word of its own.
-var optionsWithValue = []string{"-C", "--cwd", "--prefix", "--dir", "-o", "--option", "-c", "--config", "--python", "-p", "--project", "--root", "--directory", "--cache-dir", "-n", "--name", "--log", "--proxy", "--userconfig", "-F", "--filter", "-t"}
+var optionsWithValue = []string{"-C", "--cwd", "--prefix", "--dir", "-o", "--option", "-c", "--config", "--python", "-p", "--project", "--root", "--directory", "--cache-dir", "-n", "--name", "--log", "--proxy", "--userconfig", "-F", "--filter", "-t", "--installroot", "--releasever", "-f"}
 
 // InArgv says whether argv, whose first word is the program, installs packages,
 // and which words say so.
@@ -95,9 +95,14 @@ func InArgv(argv []string) (what string, ok bool) {
 		return "setup.py " + argv[1], true
 	case name == "busybox" || name == "sudo" || name == "doas":
 		return InArgv(argv[1:])
+	case len(argv) > 2 && argv[1] == "install" && !copies[name] && !strings.Contains(name, "."):
+		return name + " install", true // a manager that is not in the table
 	}
 	return "", false
 }
+
+// copies are programs with an argument "install" that install no packages.
+var copies = map[string]bool{"make": true, "gmake": true, "ninja": true, "cmake": true, "meson": true, "echo": true, "printf": true, "grep": true, "egrep": true, "rg": true, "man": true, "git": true, "python": true, "python3": true, "node": true, "ruby": true, "perl": true, "php": true, "Rscript": true, "java": true, "cat": true, "awk": true, "sed": true, "ls": true, "cp": true, "jq": true, "test": true, "expr": true, "lua": true, "env": true, "time": true, "tr": true, "apropos": true, "whatis": true, "touch": true, "mkdir": true, "rm": true, "mv": true, "wc": true, "head": true, "tail": true, "sort": true, "diff": true, "file": true, "stat": true, "find": true, "basename": true, "dirname": true, "tee": true, "xargs": true, "timeout": true, "nice": true}
 
 func installs(name string, vs []string, args []string) (string, bool) {
 	if slices.Contains(vs, "*") {

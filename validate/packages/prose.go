@@ -13,7 +13,7 @@ var commandRe = regexp.MustCompile(`(?i)(?:^|[^\w./-])(` +
 	`apk\s+(?:-{1,2}[\w=-]+\s+)*add\s+\S|pacman\s+-S\w*\s|dpkg\s+(?:-i|--install)\b|rpm\s+-[iUF]\w*\s|emerge\s+-|` +
 	`(?:npm|pnpm)\s+(?:i|ci|add|exec)\b|yarn\s+(?:add|dlx)\b|bun\s+add\b|(?:poetry|pdm|uv|cargo)\s+add\b|uv\s+(?:pip\s+(?:install|sync)|sync|tool\s+install)\b|npx\s+(?:-{1,2}\w+\s+)*[@\w-]|uvx\s+\S|` +
 	`go\s+(?:install|get)\s+\S*[./@]|cpanm?\s+(?:-{1,2}\w+\s+)*(?:install\s+)?[A-Z]\w*(?:::\w+)*|perl\s+-MCPAN\b|composer\s+(?:require|install)\b|conda\s+create\b|nix-env\s+-i|mix\s+deps\.get|dotnet\s+(?:tool\s+install|add\s+package|restore)\b|rustup\s+(?:install|toolchain|component)\b|` +
-	`install\.packages\s*\(|pak::pkg_install|remotes::install_\w+|devtools::install_\w+|BiocManager::install|renv::restore|Pkg\.add\s*\(|R\s+CMD\s+INSTALL\b|` +
+	`install\.packages\s*\(|pak::pkg_install|remotes::install_\w+|devtools::install_\w+|BiocManager::install|pak::pak|renv::(?:restore|install)|Gem\.install|Pkg\.(?:add|develop|instantiate)\s*\(|R\s+CMD\s+INSTALL\b|` +
 	`python[0-9.]*\s+(?:\S*/)?setup\.py\s+(?:install|develop)\b|python[0-9.]*\s+-m\s+(?:ensurepip|easy_install)\b|easy_install\s+\w|get-pip\.py\b)`)
 
 // Case matters for words that are English in lower case.
@@ -26,9 +26,12 @@ var (
 	// Names that need no word like "package" beside them.
 	wellKnown = regexp.MustCompile(`(?i)\b(?:numpy|pandas|polars|scipy|requests|httpx|aiohttp|matplotlib|seaborn|scikit-learn|sklearn|pytorch|torch|tensorflow|keras|transformers|flask|django|fastapi|beautifulsoup4?|bs4|openpyxl|pillow|opencv|lxml|sqlalchemy|psycopg2?|boto3|pyyaml|pytest|lodash|express|axios|react|typescript|nokogiri|rails|rspec|ggplot2|dplyr|tidyverse|jq|curl|wget|git|ffmpeg|imagemagick|graphviz|nodejs|node\.js|gcc|build-essential|postgresql|sqlite3?|redis|docker)\b`)
 	// What must be there first has to be installed by somebody.
-	mustBe      = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b[^.;]{0,60}\b(?:be(?:en)?|is|are|gets?)\s+installed\b`)
-	byTool      = regexp.MustCompile(`(?i)\b(?:use|using|with|via|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
-	managerWord = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge)\b`)
+	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b[^.;]{0,60}\b(?:be(?:en)?|is|are|gets?)\s+installed\b`)
+	// "installed via pip", and orders in other languages.
+	foreignOrder = regexp.MustCompile(`(?i)\b(?:installiere[n]?|installier(?:t|en sie)|instal(?:a|e|ar|lez|ler|la|lare|leer|ler)|zainstaluj|установи\w*|instalează|asenna)\b[^.;]{0,60}\b(?:pa(?:ket|quet|quete|cote|cchetto|kke)\w*|pip|npm|conda|apt|bibliothe\w*|librer[ií]a|biblioteca|module?)\b|\b(?:paket\w*|paquet\w*|pacote\w*|pip|npm|apt)\b[^.;]{0,40}\b(?:installieren|zu installieren|installer)\b|(?:安装|インストール|설치|установи)\S{0,20}`)
+	viaManager   = regexp.MustCompile(`(?i)\b(?:ensure|make sure|verify|check|have|get)\b[^.;]{0,80}\binstalled\s+(?:via|with|by|using|from|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
+	byTool       = regexp.MustCompile(`(?i)\b(?:use|using|with|via|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
+	managerWord  = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge)\b`)
 	// Forms that only report: "installed packages", "install dates of the package".
 	reporting = regexp.MustCompile(`(?i)\b(?:installed|already|pre-?installed|preinstall|list(?:s|ing|ed)?|counts?|report(?:s|ing)?|summari[sz]es?|pars(?:e|es|ing)|analy[sz](?:e|es|ing)|extracts?|log|logs|column|field|history of|number of|which|statistics|install(?:ation)? (?:dates?|times?|counts?|events?|records?|status|figures|base|logs?))\b`)
 	negation  = regexp.MustCompile(`(?i)(?:\b(?:no|not|never|none|nothing|without|cannot|neither|nor|doesn'?t|don'?t|won'?t|isn'?t|aren'?t|needn'?t|can'?t|avoid(?:s|ing)?|instead of|rather than|forbidden|refused|prohibited|unnecessary|free of)\b|n’t\b)`)
@@ -86,7 +89,7 @@ func instruction(s string) (Span, bool) {
 			return c, true
 		}
 	}
-	for _, re := range []*regexp.Regexp{mustBe, byTool} {
+	for _, re := range []*regexp.Regexp{mustBe, byTool, viaManager, foreignOrder} {
 		if m := re.FindStringIndex(s); m != nil && !denied(m[1]) && !strings.Contains(strings.ToLower(s), "already") {
 			return Span{m[0], m[1], s[m[0]:m[1]]}, true
 		}

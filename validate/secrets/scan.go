@@ -62,6 +62,9 @@ type found struct {
 func Scan(raw []byte) []Match {
 	s := scanner{d: shared(), work: maxRegexWork + maxRegexFold*len(raw), seen: map[Match]bool{}}
 	s.scan(raw, nil)
+	if bytes.Contains(raw, []byte(`\"`)) { // JSON in a string: quotes are spelt \"
+		s.scan(unquote(raw), nil)
+	}
 	for p := range encoded.Pieces(raw, encoded.DefaultLimits(len(raw))) {
 		if p.Text {
 			s.scan(p.Data, &p)
@@ -74,6 +77,25 @@ func Scan(raw []byte) []Match {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.End, b.End), cmp.Compare(a.Rule, b.Rule))
 	})
 	return s.out
+}
+
+// unquote makes a view of text in which escaped quotes and line ends are plain
+// ones, at the same offsets.
+func unquote(raw []byte) []byte {
+	out := bytes.Clone(raw)
+	for i := 0; i+1 < len(out); i++ {
+		if out[i] != '\\' {
+			continue
+		}
+		switch out[i+1] {
+		case '"', '/':
+			out[i] = ' '
+		case 'n', 'r', 't':
+			out[i], out[i+1] = ' ', '\n'
+		}
+		i++
+	}
+	return out
 }
 
 type scanner struct {

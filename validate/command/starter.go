@@ -1,0 +1,88 @@
+package command
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/threegate/tool-exec/validate/code"
+	"github.com/threegate/tool-exec/validate/document"
+)
+
+// Many programs that are no shells start commands when an argument tells them
+// to. What they share is caught by the form of the argument, what is particular
+// to one stands in tables.
+
+var (
+	// A shell that is told to run a command, as part of a longer argument.
+	shellInside = regexp.MustCompile(`(?:^|[\s=:|!("'/])(?:ba|da|z|k|a|c|tc|fi)?sh\s+-[a-z]*c\b|(?:^|=)[|!]\s*[A-Za-z./]`)
+	// Long options whose value is a command or a library to load.
+	commandOption = regexp.MustCompile(`^--?(?:rsh|rsh-command|rmt-command|password-command|passphrase-command|use-askpass|to-command|info-script|new-volume-script|hostname-bin|lua-filter|` +
+		`on-(?:download|bt-download)-[a-z-]+|on-(?:exit|error|success|start|complete)|shell|shell-escape|enable-write18|external-dir|script-security|engine|askpass|pre-hook|post-hook|deploy-hook|prepare|cleanup|exec-command|run-command|startup-command|init-command|wrapper|editor|pager|install-extension)(?:=|$)`)
+	sshOption = regexp.MustCompile(`(?i)^(?:-o)?(?:ProxyCommand|LocalCommand|PermitLocalCommand|KnownHostsCommand|PKCS11Provider|ssh_command)\b`)
+	// Calls that start programs, in languages that are not read any closer.
+	foreignCall = regexp.MustCompile("(?i)(?:\\b(?:system2?|sh|shell|shell_exec|shell-command|popen|open3?|exec|execute|exec[vl]p?e?|spawn|unix|run|run-program|run-shell-command|sys-system|call-?command|read-?process|create-?process|cmd|command|pipe|term|write18|directlua)\\s*[(\"'`\\[{\\\\]|%pipe%|%\\(|\\.execute\\(\\)|\\.!|sys\\.process|\\bos:cmd|getruntime|processbuilder|os\\.execute|io\\.popen|child_process|java\\.shell|esyscmd|%\\{lua:|ephemeral:|\\bmsl:|!\\s*\\w)")
+	tclCall     = regexp.MustCompile(`(?m)(?:^|[;\[{\s])(?:exec|spawn|system|open\s+["{]?\|)\s*\S`)
+)
+
+// Interpreters and programs with a language of their own, whose arguments may
+// hold code.
+var foreign = set(`octave octave-cli gnuplot maxima gp scilab scilab-cli jrunscript jjs groovy scala kotlin kotlinc clojure clj bb erl elixir iex ocaml guile racket sbcl ecl clisp gosh swipl gprolog yap slsh
+	pry chef-apply knife latex pdftex pdflatex xetex xelatex lualatex luatex luahbtex tex etex ghc runghc stack rpm rpmquery rpmspec rake jshell dart nim crystal v raku rakudo fennel hy janet factor gforth j ngn k q
+	ghostscript gs convert magick identify mogrify composite montage tig mail mailx mutt w3m lynx zathura rview rvim gvim evim vim vi nvim view ex less more man puppet tasksh ftp lftp sftp telnet gimp blender inkscape freecad`)
+
+var tcl = set(`tclsh wish expect jimsh tclsh8.6 wish8.6`)
+
+// Programs that start what stands behind a word of theirs: "poetry run X".
+var starters = map[string][]string{
+	"poetry": {"run", "shell"}, "pipenv": {"run", "shell"}, "uv": {"run"}, "pdm": {"run"}, "rye": {"run"}, "hatch": {"run", "shell"}, "conda": {"run"}, "mamba": {"run"}, "micromamba": {"run"}, "pixi": {"run", "shell"},
+	"bundle": {"exec"}, "direnv": {"exec"}, "singularity": {"exec", "shell", "run"}, "apptainer": {"exec", "shell", "run"}, "vagrant": {"ssh"}, "flatpak-spawn": {""}, "dotenv": {""}, "dotenvx": {"run"}, "ssh-agent": {""}, "torify": {""}, "multitime": {""},
+	"hyperfine": {""}, "perf": {"stat", "record", "trace"}, "heaptrack": {""}, "catchsegv": {""}, "eatmydata": {""}, "cgexec": {""}, "sem": {""}, "task-spooler": {""}, "tsp": {""}, "chronic": {""}, "ifne": {""}, "mispipe": {""}, "pexec": {""},
+	"just": {"--shell", "--command"}, "knife": {"exec"}, "ansible": {""}, "ansible-playbook": {""}, "ansible-console": {""}, "vipw": {""}, "vigr": {""}, "wscript": {""}, "cscript": {""}, "mshta": {""}, "logrotate": {""}, "run-parts": {""}, "aria2c": {"--on-"},
+	"git": {"bisect run", "submodule foreach", "rebase -x", "rebase --exec", "difftool -x", "difftool --extcmd", "filter-branch", "mergetool"}, "hg": {"--config alias", "--config hooks"}, "cvs": {"-d :ext"}, "svn": {"--config-option config:tunnels"},
+	"ip": {"netns exec"}, "tcpdump": {"-z"}, "tshark": {"-X lua"}, "wireshark": {"-X lua"}, "nmap": {"--script", "-sC"}, "mvn": {"exec:exec", "exec:java"}, "openssl": {"engine", "-engine"}, "ssh-keygen": {"-D"}, "ssh-add": {"-s"}, "scp": {"-S"}, "sftp": {"-D", "-S"},
+	"wget": {"-e use_askpass"}, "flock": {"-c"}, "pandoc": {"--filter", "-F", "--lua-filter", "-L"}, "tar": {"-F "}, "nano": {"-s", "--speller"}, "pico": {"-s"}, "rg": {"--pre", "--hostname-bin"}, "gcc": {"-wrapper"}, "g++": {"-wrapper"}, "cc": {"-wrapper"}, "clang": {"-wrapper"},
+	"make": {"--eval"}, "gmake": {"--eval"}, "php": {"artisan tinker"}, "zeek": {"-e"}, "check_by_ssh": {"-o"}, "varnishncsa": {""}, "xdotool": {"exec"}, "nsenter": {""}, "timedatectl": {""}, "code": {"--install-extension"}, "jjs": {"-scripting"}, "octave-cli": {"--eval system"}, "borg": {"--rsh"},
+	"ssh-copy-id": {""}, "systemd-inhibit": {""}, "socat": {"system:", "exec:", "SYSTEM:", "EXEC:"},
+}
+
+// asks are arguments with which a program only tells about itself.
+var asks = set(`--version -V --help -h help version`)
+
+// starter looks for the ways in which a program that is no shell and no known
+// interpreter is told to start a command.
+func (c *checker) starter(name string, argv []word) {
+	args := argv[1:]
+	if len(args) == 1 && asks[args[0].text] || readers[name] || textOnly[name] {
+		return
+	}
+	found := func(w word, what string) {
+		c.add("sec.shell.wrapped", w.offset, document.Quote(name)+" is told to start a command: "+document.Quote(what), oneProgram)
+	}
+	if forms, ok := starters[name]; ok {
+		line := " " + strings.Join(texts(args), " ") + " "
+		for _, f := range forms {
+			if f == "" || strings.Contains(line, " "+f) && (strings.HasSuffix(f, "-") || strings.HasSuffix(f, ":") || strings.HasSuffix(f, " ") || strings.Contains(line, " "+f+" ") || strings.Contains(line, " "+f+"=") || strings.Contains(f, " ")) {
+				found(argv[0], strings.TrimSpace(name+" "+f))
+				return
+			}
+		}
+	}
+	for i, w := range args {
+		switch {
+		case shellInside.MatchString(w.text), sshOption.MatchString(w.text), commandOption.MatchString(w.text):
+			found(w, w.text)
+			return
+		case foreign[name] && foreignCall.MatchString(w.text), tcl[name] && i > 0 && strings.HasPrefix(args[i-1].text, "-") && tclCall.MatchString(w.text):
+			found(w, w.text)
+			return
+		case code.IsShell(w.text) && (i == 0 || !strings.HasPrefix(args[i-1].text, "-")) && !namesShells[name]:
+			found(w, w.text)
+			return
+		}
+	}
+}
+
+// namesShells are programs for which the name of a shell is data.
+var namesShells = set(`which whereis whatis apropos info man type file ls cp mv rm cat stat touch mkdir ln basename dirname tee diff cmp comm join paste md5sum sha1sum sha256sum shellcheck shfmt bat pygmentize highlight
+	zip unzip tar gzip gunzip bzip2 xz wc sort uniq head tail cut nl rev tac od xxd strings split csplit chmod tree du jq yq sqlite3 duckdb git make cmake ninja cargo go rustc javac java gcc g++ cc clang ld ar nm objdump pandoc tesseract
+	locate pgrep ps kill pkill uname id whoami hostname pwd env printenv true false sleep seq factor cal mlr csvcut csvsql csvgrep xsv qsv xmllint exiftool ffmpeg ffprobe openssl gpg`)

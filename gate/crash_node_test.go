@@ -26,7 +26,9 @@ type scenario struct {
 	word string
 	// again says that the same request is sent a second time after the first.
 	again bool
-	want  ending
+	// core says that CORE takes away every result as soon as it can see it.
+	core bool
+	want ending
 }
 
 // ending is where jobs lie once there is nothing left to do.
@@ -34,6 +36,7 @@ type ending struct{ delivered, results, requests, runs int }
 
 var scenarios = []scenario{
 	{name: "delivered", word: "ok", want: ending{delivered: 1, runs: 1}},
+	{name: "taken by CORE", word: "ok", core: true, want: ending{delivered: 1, runs: 1}},
 	{name: "failed run", word: "fail", want: ending{delivered: 1, runs: 1}},
 	{name: "refused request", word: "; id", want: ending{requests: 1}},
 	{name: "refused result", word: "secret", want: ending{results: 1, runs: 1}},
@@ -91,6 +94,8 @@ type world struct {
 	cfg *config.Loaded
 	sc  scenario
 	now func() time.Time // nil is the real clock
+	// taken counts what CORE took, by result.
+	taken map[string]int
 }
 
 const crashConfig = `version: 1
@@ -113,7 +118,7 @@ func newWorld(sc scenario) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{dir: filepath.Join(tmp, "node"), sc: sc}
+	w := &world{dir: filepath.Join(tmp, "node"), sc: sc, taken: map[string]int{}}
 	if err := errors.Join(spool.Init(w.dir), os.WriteFile(filepath.Join(w.dir, config.FileName), []byte(crashConfig), 0o640), os.Mkdir(w.dir+".run", 0o700), os.Mkdir(w.dir+".trash", 0o700)); err != nil {
 		return nil, err
 	}
@@ -134,6 +139,16 @@ func (w *world) recorder(i *injector) *recorder {
 	return &recorder{dir: w.dir + ".run", seam: i.seam}
 }
 
+// take is CORE: it takes away every result that it can see, with its artifacts.
+func (w *world) take() {
+	results, _ := filepath.Glob(filepath.Join(w.cfg.CoreInbound.Path, "TS-*.md"))
+	for _, r := range results {
+		w.taken[filepath.Base(r)]++
+		_ = os.RemoveAll(strings.TrimSuffix(r, ".md") + ".artifacts")
+		_ = os.Remove(r)
+	}
+}
+
 // tries is how often a process that lives on tries again.
 const tries = 3
 
@@ -144,6 +159,10 @@ func (w *world) process(i *injector, second bool) error {
 	i.trash = w.dir + ".trash"
 	if i.loose == nil && (i.kind == cutOrdered || i.kind == cutPerDir) {
 		i.loose = &loose{dirty: map[string]int64{}}
+	}
+	if w.sc.core {
+		i.each = w.take
+		defer w.take()
 	}
 	g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(i), Logger: slog.New(slog.DiscardHandler), Now: w.now, Seam: i.seam})
 	if err != nil {
@@ -225,8 +244,13 @@ func (w *world) settled(interrupted bool) verdict {
 			v.note(&v.lost, "it ended as %+v, want %+v", b, want)
 		}
 	}
-	if r.Visible != b.Delivered {
-		v.note(&v.lost, "CORE sees %d results, want %d", r.Visible, b.Delivered)
+	if seen := r.Visible + len(w.taken); seen != b.Delivered {
+		v.note(&v.lost, "CORE saw %d results, want %d", seen, b.Delivered)
+	}
+	for name, n := range w.taken {
+		if n > 1 {
+			v.note(&v.twice, "CORE was given %s %d times", name, n)
+		}
 	}
 	total := 0
 	for id, n := range w.recorder(&injector{}).runs() {

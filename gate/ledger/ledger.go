@@ -210,6 +210,9 @@ func (l *Ledger) write(first int64, p []byte) error {
 			return err
 		}
 	}
+	if err := l.inPlace(); err != nil {
+		return err
+	}
 	err := l.take(spool.Step{Name: "ledger.append.write", Op: spool.OpWrite, Path: l.file.Name(), Torn: func() error {
 		_, err := l.file.WriteAt(p[:len(p)/2], l.size)
 		return err
@@ -229,6 +232,24 @@ func (l *Ledger) write(first int64, p []byte) error {
 		return fmt.Errorf("%w: fsync: %w", ErrUnusable, err)
 	}
 	l.size += int64(len(p))
+	return nil
+}
+
+// inPlace makes sure that what is written now will be read later: somebody may have
+// removed, replaced or emptied the file, as a rotation of logs does.
+func (l *Ledger) inPlace() error {
+	path := l.file.Name()
+	there, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnusable, err)
+	}
+	mine, err := l.file.Stat()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnusable, err)
+	}
+	if !os.SameFile(there, mine) || mine.Size() < l.size {
+		return fmt.Errorf("%w: %s was replaced or shortened by somebody else; put back what it held", ErrUnusable, path)
+	}
 	return nil
 }
 

@@ -177,3 +177,33 @@ func TestOpenWantsItsFolder(t *testing.T) {
 		t.Fatal("opened")
 	}
 }
+
+// TestNothingIsWrittenBesideTheRecord does what a rotation of logs would do.
+func TestNothingIsWrittenBesideTheRecord(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"moved":   func(p string) error { return os.Rename(p, p+".1") },
+		"emptied": func(p string) error { return os.Truncate(p, 0) },
+		"replaced": func(p string) error {
+			b, err := os.ReadFile(p)
+			return errors.Join(err, os.Remove(p), os.WriteFile(p, b, 0o640))
+		},
+	} {
+		dir := t.TempDir()
+		l, _ := open(t, dir)
+		if err := l.Append(Event{Type: NodeStarted}); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%q, %v", files, err)
+		}
+		if err := spoil(files[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Append(Event{Type: NodeStopped}); !errors.Is(err, ErrUnusable) {
+			t.Errorf("%s: an event was recorded where nobody will read it: %v", name, err)
+		}
+		_ = l.Close()
+	}
+}

@@ -165,7 +165,11 @@ func outcomeLine(a *admission, out *executors.Outcome) string {
 	case schemas.CauseStart:
 		return fmt.Sprintf("Failed: the program could not be started: %s (exit code %d).", out.Detail, out.ExitCode)
 	case schemas.CauseInterrupted:
-		return "Interrupted: the node went down while it ran; how far it came is not known. It was not run again."
+		why := out.Detail
+		if why == "" {
+			why = "the node went down while it ran"
+		}
+		return "Interrupted: " + why + "; how far it came is not known. It was not run again."
 	}
 	return fmt.Sprintf("Failed: %s (exit code %d).", out.Cause, out.ExitCode)
 }

@@ -37,7 +37,7 @@ type node struct {
 	cmd *exec.Cmd
 	// killed says that a gate was killed and none came after it.
 	killed bool
-	log    bytes.Buffer
+	log    logBuffer
 }
 
 // logBuffer holds what the gate logs; it can be read while that goes on.

@@ -1,0 +1,6 @@
+//go:build !race
+
+package gate_test
+
+// shortShare is which share of all faults the short form injects: one in so many.
+const shortShare = 7

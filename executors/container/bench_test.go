@@ -41,3 +41,51 @@ func BenchmarkCold(b *testing.B) {
 		b.ReportMetric(float64(d.Microseconds())/1000/float64(b.N), name+"-ms")
 	}
 }
+
+// BenchmarkWarm is one run in a slot. Slots are made while the clock is stopped.
+func BenchmarkWarm(b *testing.B) {
+	e, err := Open(b.Context(), slotConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { e.Close() })
+	ctx := b.Context()
+	dst := b.TempDir()
+	var prepare, start, wait, payload, collect time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		e.awaitReady(b, testSlots)
+		task := newTask("true")
+		b.StartTimer()
+		began := time.Now()
+		if err := e.Prepare(ctx, task); err != nil {
+			b.Fatal(err)
+		}
+		prepared := time.Now()
+		if err := e.Start(ctx, task.ID); err != nil {
+			b.Fatal(err)
+		}
+		started := time.Now()
+		out, err := e.Wait(ctx, task.ID)
+		if err != nil {
+			b.Fatal(err)
+		}
+		waited := time.Now()
+		if _, err := e.Collect(ctx, task.ID, dst); err != nil {
+			b.Fatal(err)
+		}
+		prepare += prepared.Sub(began)
+		start += started.Sub(prepared)
+		wait += waited.Sub(started)
+		payload += out.Wall
+		collect += time.Since(waited)
+		b.StopTimer()
+		if err := e.Cleanup(ctx, task.ID); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+	for name, d := range map[string]time.Duration{"prepare": prepare, "start": start, "wait": wait, "payload": payload, "collect": collect} {
+		b.ReportMetric(float64(d.Microseconds())/1000/float64(b.N), name+"-ms")
+	}
+}

@@ -31,8 +31,9 @@ const (
 	SlotCost = 24 << 20
 	// demandHalf is the time after which a claim counts half.
 	demandHalf = 5 * time.Minute
-	// calmWait is how long the making of a slot waits for running tasks to end,
-	// while there is another for the next task: it takes more cpu than most of them.
+	// calmWait is how long the making of a slot waits for tasks that have one to be
+	// done with, while there is another for the next task: it takes more cpu than
+	// most of them.
 	calmWait = 150 * time.Millisecond
 	// makePause follows a failure to make a slot.
 	makePause = 2 * time.Second
@@ -50,12 +51,12 @@ type pool struct {
 	stop   context.CancelFunc
 	making sync.WaitGroup
 	wake   chan struct{}
-	calm   chan struct{} // may have become calm: no task runs
+	calm   chan struct{} // no task has a slot any more
 
 	mu    sync.Mutex
 	kinds map[string]*kind // by image
 	off   bool
-	busy  int       // tasks that run now
+	busy  int       // tasks that have a slot
 	last  time.Time // when a slot was asked for
 }
 
@@ -244,7 +245,7 @@ func (p *pool) fill(ctx context.Context) {
 	}
 }
 
-// running counts the tasks that run.
+// running counts the tasks that have a slot.
 func (p *pool) running(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

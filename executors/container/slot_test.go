@@ -135,10 +135,12 @@ func TestSlotsOfADeadGate(t *testing.T) {
 					t.Errorf("the box of idle slot %s is still there", s.id)
 				}
 			}
-			want := map[string]executors.State{"claimed": executors.StateCreated, "told": executors.StateRunning, "started": executors.StateRunning}[step]
-			mustState(t, next, task.ID, want)
-			if step == "claimed" {
+			switch step { // what was started may have ended meanwhile
+			case "claimed":
+				mustState(t, next, task.ID, executors.StateCreated)
 				must(t, "Start", next.Start(t.Context(), task.ID))
+			case "told":
+				mustState(t, next, task.ID, executors.StateRunning)
 			}
 			if r := finish(t, next, task.ID); r.ExitCode != 0 || r.stdout(t) != "before\nafter\n" {
 				t.Errorf("%+v stdout %q", r.Outcome, r.stdout(t))

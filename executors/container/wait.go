@@ -52,10 +52,6 @@ func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, erro
 			return out, err
 		}
 	}
-	if e.pool != nil {
-		e.pool.running(1)
-		defer e.pool.running(-1)
-	}
 	ev := evidence{task: rec.Task}
 	if ev.exit, err = e.awaitExit(ctx, b, id, rec.Task.Limits.Time); err != nil {
 		return out, err

@@ -28,6 +28,7 @@ func (e *Executor) prepareWarm(ctx context.Context, b box, r *root, t executors.
 	e.heldMu.Lock()
 	e.holds[t.ID] = s
 	e.heldMu.Unlock()
+	e.pool.running(1)
 	return true, nil
 }
 
@@ -40,8 +41,12 @@ func (e *Executor) held(id string) *slot {
 
 func (e *Executor) release(id string) {
 	e.heldMu.Lock()
-	defer e.heldMu.Unlock()
+	_, ok := e.holds[id]
 	delete(e.holds, id)
+	e.heldMu.Unlock()
+	if ok {
+		e.pool.running(-1)
+	}
 }
 
 // exited tells of the end of a slot's init.

@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build setup images tools demo bench test test-pure escape race check clean distclean docs
+.PHONY: help accuracy bench-rules build setup images tools demo bench test test-pure escape race check clean distclean docs
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -48,6 +48,12 @@ escape: tools ## hostile programs in every language, what came of each, and the 
 # can't give up capabilities with it; the end-to-end tests, whose programs are
 # processes of their own; the accuracy of the rules, which is arithmetic.
 NORACE := /cmd/threegate-init$$|/gate/e2e$$|/validate/accuracy$$
+
+accuracy: ## how many forbidden and harmless documents each rule refuses; fails below the committed figures
+	go test ./validate/accuracy -run '^TestAccuracy$$' -count=1 -v
+
+bench-rules: ## the checks of documents beside gitleaks alone, in one run
+	go test ./validate -run '^$$' -bench BenchmarkValidate -benchtime 10x -count=1
 
 race: tools ## the tests of packages that share memory, under the race detector
 	CGO_ENABLED=1 $(GOTEST) -race $$(go list ./... | grep -vE '$(NORACE)')

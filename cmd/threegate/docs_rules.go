@@ -75,6 +75,9 @@ func writeRule(b *strings.Builder, r schemas.Rule) {
 	if r.Source != "" {
 		fmt.Fprintf(b, "\nWhere it comes from: %s\n", r.Source)
 	}
+	if text := accuracyText(r.ID); text != "" {
+		fmt.Fprintf(b, "\nHow accurate it is: %s\n", text)
+	}
 }
 
 // fenceFor is a fence that text does not close.

@@ -58,10 +58,16 @@ type ruleJSON struct {
 	Good    string           `json:"good"`
 	Fix     string           `json:"fix"`
 	Source  string           `json:"source"`
+	// Measured is absent for rules that the corpus does not measure.
+	Measured *schemas.Accuracy `json:"measured,omitempty"`
 }
 
 func toJSON(r schemas.Rule) ruleJSON {
-	return ruleJSON{r.ID, r.Level, r.Must, append([]schemas.Kind{}, r.Applies...), r.Title, r.Why, r.Bad, r.Good, r.Fix, r.Source}
+	out := ruleJSON{r.ID, r.Level, r.Must, append([]schemas.Kind{}, r.Applies...), r.Title, r.Why, r.Bad, r.Good, r.Fix, r.Source, nil}
+	if m, ok := schemas.MeasuredAccuracy().Rules[r.ID]; ok {
+		out.Measured = &m
+	}
+	return out
 }
 
 func (a *app) listRules(rules []schemas.Rule) error {
@@ -106,8 +112,25 @@ func (a *app) explain(r schemas.Rule) error {
 	verbatim("Good", r.Good)
 	section("How to mend it", r.Fix)
 	section("Where it comes from", r.Source)
+	section("How accurate it is", accuracyText(r.ID))
 	_, err := fmt.Fprint(a.ui.Out, b.String())
 	return err
+}
+
+// accuracyText says how a rule did on the corpus, or "" if it is not measured.
+func accuracyText(id string) string {
+	m, ok := schemas.MeasuredAccuracy().Rules[id]
+	if !ok {
+		return ""
+	}
+	var parts []string
+	if m.Forbidden > 0 {
+		parts = append(parts, fmt.Sprintf("It refused %.2f %% of %d forbidden documents.", 100*m.Recall(), m.Forbidden))
+	}
+	if m.Harmless > 0 {
+		parts = append(parts, fmt.Sprintf("It refused %.2f %% of %d harmless ones.", 100*m.FalsePositives(), m.Harmless))
+	}
+	return strings.Join(append(parts, "Measured on testdata/corpus by make accuracy."), " ")
 }
 
 func kinds(ks []schemas.Kind) string {

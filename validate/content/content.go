@@ -105,7 +105,7 @@ type collector struct {
 
 // maxWork is how many bytes patterns may look at in one scan. Documents that
 // the node makes need a hundredth of it.
-const maxWork = 16 << 20
+const maxWork = 4 << 20
 
 func newCollector() *collector { return &collector{seen: map[Hit]bool{}, work: maxWork} }
 

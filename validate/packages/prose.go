@@ -47,6 +47,9 @@ type Span struct {
 // InText finds commands that install packages in a string of code. Negation
 // does not matter there.
 func InText(text string) []Span {
+	if !mayInstall(text) {
+		return nil
+	}
 	var out []Span
 	for _, m := range commandRe.FindAllStringSubmatchIndex(text, 20) {
 		if found := text[m[2]:m[3]]; !falseFriend(found) {
@@ -72,6 +75,10 @@ func InProse(text string) []Span {
 			end, next = start+m[0], start+m[1]
 		}
 		s := text[start:end]
+		if !mayInstall(s) {
+			start = max(next, start+1)
+			continue
+		}
 		if found, ok := instruction(s); ok {
 			found.Offset += start
 			found.End += start
@@ -80,6 +87,21 @@ func InProse(text string) []Span {
 		start = max(next, start+1)
 	}
 	return out
+}
+
+// installHints are parts of words of which every instruction holds one: looking
+// for them first saves the time of the patterns.
+var installHints = []string{"install", "instal", "pip", "npm", "apt", "yum", "dnf", "add", "fetch", "pull", "set up", "download", "conda", "mamba", "cpan", "gem", "cargo", "brew", "pacman", "dpkg", "rpm", "emerge", "yarn", "pnpm", "bun", "poetry", "pdm", "uv", "npx", "composer", "go get", "nix",
+	"mix", "dotnet", "rustup", "pak::", "renv::", "pkg", "setup.py", "ensurepip", "opkg", "port", "snap", "flatpak", "choco", "winget", "scoop", "opam", "cabal", "pecl", "pear", "vcpkg", "conan", "zypper", "luarocks", "bundle", "bower", "tlmgr", "nuget", "helm", "nimble", "asenna", "установи", "安装", "インストール", "설치"}
+
+func mayInstall(s string) bool {
+	l := strings.ToLower(s)
+	for _, h := range installHints {
+		if strings.Contains(l, h) {
+			return true
+		}
+	}
+	return false
 }
 
 func instruction(s string) (Span, bool) {

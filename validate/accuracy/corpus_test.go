@@ -200,7 +200,10 @@ func variants(c *corpusCase) []*corpusCase {
 		_, isPayload := c.flags["payload"]
 		_, disguised := c.flags["disguise"]
 		raw, secrets := fill(base.text, c.line)
-		base.text, base.secrets = string(raw), secrets
+		base.text = string(raw)
+		if isSecret {
+			base.secrets = secrets
+		}
 		switch {
 		case isPayload:
 			for _, e := range payloadEncodings {

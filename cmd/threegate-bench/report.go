@@ -51,7 +51,8 @@ type stepRow struct {
 // tracedRuns is how many requests a breakdown is made of.
 const tracedRuns = 40
 
-// traced measures where the time of one request at a time goes.
+// traced measures where the time of one request goes that comes when the node has
+// nothing else to do, not even in the background.
 func (r *report) traced(ctx context.Context, o options, dir string) error {
 	for _, k := range []struct {
 		name, config string
@@ -65,6 +66,7 @@ func (r *report) traced(ctx context.Context, o options, dir string) error {
 			return err
 		}
 		var samples []sample
+		rested := &row{Subject: k.name + ", at rest", Clients: 1}
 		for i := range tracedRuns + 3 {
 			n.rest(ctx)
 			s, err := n.run(ctx, k.r)
@@ -74,6 +76,7 @@ func (r *report) traced(ctx context.Context, o options, dir string) error {
 			}
 			if i >= 3 { // the first ones import images
 				samples = append(samples, s)
+				rested.took = append(rested.took, ms(s.took))
 			}
 		}
 		n.rest(ctx)
@@ -84,6 +87,9 @@ func (r *report) traced(ctx context.Context, o options, dir string) error {
 		if err != nil {
 			return err
 		}
+		rested.finish(1)
+		r.Rows = append(r.Rows, rested)
+		fmt.Println(rested)
 		r.Steps = append(r.Steps, breakdown(k.name, samples, all)...)
 	}
 	return nil
@@ -186,9 +192,14 @@ func (r *report) printRatios() {
 		}
 		language := strings.TrimPrefix(strings.Split(a.Subject, ",")[0], "ERA ")
 		for _, b := range r.Rows {
-			if b.Clients == a.Clients && strings.HasSuffix(b.Subject, ", "+language) && b.P50 > 0 && b.Rate > 0 {
-				fmt.Printf("%-28s %-28s %7d  %7.2fx %7.2fx\n", a.Subject, b.Subject, a.Clients, a.P50/b.P50, a.Rate/b.Rate)
+			if b.Clients != a.Clients || !strings.HasSuffix(b.Subject, ", "+language) || b.P50 == 0 || b.Rate == 0 {
+				continue
 			}
+			fmt.Printf("%-28s %-28s %7d  %7.2fx", a.Subject, b.Subject, a.Clients, a.P50/b.P50)
+			if a.Rate > 0 {
+				fmt.Printf(" %7.2fx", a.Rate/b.Rate)
+			}
+			fmt.Println()
 		}
 		if a.P50 > 0 {
 			fmt.Printf("%-28s %-28s %7d  %7.2fx\n", a.Subject, "p99 to its own p50", a.Clients, a.P99/a.P50)

@@ -157,7 +157,8 @@ func (e *Executor) reapSlots(ctx context.Context) error {
 	return nil
 }
 
-// take returns a sound idle slot of an image, or nil, and counts the demand.
+// take returns a sound idle slot of an image, or nil, and counts the demand. Who
+// gets one calls done when its task is done with it.
 func (p *pool) take(image string) *slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,6 +174,7 @@ func (p *pool) take(image string) *slot {
 		s := k.ready[0]
 		k.ready[0], k.ready = nil, k.ready[1:]
 		if s.sound() == nil {
+			p.busy++ // before another is thought of
 			return s
 		}
 		p.drop(s)
@@ -245,11 +247,11 @@ func (p *pool) fill(ctx context.Context) {
 	}
 }
 
-// running counts the tasks that have a slot.
-func (p *pool) running(n int) {
+// done says that a task has no slot any more.
+func (p *pool) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.busy += n
+	p.busy--
 	if p.busy == 0 {
 		select {
 		case p.calm <- struct{}{}:

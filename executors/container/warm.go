@@ -23,12 +23,12 @@ func (e *Executor) prepareWarm(ctx context.Context, b box, r *root, t executors.
 	defer e.cfg.Trace.Step(t.ID, "prepare: claim a slot")()
 	if err := e.claim(b, s, r, t, p); err != nil {
 		e.pool.drop(s)
+		e.pool.done()
 		return false, nil
 	}
 	e.heldMu.Lock()
 	e.holds[t.ID] = s
 	e.heldMu.Unlock()
-	e.pool.running(1)
 	return true, nil
 }
 
@@ -45,7 +45,7 @@ func (e *Executor) release(id string) {
 	delete(e.holds, id)
 	e.heldMu.Unlock()
 	if ok {
-		e.pool.running(-1)
+		e.pool.done()
 	}
 }
 

@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help accuracy bench-rules build setup images tools demo bench test test-pure escape race check clean distclean docs
+.PHONY: help accuracy bench-rules build setup images tools demo bench test test-pure escape escape-gvisor race check clean distclean docs
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -54,6 +54,9 @@ accuracy: ## how many forbidden and harmless documents each rule refuses; fails 
 
 bench-rules: ## the checks of documents beside gitleaks alone, in one run
 	go test ./validate -run '^$$' -bench BenchmarkValidate -benchtime 10x -count=1
+
+escape-gvisor: tools ## the attempts of a static program under gVisor (apt-get install runsc)
+	$(GOTEST) -count=1 -v -tags gvisor -run EscapeGVisor ./executors/container
 
 race: tools ## the tests of packages that share memory, under the race detector
 	CGO_ENABLED=1 $(GOTEST) -race $$(go list ./... | grep -vE '$(NORACE)')

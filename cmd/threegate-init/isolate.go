@@ -19,6 +19,10 @@ func strip() error {
 	if os.Getpid() != 1 {
 		return errors.New("threegate-init must be process 1 of a sandbox")
 	}
+	// What /proc says of init is for nobody, also where it knows no hidepid.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("hide from other processes: %w", err)
+	}
 	for c := uintptr(0); ; c++ {
 		held, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
 		if err != nil { // past the last capability of this kernel

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"maps"
 
@@ -132,6 +133,9 @@ func nodeChecks(ctx context.Context, l *config.Loaded) []check {
 	}
 	if runtime != "" {
 		path, err := exec.LookPath(runtime)
+		if err == nil {
+			path += runtimeVersion(ctx, path)
+		}
 		add("runtime", err, path, "apt-get install --no-install-recommends "+filepath.Base(runtime))
 	}
 	served, err := spool.Locked(l.Dir)
@@ -171,6 +175,27 @@ func freeBytes(dir string) (uint64, error) {
 	}
 	return st.Bavail * uint64(st.Bsize), nil
 }
+
+// runtimeVersion is what an OCI runtime calls itself, and which others there are
+// on this host to choose from.
+func runtimeVersion(ctx context.Context, path string) string {
+	ctx, cancel := context.WithTimeout(ctx, runtimeTime)
+	defer cancel()
+	var words string
+	if out, err := exec.CommandContext(ctx, path, "--version").Output(); err == nil {
+		line, _, _ := strings.Cut(string(out), "\n")
+		words = ", " + strings.TrimSpace(line)
+	}
+	for _, other := range []string{"runc", "crun", "runsc", "kata-runtime", "krun"} {
+		if found, err := exec.LookPath(other); err == nil && found != path {
+			words += "; also here: " + found
+		}
+	}
+	return words
+}
+
+// runtimeTime bounds how long a runtime may take to say its version.
+const runtimeTime = 10 * time.Second
 
 func folderCheck(dir string, mode uint32) error {
 	info, err := os.Stat(dir)

@@ -30,6 +30,7 @@ type postureReport struct {
 	Tried    int               `json:"tried"`
 	Allowed  int               `json:"allowed"`
 	Other    int               `json:"denied_otherwise"`
+	Inside   int               `json:"inside"`
 	Findings []posture.Finding `json:"findings"`
 }
 
@@ -196,6 +197,8 @@ func tryNetwork(ctx context.Context, e *container.Executor, cfg *config.Loaded, 
 			rep.Allowed++
 		case posture.Otherwise:
 			rep.Other++
+		case posture.Inside:
+			rep.Inside++
 		}
 	}
 	// A test that was cut short has proved nothing.
@@ -217,6 +220,8 @@ func (a *app) printPosture(reports []postureReport, all bool) error {
 				word = s.Red("ALLOWED  ")
 			case posture.Otherwise:
 				word = s.Yellow("otherwise")
+			case posture.Inside:
+				word = s.Yellow("inside   ")
 			default:
 				if !all {
 					continue
@@ -224,9 +229,12 @@ func (a *app) printPosture(reports []postureReport, all bool) error {
 			}
 			fmt.Fprintf(&b, "  %s  %-24s %-13s %s\n", word, term.Visible(f.Name), term.Visible(f.Outcome), term.Visible(f.What))
 		}
-		fmt.Fprintf(&b, "  %d attempts: %d denied", r.Tried, r.Tried-r.Allowed)
+		fmt.Fprintf(&b, "  %d attempts: %d denied", r.Tried, r.Tried-r.Allowed-r.Inside)
 		if r.Other > 0 {
 			fmt.Fprintf(&b, ", %d of them by another means than is meant", r.Other)
+		}
+		if r.Inside > 0 {
+			fmt.Fprintf(&b, ", %d reached no further than the sandbox's own kernel", r.Inside)
 		}
 		if r.Allowed > 0 {
 			fmt.Fprintf(&b, ", %s", s.Red(fmt.Sprintf("%d ALLOWED", r.Allowed)))

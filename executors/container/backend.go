@@ -64,6 +64,9 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 		if t.Network == schemas.NetworkAllowlist {
 			p.argv = append(p.argv, posture.ArgNetworked)
 		}
+		if e.cfg.OwnKernel {
+			p.argv = append(p.argv, posture.ArgOwnKernel)
+		}
 		if p.image == "" {
 			return p, fmt.Errorf("the self-test is %w: the configuration names no image", ErrUnavailable)
 		}

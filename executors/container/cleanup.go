@@ -60,7 +60,12 @@ func (e *Executor) destroyContainer(ctx context.Context, id string) (found bool,
 		return true, err
 	}
 	if task != nil {
-		if _, err := task.Delete(ctx, containerdclient.WithProcessKill); err != nil && !errdefs.IsNotFound(err) {
+		var options []containerdclient.ProcessDeleteOpts
+		// Some runtimes fail to kill what has ended already.
+		if st, err := task.Status(ctx); err != nil || st.Status != containerdclient.Stopped {
+			options = append(options, containerdclient.WithProcessKill)
+		}
+		if _, err := task.Delete(ctx, options...); err != nil && !errdefs.IsNotFound(err) {
 			return true, fmt.Errorf("delete task: %w", err)
 		}
 	}

@@ -55,7 +55,8 @@ type Config struct {
 	// RuntimeBinary overrides the OCI runtime below the runc shim.
 	Runtime, RuntimeBinary string
 	// OwnKernel says that the runtime runs sandboxes on a kernel of their own
-	// (gVisor, a virtual machine) instead of the host's.
+	// (gVisor, a virtual machine) instead of the host's. Open sets it for those
+	// that it knows: runsc, Kata, krun.
 	OwnKernel bool
 	// Egress bounds the proxies of network: allowlist. Domains and LogPath are
 	// set for each task.

@@ -30,6 +30,9 @@ func (e *Executor) identity(p payload) executors.Identity {
 
 // describeRuntime asks the programs themselves for their versions.
 func (e *Executor) describeRuntime(ctx context.Context) (string, error) {
+	if hasOwnKernel(e.cfg.Runtime) {
+		e.cfg.OwnKernel = true
+	}
 	words := []string{"containerd " + e.client.DaemonVersion(), e.cfg.Runtime}
 	if binary := e.runtimeBinary(); binary != "" {
 		ctx, cancel := context.WithTimeout(ctx, versionTime)
@@ -39,9 +42,23 @@ func (e *Executor) describeRuntime(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("%w: ask the runtime %s for its version: %w", ErrConfig, binary, err)
 		}
 		line, _, _ := strings.Cut(string(out), "\n")
+		if hasOwnKernel(line) {
+			e.cfg.OwnKernel = true
+		}
 		words = append(words, strings.Replace(strings.TrimSpace(line), " version ", " ", 1))
 	}
 	return strings.Join(words, ", "), nil
+}
+
+// hasOwnKernel says whether a runtime, by its handler or its version line, runs
+// sandboxes on a kernel of their own.
+func hasOwnKernel(name string) bool {
+	for _, known := range []string{"runsc", "kata", "krun"} {
+		if strings.Contains(name, known) {
+			return true
+		}
+	}
+	return false
 }
 
 // runtimeBinary is the OCI runtime's program, or "" for handlers that are one themselves.

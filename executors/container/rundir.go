@@ -92,7 +92,7 @@ var skeletonFiles = map[string]string{
 }
 
 // skeletonDirs are the mount points. Whatever an image has there stays unseen.
-var skeletonDirs = []string{"/dev", "/etc", "/proc", "/sys", job.Dir, sandbox.InDir, sandbox.OutDir, sandbox.TmpDir}
+var skeletonDirs = []string{"/dev", sandbox.ShmDir, "/etc", "/proc", "/sys", job.Dir, sandbox.InDir, sandbox.OutDir, sandbox.TmpDir}
 
 // makeSkeleton is idempotent. What is there already is left alone: overlays
 // that are mounted would not like to see it change.

@@ -9,24 +9,31 @@ import (
 
 // Words after the mode's own.
 const (
-	// ArgNetworked says that the sandbox has an egress proxy.
-	ArgNetworked = "networked"
-	argNothing   = "nothing" // for a technique that executes this program
+	ArgNetworked = "networked"  // Sandbox.Networked
+	ArgOwnKernel = "own-kernel" // Sandbox.OwnKernel
+	argNothing   = "nothing"    // for a technique that executes this program
 )
 
 // Main is the payload: it writes a [Finding] a line to stdout and returns the
 // exit code: 0 if nothing worked, 1 if something did, 2 on wrong usage.
 func Main(args []string) int {
-	if len(args) > 1 || len(args) == 1 && args[0] != ArgNetworked && args[0] != argNothing {
-		fmt.Fprintln(os.Stderr, "posture takes no argument but "+ArgNetworked)
-		return 2
-	}
-	if len(args) == 1 && args[0] == argNothing {
-		return 0
+	var in Sandbox
+	for _, a := range args {
+		switch a {
+		case ArgNetworked:
+			in.Networked = true
+		case ArgOwnKernel:
+			in.OwnKernel = true
+		case argNothing:
+			return 0
+		default:
+			fmt.Fprintln(os.Stderr, "posture takes no arguments but "+ArgNetworked+" and "+ArgOwnKernel)
+			return 2
+		}
 	}
 	code := 0
 	enc := json.NewEncoder(os.Stdout)
-	for _, f := range Run(len(args) == 1) {
+	for _, f := range Run(in) {
 		if err := enc.Encode(f); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 2

@@ -40,6 +40,8 @@ const (
 	// Otherwise: refused, but with another error than is meant. With a kernel
 	// of its own (gVisor) that is ordinary; else something differs on this host.
 	Otherwise Verdict = "denied-otherwise"
+	// Inside: it worked, but reached no further than the sandbox's own kernel.
+	Inside Verdict = "inside"
 	// Allowed: it worked.
 	Allowed Verdict = "allowed"
 )
@@ -54,17 +56,35 @@ type Finding struct {
 	Verdict Verdict `json:"verdict"`
 }
 
-// Run tries everything. Networked says that the sandbox has an egress proxy.
-func Run(networked bool) []Finding {
+// Sandbox says what kind of sandbox the techniques are tried in.
+type Sandbox struct {
+	// Networked: it has an egress proxy.
+	Networked bool
+	// OwnKernel: its kernel is its own, not the host's.
+	OwnKernel bool
+}
+
+// insideOwnKernel are the techniques that tell and change nothing of a host whose
+// kernel the sandbox does not share. A kernel of one's own shows its processes to
+// each other (it knows no hidepid), and has priorities and terminals of its own.
+var insideOwnKernel = []string{
+	"lower-oom-score", "cmdline", "init-environ", "init-cmdline", "init-mountinfo", "init-fd", "foreign-processes",
+	"dev-ptmx", "map-exec-tmp", "nice",
+}
+
+// Run tries everything.
+func Run(in Sandbox) []Finding {
 	all := slices.Concat(kernelTechniques, procTechniques, fileTechniques, processTechniques, networkTechniques)
 	out := make([]Finding, 0, len(all))
 	for _, t := range all {
 		want := t.want
-		if networked && t.networked != "" {
+		if in.Networked && t.networked != "" {
 			want = t.networked
 		}
 		f := Finding{Group: t.group, Name: t.name, What: t.what, Want: want, Outcome: word(t.try())}
 		switch {
+		case f.Outcome == Possible && in.OwnKernel && slices.Contains(insideOwnKernel, t.name):
+			f.Verdict = Inside
 		case f.Outcome == Possible:
 			f.Verdict = Allowed
 		case slices.Contains(strings.Split(want, "|"), f.Outcome):

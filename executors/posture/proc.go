@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // procTechniques go through /proc, /sys and /dev.
@@ -50,6 +52,7 @@ var procTechniques = []technique{
 	reads("init-root", "ENOENT|EACCES", "/proc/1/root/gate/job.json", "reach the root of process 1"),
 	reads("init-cwd", "ENOENT|EACCES", "/proc/1/cwd/gate/job.json", "reach the folder of process 1"),
 	{"init-fd", "procfs", "ENOENT|EACCES", "", "reach the descriptors of process 1", func() error { return list("/proc/1/fd") }},
+	{"init-fd-open", "procfs", "ENOENT|EACCES|none", "", "open a file through a descriptor of process 1", openThroughInit},
 	{"foreign-processes", "procfs", "none", "", "see processes of others in /proc", foreignProcesses},
 
 	opens("dev-mem", "/dev/mem", "reach physical memory"),
@@ -120,6 +123,23 @@ func writeTo(path, s string) error {
 func list(dir string) error {
 	_, err := os.ReadDir(dir)
 	return err
+}
+
+func openThroughInit() error {
+	entries, err := os.ReadDir("/proc/1/fd")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if len(e.Name()) == 1 && e.Name() <= "2" { // its streams are the runtime's /dev/null
+			continue
+		}
+		// Not to block on a pipe.
+		if f, err := os.OpenFile("/proc/1/fd/"+e.Name(), os.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
+			return f.Close()
+		}
+	}
+	return none
 }
 
 // foreignProcesses looks for processes that are neither this one nor its own.

@@ -66,13 +66,6 @@ func judgeAll(cases []*corpusCase) []*verdict {
 // count makes a rate of one group of verdicts.
 type count struct{ n, hit, refused int }
 
-func (c count) rate(part int) float64 {
-	if c.n == 0 {
-		return 0
-	}
-	return float64(part) / float64(c.n)
-}
-
 type table struct {
 	rules      map[string]*count // forbidden cases by their first rule
 	categories map[string]*count

@@ -3,7 +3,8 @@
 // result in files that outlive both itself and the gate. See executors/job.
 //
 // `threegate-init monty` is the payload of a Monty run, `threegate-init posture`
-// that of a self-test; neither is process 1.
+// that of a self-test; neither is process 1. `threegate-init trial` is what the
+// node starts in a user namespace to see whether the host gives it one.
 package main
 
 import (
@@ -19,6 +20,9 @@ func main() {
 	}
 	if len(os.Args) >= 2 && os.Args[1] == job.PostureMode {
 		os.Exit(posture.Main(os.Args[2:]))
+	}
+	if len(os.Args) == 2 && os.Args[1] == job.TrialMode {
+		os.Exit(trial())
 	}
 	os.Exit(supervise(sandboxed))
 }

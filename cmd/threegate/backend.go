@@ -55,7 +55,9 @@ func executorConfig(cfg *config.Loaded) (container.Config, error) {
 		Monty:         cfg.Backends.Monty.Image,
 		Runtime:       cfg.Containerd.Runtime,
 		RuntimeBinary: cfg.Containerd.RuntimeBinary,
-		Containerd:    containerd.Config{Address: cfg.Containerd.Address, Namespace: cfg.Containerd.Namespace},
+
+		WithoutUserNamespace: cfg.Containerd.UserNamespace == config.UserNamespaceOptional,
+		Containerd:           containerd.Config{Address: cfg.Containerd.Address, Namespace: cfg.Containerd.Namespace},
 	}
 	for name, l := range cfg.Backends.ERA.Languages {
 		c.Images[name] = l.Image

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/executors/image"
 	"github.com/threegate/tool-exec/executors/sandbox"
 	"github.com/threegate/tool-exec/gate/config"
@@ -131,12 +132,25 @@ func nodeChecks(ctx context.Context, l *config.Loaded) []check {
 	if runtime == "" && l.Containerd.Runtime == config.Default().Containerd.Runtime {
 		runtime = "runc"
 	}
+	ownKernel := container.HasOwnKernel(l.Containerd.Runtime)
 	if runtime != "" {
 		path, err := exec.LookPath(runtime)
 		if err == nil {
-			path += runtimeVersion(ctx, path)
+			version := runtimeVersion(ctx, path)
+			ownKernel = ownKernel || container.HasOwnKernel(version)
+			path += version + otherRuntimes(path)
 		}
 		add("runtime", err, path, "apt-get install --no-install-recommends "+filepath.Base(runtime))
+	}
+	if !ownKernel && program != "" && notRoot() == nil {
+		switch err := sandbox.TryUserNamespace(ctx, program); {
+		case err == nil:
+			add("user namespaces", nil, "every sandbox has one, with ids of its own", "")
+		case l.Containerd.UserNamespace == config.UserNamespaceOptional:
+			warn("user namespaces", err.Error()+"; process 1 of a sandbox is the host's root, with four capabilities", "mend that, then set containerd.user_namespace: required")
+		default:
+			add("user namespaces", err, "", "mend that, or do without: containerd.user_namespace: optional")
+		}
 	}
 	served, err := spool.Locked(l.Dir)
 	add("node", err, map[bool]string{true: "served now", false: "not served now"}[served], "threegate init "+l.Dir)
@@ -176,8 +190,7 @@ func freeBytes(dir string) (uint64, error) {
 	return st.Bavail * uint64(st.Bsize), nil
 }
 
-// runtimeVersion is what an OCI runtime calls itself, and which others there are
-// on this host to choose from.
+// runtimeVersion is what an OCI runtime calls itself.
 func runtimeVersion(ctx context.Context, path string) string {
 	ctx, cancel := context.WithTimeout(ctx, runtimeTime)
 	defer cancel()
@@ -186,6 +199,12 @@ func runtimeVersion(ctx context.Context, path string) string {
 		line, _, _ := strings.Cut(string(out), "\n")
 		words = ", " + strings.TrimSpace(line)
 	}
+	return words
+}
+
+// otherRuntimes are those that this host has beside.
+func otherRuntimes(path string) string {
+	var words string
 	for _, other := range []string{"runc", "crun", "runsc", "kata-runtime", "krun"} {
 		if found, err := exec.LookPath(other); err == nil && found != path {
 			words += "; also here: " + found

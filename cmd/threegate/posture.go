@@ -31,6 +31,7 @@ type postureReport struct {
 	Allowed  int               `json:"allowed"`
 	Other    int               `json:"denied_otherwise"`
 	Inside   int               `json:"inside"`
+	Waived   int               `json:"waived"`
 	Findings []posture.Finding `json:"findings"`
 }
 
@@ -199,6 +200,8 @@ func tryNetwork(ctx context.Context, e *container.Executor, cfg *config.Loaded, 
 			rep.Other++
 		case posture.Inside:
 			rep.Inside++
+		case posture.Waived:
+			rep.Waived++
 		}
 	}
 	// A test that was cut short has proved nothing.
@@ -222,6 +225,8 @@ func (a *app) printPosture(reports []postureReport, all bool) error {
 				word = s.Yellow("otherwise")
 			case posture.Inside:
 				word = s.Yellow("inside   ")
+			case posture.Waived:
+				word = s.Yellow("waived   ")
 			default:
 				if !all {
 					continue
@@ -229,12 +234,15 @@ func (a *app) printPosture(reports []postureReport, all bool) error {
 			}
 			fmt.Fprintf(&b, "  %s  %-24s %-13s %s\n", word, term.Visible(f.Name), term.Visible(f.Outcome), term.Visible(f.What))
 		}
-		fmt.Fprintf(&b, "  %d attempts: %d denied", r.Tried, r.Tried-r.Allowed-r.Inside)
+		fmt.Fprintf(&b, "  %d attempts: %d denied", r.Tried, r.Tried-r.Allowed-r.Inside-r.Waived)
 		if r.Other > 0 {
 			fmt.Fprintf(&b, ", %d of them by another means than is meant", r.Other)
 		}
 		if r.Inside > 0 {
 			fmt.Fprintf(&b, ", %d reached no further than the sandbox's own kernel", r.Inside)
+		}
+		if r.Waived > 0 {
+			fmt.Fprintf(&b, ", %d waived by the configuration", r.Waived)
 		}
 		if r.Allowed > 0 {
 			fmt.Fprintf(&b, ", %s", s.Red(fmt.Sprintf("%d ALLOWED", r.Allowed)))

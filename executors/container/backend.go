@@ -66,6 +66,8 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 		}
 		if e.cfg.OwnKernel {
 			p.argv = append(p.argv, posture.ArgOwnKernel)
+		} else if !e.mapped {
+			p.argv = append(p.argv, posture.ArgUnmapped)
 		}
 		if p.image == "" {
 			return p, fmt.Errorf("the self-test is %w: the configuration names no image", ErrUnavailable)

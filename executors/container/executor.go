@@ -58,6 +58,9 @@ type Config struct {
 	// (gVisor, a virtual machine) instead of the host's. Open sets it for those
 	// that it knows: runsc, Kata, krun.
 	OwnKernel bool
+	// WithoutUserNamespace lets a host that gives sandboxes no user namespace serve
+	// all the same: process 1 of each is the host's root then, with four capabilities.
+	WithoutUserNamespace bool
 	// Egress bounds the proxies of network: allowlist. Domains and LogPath are
 	// set for each task.
 	Egress egress.Config
@@ -72,6 +75,7 @@ type Executor struct {
 	cfg     Config
 	client  *containerd.Client
 	host    sandbox.Host
+	mapped  bool   // sandboxes have a user namespace
 	runtime string // what Identity says of it
 
 	mu    sync.Mutex
@@ -137,6 +141,10 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	}
 	e := &Executor{cfg: cfg, client: client, host: host, roots: map[string]*root{}, egress: map[string]*egress.Proxy{}, holds: map[string]*slot{}}
 	if e.runtime, err = e.describeRuntime(ctx); err != nil {
+		client.Close()
+		return nil, err
+	}
+	if err := e.tryUserNamespace(ctx); err != nil {
 		client.Close()
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (e *Executor) identity(p payload) executors.Identity {
 
 // describeRuntime asks the programs themselves for their versions.
 func (e *Executor) describeRuntime(ctx context.Context) (string, error) {
-	if hasOwnKernel(e.cfg.Runtime) {
+	if HasOwnKernel(e.cfg.Runtime) {
 		e.cfg.OwnKernel = true
 	}
 	words := []string{"containerd " + e.client.DaemonVersion(), e.cfg.Runtime}
@@ -42,7 +42,7 @@ func (e *Executor) describeRuntime(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("%w: ask the runtime %s for its version: %w", ErrConfig, binary, err)
 		}
 		line, _, _ := strings.Cut(string(out), "\n")
-		if hasOwnKernel(line) {
+		if HasOwnKernel(line) {
 			e.cfg.OwnKernel = true
 		}
 		words = append(words, strings.Replace(strings.TrimSpace(line), " version ", " ", 1))
@@ -50,9 +50,9 @@ func (e *Executor) describeRuntime(ctx context.Context) (string, error) {
 	return strings.Join(words, ", "), nil
 }
 
-// hasOwnKernel says whether a runtime, by its handler or its version line, runs
+// HasOwnKernel says whether a runtime, by its handler or its version line, runs
 // sandboxes on a kernel of their own.
-func hasOwnKernel(name string) bool {
+func HasOwnKernel(name string) bool {
 	for _, known := range []string{"runsc", "kata", "krun"} {
 		if strings.Contains(name, known) {
 			return true

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -10,9 +11,27 @@ import (
 	"github.com/threegate/tool-exec/executors/sandbox"
 )
 
-// mapped says whether sandboxes have a user namespace. A runtime with a kernel
-// of its own needs none.
-func (e *Executor) mapped() bool { return e.host.UserNamespaces && !e.cfg.OwnKernel }
+// tryUserNamespace decides whether sandboxes have a user namespace: always, if the
+// host gives it. Without, the node does not open unless it was told to do without. A
+// runtime with a kernel of its own needs none.
+func (e *Executor) tryUserNamespace(ctx context.Context) error {
+	if e.cfg.OwnKernel {
+		return nil
+	}
+	err := sandbox.TryUserNamespace(ctx, e.cfg.InitPath)
+	switch {
+	case err == nil:
+		e.mapped = true
+		e.runtime += ", user namespaces"
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case e.cfg.WithoutUserNamespace:
+		e.runtime += ", no user namespaces"
+	default:
+		return fmt.Errorf("%w; mend that, or do without it (containerd.user_namespace: optional)", err)
+	}
+	return nil
+}
 
 // firstID is the first of two ids that no other box of this host has: that of
 // process 1 in a user namespace, then that of the payload. The kernel gives every
@@ -33,7 +52,7 @@ func (b box) firstID() (int, error) {
 // handOver gives init's folder, and what was put there, to process 1, which in a
 // user namespace is not the host's root. Only those two get at it.
 func (e *Executor) handOver(b box) error {
-	if !e.mapped() {
+	if !e.mapped {
 		return nil
 	}
 	first, err := b.firstID()

@@ -131,7 +131,7 @@ func (e *Executor) policy(b box, r *root, in string, t executors.Task) sandbox.P
 		MilliCPU: l.MilliCPU, MemoryBytes: l.MemoryBytes, Pids: l.Pids, OpenFiles: l.OpenFiles,
 		FileBytes: fileBytes(l), CPUTime: cpuTime(l),
 		SwapControl: e.host.SwapControl, OwnKernel: e.cfg.OwnKernel, Egress: t.Network == schemas.NetworkAllowlist,
-		FirstID: first, Mapped: e.mapped(),
+		FirstID: first, Mapped: e.mapped,
 	}
 }
 
@@ -152,7 +152,7 @@ func cpuTime(l executors.Limits) time.Duration {
 
 // create checks the final configuration and makes container and task of it.
 func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec, egress bool, labels ...string) (containerdclient.Task, error) {
-	if err := errors.Join(sandbox.Check(spec, e.mapped(), egress), sandbox.CheckRoot(spec.Root.Path)); err != nil {
+	if err := errors.Join(sandbox.Check(spec, e.mapped, egress), sandbox.CheckRoot(spec.Root.Path)); err != nil {
 		return nil, err
 	}
 	marks := map[string]string{nodeLabel: e.cfg.Node}

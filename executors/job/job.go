@@ -73,10 +73,11 @@ const (
 	ExitInit = 125
 )
 
-// Arguments that make threegate-init a payload instead of process 1.
+// Arguments that make threegate-init something else than process 1 of a sandbox.
 const (
 	MontyMode   = "monty"   // the Monty driver
 	PostureMode = "posture" // the self-test
+	TrialMode   = "trial"   // what a user namespace must allow, see package sandbox
 )
 
 // Spec is job.json: what init runs and within which bounds.

@@ -11,6 +11,7 @@ import (
 const (
 	ArgNetworked = "networked"  // Sandbox.Networked
 	ArgOwnKernel = "own-kernel" // Sandbox.OwnKernel
+	ArgUnmapped  = "unmapped"   // Sandbox.Unmapped
 	argNothing   = "nothing"    // for a technique that executes this program
 )
 
@@ -24,10 +25,12 @@ func Main(args []string) int {
 			in.Networked = true
 		case ArgOwnKernel:
 			in.OwnKernel = true
+		case ArgUnmapped:
+			in.Unmapped = true
 		case argNothing:
 			return 0
 		default:
-			fmt.Fprintln(os.Stderr, "posture takes no arguments but "+ArgNetworked+" and "+ArgOwnKernel)
+			fmt.Fprintln(os.Stderr, "posture takes no arguments but "+ArgNetworked+", "+ArgOwnKernel+" and "+ArgUnmapped)
 			return 2
 		}
 	}

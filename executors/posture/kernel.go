@@ -3,6 +3,7 @@ package posture
 import (
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -42,6 +43,7 @@ var kernelTechniques = []technique{
 	{"clone3", "namespace", "ENOSYS", "", "clone3, whose flags a filter can't read", func() error { return call(unix.SYS_CLONE3, 0, 0) }},
 	{"setns-own", "namespace", "EPERM", "", "enter a namespace through a descriptor", func() error { return setns("/proc/self/ns/net") }},
 	{"setns-init", "namespace", "ENOENT", "", "enter the namespaces of process 1 (nsenter)", func() error { return setns("/proc/1/ns/mnt") }},
+	{hostIDs, "namespace", "none", "", "be in the user namespace of the host, where root is its root", inHostIDs},
 	{"write-uid-map", "namespace", "EPERM|EACCES", "", "map ids", func() error { return writeTo("/proc/self/uid_map", "0 0 1\n") }},
 
 	{"bpf", "kernel", "EPERM", "", "load a BPF program", func() error { return newFD(unix.SYS_BPF, 0, 0, 0) }},
@@ -178,4 +180,18 @@ func setns(path string) error {
 	}
 	defer f.Close()
 	return onThread(func() error { return unix.Setns(int(f.Fd()), 0) })
+}
+
+const hostIDs = "host-user-namespace"
+
+// inHostIDs: in the host's own user namespace every id is mapped to itself.
+func inHostIDs() error {
+	text, err := readAll("/proc/self/uid_map")
+	if err != nil {
+		return err
+	}
+	if f := strings.Fields(text); len(f) == 3 && f[0] == "0" && f[1] == "0" {
+		return nil
+	}
+	return none
 }

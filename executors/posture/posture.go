@@ -42,6 +42,8 @@ const (
 	Otherwise Verdict = "denied-otherwise"
 	// Inside: it worked, but reached no further than the sandbox's own kernel.
 	Inside Verdict = "inside"
+	// Waived: it worked, and the node was told to do without what refuses it.
+	Waived Verdict = "waived"
 	// Allowed: it worked.
 	Allowed Verdict = "allowed"
 )
@@ -62,6 +64,8 @@ type Sandbox struct {
 	Networked bool
 	// OwnKernel: its kernel is its own, not the host's.
 	OwnKernel bool
+	// Unmapped: it was to do without a user namespace.
+	Unmapped bool
 }
 
 // insideOwnKernel are the techniques that tell and change nothing of a host whose
@@ -69,7 +73,7 @@ type Sandbox struct {
 // each other (it knows no hidepid), and has priorities and terminals of its own.
 var insideOwnKernel = []string{
 	"lower-oom-score", "cmdline", "init-environ", "init-cmdline", "init-mountinfo", "init-fd", "foreign-processes",
-	"dev-ptmx", "map-exec-tmp", "nice",
+	"dev-ptmx", "map-exec-tmp", "nice", hostIDs,
 }
 
 // Run tries everything.
@@ -85,6 +89,8 @@ func Run(in Sandbox) []Finding {
 		switch {
 		case f.Outcome == Possible && in.OwnKernel && slices.Contains(insideOwnKernel, t.name):
 			f.Verdict = Inside
+		case f.Outcome == Possible && in.Unmapped && t.name == hostIDs:
+			f.Verdict = Waived
 		case f.Outcome == Possible:
 			f.Verdict = Allowed
 		case slices.Contains(strings.Split(want, "|"), f.Outcome):

@@ -19,8 +19,6 @@ const cgroupRoot = "/sys/fs/cgroup"
 type Host struct {
 	// Unified: the controllers are those of cgroup v2.
 	Unified bool
-	// UserNamespaces: a sandbox can have one.
-	UserNamespaces bool
 	// SwapControl: swap can be limited. Without it a host must have no swap.
 	SwapControl bool
 }
@@ -60,10 +58,6 @@ func probe(root, swaps string) (Host, error) {
 		}
 		_, err := os.Stat(filepath.Join(root, "memory/memory.memsw.limit_in_bytes"))
 		h.SwapControl = err == nil
-	}
-	// Without the file, or with 0 in it, the kernel makes none.
-	if most, err := os.ReadFile("/proc/sys/user/max_user_namespaces"); err == nil {
-		h.UserNamespaces = strings.TrimSpace(string(most)) != "0"
 	}
 	if !h.SwapControl {
 		on, err := swapIsOn(swaps)

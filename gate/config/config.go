@@ -139,10 +139,21 @@ type Containerd struct {
 	Runtime string `yaml:"runtime"`
 	// RuntimeBinary overrides the OCI runtime below the runc shim (runsc, crun).
 	RuntimeBinary string `yaml:"runtime_binary"`
+	// UserNamespace says whether a host that gives sandboxes none is refused.
+	UserNamespace UserNamespace `yaml:"user_namespace"`
 	// Root and State are the private containerd's folders.
 	Root  string `yaml:"root"`
 	State string `yaml:"state"`
 }
+
+// UserNamespace is what a node does on a host that gives sandboxes no user namespace.
+type UserNamespace string
+
+// The ways.
+const (
+	UserNamespaceRequired UserNamespace = "required" // it does not start
+	UserNamespaceOptional UserNamespace = "optional" // it does without
+)
 
 // Posture says when the node tests its own containment.
 type Posture struct {
@@ -173,7 +184,7 @@ func Default() Config {
 			OutMB: 64, OutFiles: 4096, TmpMB: 64, StreamKB: 5 * 1024, RequestKB: 1024, InputsMB: 256, InputFiles: 64, Outputs: 64},
 		Backends:   Backends{Images: "/var/lib/threegate/images", ERA: ERA{Languages: map[string]Language{}}},
 		Slots:      Slots{MemoryMB: 256},
-		Containerd: Containerd{Namespace: "threegate", Runtime: "io.containerd.runc.v2", Root: "containerd", State: ""},
+		Containerd: Containerd{Namespace: "threegate", Runtime: "io.containerd.runc.v2", UserNamespace: UserNamespaceRequired, Root: "containerd", State: ""},
 		Results:    Results{StreamLines: 200, AllowArtifactTypes: []string{}},
 	}
 }

@@ -229,6 +229,9 @@ func (l *Loaded) check() error {
 	if l.Approvals.RequireSignature && l.Approvals.AllowedSigners == "" {
 		bad("approvals.allowed_signers", "is empty although approvals.require_signature is true", "name an OpenSSH allowed_signers file")
 	}
+	if ns := l.Containerd.UserNamespace; ns != UserNamespaceRequired && ns != UserNamespaceOptional {
+		bad("containerd.user_namespace", fmt.Sprintf("%q is neither required nor optional", ns), "write required, or optional for a host that gives none")
+	}
 	if _, err := validate.ParseCPU(l.Limits.CPU); err != nil {
 		bad("limits.cpu", err.Error(), `write cores ("0.5", "2") or millicores ("500m")`)
 	}

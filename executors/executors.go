@@ -62,6 +62,9 @@ const (
 	StateCreated State = "created" // all is made, no instruction of it ran
 	StateRunning State = "running"
 	StateExited  State = "exited" // ended; its traces wait to be collected
+	// StateUnstarted: its sandbox is no more, and it is certain that no instruction
+	// of the task ran or ever will. Anything less certain is StateExited.
+	StateUnstarted State = "unstarted"
 )
 
 // Identity is what would run a task, or what ran it: it goes into provenance.
@@ -126,3 +129,7 @@ type Refused struct {
 // ErrUnavailable says that this node has no such backend, language or network.
 // It is a fact about the request's wish, not a trouble that may pass.
 var ErrUnavailable = errors.New("not available on this node")
+
+// ErrNotStarted says that a task that was to start never did, for certain: no
+// instruction of it ran or ever will. It can be prepared anew.
+var ErrNotStarted = errors.New("nothing of the request was run")

@@ -69,6 +69,11 @@ func (r *recorder) Start(_ context.Context, id string) error {
 		if _, err := os.Lstat(r.box(id, "started")); err == nil {
 			return nil
 		}
+		if t, err := r.task(id); err != nil {
+			return err
+		} else if n := r.balks(); slices.Contains(t.Argv, "balk") && n < balks {
+			return errors.Join(os.WriteFile(filepath.Join(r.dir, "balks"), []byte{byte(n + 1)}, 0o600), os.WriteFile(r.box(id, "balked"), nil, 0o600))
+		}
 		if err := os.WriteFile(r.box(id, "started"), nil, 0o600); err != nil {
 			return err
 		}
@@ -81,11 +86,25 @@ func (r *recorder) Start(_ context.Context, id string) error {
 	})
 }
 
+// balks is how often the sandbox of a task that says so fails before it starts it.
+const balks = 1
+
+func (r *recorder) balks() int {
+	data, _ := os.ReadFile(filepath.Join(r.dir, "balks"))
+	if len(data) == 0 {
+		return 0
+	}
+	return int(data[0])
+}
+
 func (r *recorder) State(_ context.Context, id string) (executors.State, error) {
 	s := executors.StateAbsent
 	err := r.take("state", func() error {
 		if _, err := os.Lstat(r.box(id, "task")); err == nil {
 			s = executors.StateCreated
+		}
+		if _, err := os.Lstat(r.box(id, "balked")); err == nil {
+			s = executors.StateUnstarted
 		}
 		if _, err := os.Lstat(r.box(id, "started")); err == nil {
 			s = executors.StateExited
@@ -112,6 +131,9 @@ func (r *recorder) Wait(ctx context.Context, id string) (executors.Outcome, erro
 		t, err := r.task(id)
 		if err != nil {
 			return err
+		}
+		if _, err := os.Lstat(r.box(id, "balked")); err == nil {
+			return executors.ErrNotStarted
 		}
 		o.Identity, _ = r.Identity(ctx, t)
 		o.Cause, o.StartedAt, o.FinishedAt, o.Wall = schemas.CauseNone, started, started.Add(time.Second), time.Second

@@ -38,6 +38,7 @@ var scenarios = []scenario{
 	{name: "delivered", word: "ok", want: ending{delivered: 1, runs: 1}},
 	{name: "taken by CORE", word: "ok", core: true, want: ending{delivered: 1, runs: 1}},
 	{name: "failed run", word: "fail", want: ending{delivered: 1, runs: 1}},
+	{name: "sandbox that fails before the start", word: "balk", want: ending{delivered: 1, runs: 1}},
 	{name: "refused request", word: "; id", want: ending{requests: 1}},
 	{name: "refused result", word: "secret", want: ending{results: 1, runs: 1}},
 	{name: "duplicate", word: "ok", again: true, want: ending{delivered: 1, requests: 1, runs: 1}},

@@ -28,7 +28,8 @@ type Executor interface {
 	State(ctx context.Context, id string) (executors.State, error)
 	// Wait blocks until the task has ended, enforcing its wall clock limit
 	// counted from its start, whoever started it. It can be called again.
-	// Cancelling ctx stops the waiting, not the task.
+	// Cancelling ctx stops the waiting, not the task. An error that matches
+	// executors.ErrNotStarted says that for certain nothing of it ran or will.
 	Wait(ctx context.Context, id string) (executors.Outcome, error)
 	// Kill ends the task at once; Wait then reports cause.
 	Kill(ctx context.Context, id string) error

@@ -46,7 +46,8 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 }
 
 // finish brings a running job to its end, whoever started it and however far it
-// came: it is never started a second time.
+// came: it is never started a second time. Only if the executor is certain that
+// nothing of it ran does it go back to be prepared anew, later.
 func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 	a, err := readAdmission(j)
 	if err != nil {
@@ -59,6 +60,10 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 		defer g.trace.Step(j.ID, stepOutcome)()
 		if err == nil {
 			err = writeRecord(j, outcomeFile, o)
+		} else if errors.Is(err, executors.ErrNotStarted) {
+			if rerr := j.Return(); rerr != nil {
+				return rerr
+			}
 		}
 	}
 	if err != nil {

@@ -27,6 +27,23 @@ func (j *Job) Advance(to State) error {
 	return err
 }
 
+// Return moves a running job back to admitted. It is only for a job of which it is
+// certain that nothing ran: what has been in running may have run, to all others.
+func (j *Job) Return() error {
+	if j.Damage != nil {
+		return j.Damage
+	}
+	if j.State != StateRunning {
+		return fmt.Errorf("%w: job %s is %s; only a running job is returned", ErrTransition, j.ID, j.State)
+	}
+	dst := filepath.Join(j.s.stateDir(StateAdmitted), j.ID)
+	err := j.move("return", dst)
+	if j.dir == dst {
+		j.State = StateAdmitted
+	}
+	return err
+}
+
 // move renames the job's folder and notes where it is.
 func (j *Job) move(step, dst string) error {
 	if j.State == StateClaimed && j.Damage == nil {

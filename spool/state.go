@@ -7,7 +7,7 @@ import "fmt"
 type State string
 
 // The states, in order. A job only ever goes to the next one, to quarantine or
-// (from finished) to the archive.
+// (from finished) to the archive; only Return takes one step back.
 const (
 	StateClaimed  State = "claimed"  // the node's own; nobody looked at it yet
 	StateAdmitted State = "admitted" // accepted; nothing of it has been started

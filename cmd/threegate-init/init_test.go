@@ -22,12 +22,18 @@ import (
 // without the rest of a sandbox, with this folder for /gate.
 const dirVar = "THREEGATE_INIT_TEST_DIR"
 
+// nobodyVar makes it find no user for the payload.
+const nobodyVar = "THREEGATE_INIT_TEST_NOBODY"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(dirVar); dir != "" {
 		p := sandboxed
 		p.dir = dir
 		p.isolate = func(job.Spec) error { return nil }
 		p.user = func() (uint32, uint32, error) { return job.PayloadUID, job.PayloadGID, nil }
+		if os.Getenv(nobodyVar) != "" {
+			p.user = func() (uint32, uint32, error) { return 0, 0, errors.New("/out is root's") }
+		}
 		p.strip = func() error { return nil }
 		os.Exit(supervise(p))
 	}
@@ -202,7 +208,8 @@ func TestWaitsForItsJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
+		reason, _ := os.ReadFile(filepath.Join(dir, job.FailureFile))
+		t.Fatalf("%v: %s", err, reason)
 	}
 	if out, _ := os.ReadFile(filepath.Join(dir, job.StdoutFile)); string(out) != "late\n" {
 		t.Errorf("stdout %q", out)
@@ -245,6 +252,24 @@ func TestRefusals(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, job.StartedFile)); err == nil {
 			t.Errorf("%s: it started", name)
 		}
+	}
+}
+
+// What goes wrong before the payload could run must not look as if it had run.
+func TestFailureBeforeTheStart(t *testing.T) {
+	cmd, dir := initCommand(t, spec("echo", "ran"))
+	cmd.Env = append(cmd.Env, nobodyVar+"=1")
+	if got := code(cmd.Run()); got != job.ExitInit {
+		t.Errorf("exit code %d", got)
+	}
+	if reason, err := os.ReadFile(filepath.Join(dir, job.FailureFile)); err != nil || !strings.Contains(string(reason), "root's") {
+		t.Errorf("reason %q, %v", reason, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, job.StartedFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it says that the payload was started: %v", err)
+	}
+	if out, _ := os.ReadFile(filepath.Join(dir, job.StdoutFile)); len(out) != 0 {
+		t.Errorf("stdout %q", out)
 	}
 }
 

@@ -18,9 +18,11 @@ import (
 // payloadOOMScore makes the kernel choose the payload, not init, when memory is short.
 const payloadOOMScore = 1000
 
-// start executes the payload and returns its pid. A syscall.Errno in the error
-// means that the program could not be executed; anything else is trouble of ours.
-func start(p place, spec job.Spec, stdout, stderr *os.File) (int, error) {
+// start executes the payload and returns its pid. announce comes last before
+// anything of the payload could run: if that fails, or was not reached, nothing
+// of it did. A syscall.Errno in the error means that the program could not be
+// executed; anything else is trouble of ours.
+func start(p place, spec job.Spec, stdout, stderr *os.File, announce func() error) (int, error) {
 	stdin, err := os.Open(filepath.Join(p.dir, job.StdinFile))
 	if errors.Is(err, os.ErrNotExist) {
 		stdin, err = os.Open(os.DevNull)
@@ -30,10 +32,6 @@ func start(p place, spec job.Spec, stdout, stderr *os.File) (int, error) {
 	}
 	defer stdin.Close()
 
-	argv0, err := lookPath(spec.Argv[0], spec.Env)
-	if err != nil {
-		return 0, err
-	}
 	uid, gid, err := p.user()
 	if err != nil {
 		return 0, ours(err)
@@ -41,6 +39,16 @@ func start(p place, spec job.Spec, stdout, stderr *os.File) (int, error) {
 	restore, err := raiseOOMScore()
 	if err != nil {
 		return 0, ours(err)
+	}
+	if err := announce(); err != nil {
+		return 0, ours(err)
+	}
+	argv0, err := lookPath(spec.Argv[0], spec.Env)
+	if err != nil {
+		if rerr := restore(); rerr != nil {
+			return 0, ours(rerr)
+		}
+		return 0, err
 	}
 	pid, err := syscall.ForkExec(argv0, spec.Argv, &syscall.ProcAttr{
 		Dir:   spec.Dir,

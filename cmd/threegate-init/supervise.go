@@ -123,17 +123,15 @@ func run(p place, spec job.Spec) (job.Result, error) {
 	signal.Notify(stop, unix.SIGTERM)
 	defer signal.Stop(stop)
 
-	var mono unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono); err != nil {
-		return job.Result{}, fmt.Errorf("read the clock: %w", err)
-	}
-	started := time.Now()
-	err = writeJSON(p.dir, job.StartedFile, job.Started{At: started.UTC(), Monotonic: time.Duration(mono.Nano())})
-	if err != nil {
-		return job.Result{}, err
-	}
-
-	pid, err := start(p, spec, stdout.writeEnd, stderr.writeEnd)
+	var started time.Time
+	pid, err := start(p, spec, stdout.writeEnd, stderr.writeEnd, func() error {
+		var mono unix.Timespec
+		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono); err != nil {
+			return fmt.Errorf("read the clock: %w", err)
+		}
+		started = time.Now()
+		return writeJSON(p.dir, job.StartedFile, job.Started{At: started.UTC(), Monotonic: time.Duration(mono.Nano())})
+	})
 	stdout.closeWriteEnd()
 	stderr.closeWriteEnd()
 	go stdout.copy()

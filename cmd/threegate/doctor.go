@@ -115,7 +115,7 @@ func nodeChecks(ctx context.Context, l *config.Loaded) []check {
 	}
 	program, err := initPath(l)
 	if err == nil {
-		err = initCheck(program)
+		err = container.CheckInit(program)
 	}
 	add(initName, err, program, "make build, and install both programs into one folder, or set backends.init")
 	warn := func(name, detail, mend string) {

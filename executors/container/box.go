@@ -184,8 +184,12 @@ func full(dir string) bool {
 	return fs.Bavail == 0 || fs.Ffree == 0
 }
 
-// remove takes the box away, mounts first. It is no error if there is none.
+// remove takes the box away. It is no error if there is none. The record goes
+// first: what is left of a box when its removal is cut short says nothing of the task.
 func (b box) remove() error {
+	if err := os.Remove(b.path(taskFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove box: %w", err)
+	}
 	for _, d := range []string{outDir, scratchDir} {
 		for { // a crash between two attempts may have left one upon the other
 			err := unix.Unmount(b.path(d), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)

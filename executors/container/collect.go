@@ -35,7 +35,7 @@ func (e *Executor) Collect(ctx context.Context, id, dst string) (executors.Colle
 	switch {
 	case err != nil:
 		return c, err
-	case state == executors.StateAbsent:
+	case state == executors.StateAbsent, state == executors.StateUnstarted:
 		return c, fmt.Errorf("collect %s: %w", id, ErrNoTask)
 	case state != executors.StateExited:
 		return c, fmt.Errorf("collect %s: it has not ended but is %s", id, state)

@@ -80,6 +80,7 @@ type Executor struct {
 
 	mu    sync.Mutex
 	roots map[string]*root // by image digest
+	init  os.FileInfo      // the program of init that was found sound
 
 	egressMu sync.Mutex
 	egress   map[string]*egress.Proxy // by task; those that this process holds
@@ -108,13 +109,8 @@ func (c *Config) check() error {
 			return fmt.Errorf("%w: the %s must be a clean absolute path, not %q", ErrConfig, p.name, p.path)
 		}
 	}
-	st, err := os.Stat(c.InitPath)
-	if err != nil {
-		return fmt.Errorf("%w: threegate-init: %w", ErrConfig, err)
-	}
-	const everybodyRuns = 0o555 // a Monty payload runs it as another user
-	if !st.Mode().IsRegular() || st.Mode()&everybodyRuns != everybodyRuns || st.Mode()&0o022 != 0 {
-		return fmt.Errorf("%w: %s must be a regular file of mode 0755, not %v", ErrConfig, c.InitPath, st.Mode())
+	if err := CheckInit(c.InitPath); err != nil {
+		return fmt.Errorf("%w: %w; %s", ErrConfig, err, initMend)
 	}
 	return nil
 }

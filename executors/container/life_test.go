@@ -25,6 +25,19 @@ func mustState(t *testing.T, e *Executor, id string, want executors.State) {
 	}
 }
 
+// awaitState gives containerd time to see the end of a process.
+func awaitState(t *testing.T, e *Executor, id string, want executors.State) {
+	t.Helper()
+	var got executors.State
+	var err error
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if got, err = e.State(t.Context(), id); err == nil && got == want {
+			return
+		}
+	}
+	t.Fatalf("state %q, %v, want %q", got, err, want)
+}
+
 func must(t *testing.T, what string, err error) {
 	t.Helper()
 	if err != nil {
@@ -295,11 +308,15 @@ func TestHalfMade(t *testing.T) {
 		if err != nil || !slices.Contains(ids, id) {
 			t.Errorf("List lacks %s: %v %v", id, ids, err)
 		}
-		mustState(t, e, id, executors.StateAbsent)
-		if err := e.Start(ctx, id); !errors.Is(err, ErrNoTask) {
+		state, want := executors.StateAbsent, ErrNoTask
+		if id == noContainer.ID || id == noTask.ID { // its box says that it was never told to start
+			state, want = executors.StateUnstarted, executors.ErrNotStarted
+		}
+		mustState(t, e, id, state)
+		if err := e.Start(ctx, id); !errors.Is(err, want) {
 			t.Errorf("Start: %v", err)
 		}
-		if _, err := e.Wait(ctx, id); !errors.Is(err, ErrNoTask) {
+		if _, err := e.Wait(ctx, id); !errors.Is(err, want) {
 			t.Errorf("Wait: %v", err)
 		}
 		must(t, "Cleanup", e.Cleanup(ctx, id))

@@ -42,6 +42,9 @@ func (e *Executor) Prepare(ctx context.Context, t executors.Task) error {
 	if err != nil {
 		return err
 	}
+	if err := e.checkInit(); err != nil {
+		return err
+	}
 	b, err := e.boxOf(t.ID)
 	if err != nil {
 		return err

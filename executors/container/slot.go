@@ -68,6 +68,9 @@ func (e *Executor) fits(t executors.Task) bool {
 
 // makeSlot makes a sandbox of an image that waits for its task.
 func (e *Executor) makeSlot(ctx context.Context, image string) (*slot, error) {
+	if err := e.checkInit(); err != nil {
+		return nil, err
+	}
 	r, err := e.rootOf(ctx, image)
 	if err != nil {
 		return nil, err

@@ -94,7 +94,9 @@ func (e *Executor) look(ctx context.Context, b box, id string) (executors.State,
 	if task != nil {
 		st, err = task.Status(ctx)
 	}
-	switch {
+	switch _, never := b.unstarted(); {
+	case never && (task == nil || errdefs.IsNotFound(err) || st.Status == containerdclient.Stopped):
+		return executors.StateUnstarted, nil, nil
 	case task == nil || errdefs.IsNotFound(err):
 		if b.has(startFile) {
 			return executors.StateExited, nil, nil // how is not known any more
@@ -112,9 +114,6 @@ func (e *Executor) look(ctx context.Context, b box, id string) (executors.State,
 		}
 		return executors.StateRunning, task, nil
 	case containerdclient.Stopped:
-		if rec.Slot != "" && !b.has(startFile) && !b.has(endFile) { // its init has gone, not one instruction of the task ran
-			return executors.StateAbsent, nil, nil
-		}
 		return executors.StateExited, task, nil
 	default:
 		return "", nil, fmt.Errorf("state of task %s: containerd says %q", id, st.Status)
@@ -160,6 +159,8 @@ func (e *Executor) Start(ctx context.Context, id string) error {
 		return err
 	case state == executors.StateAbsent:
 		return fmt.Errorf("start %s: %w", id, ErrNoTask)
+	case state == executors.StateUnstarted:
+		return b.notStarted()
 	case state != executors.StateCreated:
 		return nil
 	}
@@ -214,7 +215,7 @@ func (e *Executor) kill(ctx context.Context, id string, why endRecord) error {
 	if err != nil {
 		return err
 	}
-	if state == executors.StateAbsent || state == executors.StateExited {
+	if state == executors.StateAbsent || state == executors.StateExited || state == executors.StateUnstarted {
 		return nil
 	}
 	if !b.has(endFile) { // the first reason stands

@@ -56,8 +56,8 @@ func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, erro
 	if ev.exit, err = e.awaitExit(ctx, b, id, rec.Task.Limits.Time); err != nil {
 		return out, err
 	}
-	if rec.Slot != "" && !b.has(startFile) && !b.has(endFile) { // its init has gone before anything began
-		return out, fmt.Errorf("wait for %s: %w", id, ErrNoTask)
+	if err := b.notStarted(); err != nil {
+		return out, err
 	}
 	if err := e.gather(b, id, &ev); err != nil {
 		return out, fmt.Errorf("wait for %s: %w", id, err)
@@ -93,6 +93,9 @@ func (e *Executor) awaitExit(ctx context.Context, b box, id string, limit time.D
 	for {
 		task, err := e.task(ctx, id)
 		if err == nil && task == nil {
+			if err := b.notStarted(); err != nil {
+				return exit{}, err
+			}
 			if !b.has(startFile) {
 				return exit{}, fmt.Errorf("wait for %s: %w", id, ErrNoTask)
 			}

@@ -32,7 +32,8 @@ const (
 	DoneFile = "done"
 	// StdinFile, if present, is the payload's standard input, else /dev/null is.
 	StdinFile = "stdin"
-	// StartedFile is written before the first instruction of the payload.
+	// StartedFile is written before the first instruction of the payload. Without
+	// it, a FailureFile says that there was none.
 	StartedFile = "started.json"
 	// StdoutFile and StderrFile are the kept bytes of the streams.
 	StdoutFile = "stdout"

@@ -1,4 +1,4 @@
-package main
+package container
 
 import (
 	"os"
@@ -21,7 +21,7 @@ func TestInitCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []string{self, script, private, t.TempDir(), "/nope"} {
-		if initCheck(p) == nil {
+		if CheckInit(p) == nil {
 			t.Errorf("%s passes", p)
 		}
 	}

@@ -1,0 +1,161 @@
+package container
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/job"
+)
+
+// spoil makes init unable to read the job of a prepared task.
+func spoil(t *testing.T, e *Executor, id string) box {
+	t.Helper()
+	b, err := e.boxOf(id)
+	must(t, "box", err)
+	file := b.path(gateDir, job.SpecFile)
+	if e.held(id) != nil { // it is handed over at the start
+		file = b.path(job.SpecFile)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "spoil the job", os.WriteFile(file, []byte(`{"argv": 1}`), 0o600))
+	return b
+}
+
+// An init that fails before it starts the payload is trouble of ours: no outcome
+// comes of it, every later process sees the same, and the task can be prepared anew.
+func TestInitFailsBeforeTheStart(t *testing.T) {
+	e := open(t)
+	before := traces(t)
+	task := newTask("echo", "ran")
+	must(t, "Prepare", e.Prepare(t.Context(), task))
+	b := spoil(t, e, task.ID)
+	must(t, "Start", e.Start(t.Context(), task.ID))
+	for range 2 {
+		out, err := e.Wait(t.Context(), task.ID)
+		if !errors.Is(err, executors.ErrNotStarted) || !strings.Contains(err.Error(), "read the job") {
+			t.Fatalf("Wait: %+v, %v", out, err)
+		}
+	}
+	if b.has(outcomeFile) {
+		t.Error("there is an outcome of what never ran")
+	}
+	other, err := Open(t.Context(), testConfig())
+	must(t, "Open", err)
+	defer other.Close()
+	for _, x := range []*Executor{e, other} {
+		mustState(t, x, task.ID, executors.StateUnstarted)
+		if err := x.Start(t.Context(), task.ID); !errors.Is(err, executors.ErrNotStarted) {
+			t.Errorf("Start: %v", err)
+		}
+		must(t, "Kill", x.Kill(t.Context(), task.ID))
+		if _, err := x.Collect(t.Context(), task.ID, t.TempDir()); !errors.Is(err, ErrNoTask) {
+			t.Errorf("Collect: %v", err)
+		}
+	}
+	if r := run(t, e, task); r.ExitCode != 0 || r.stdout(t) != "ran\n" {
+		t.Errorf("prepared anew: %+v, stdout %q", r.Outcome, r.stdout(t))
+	}
+	nothingLeft(t, before)
+}
+
+// The sandbox dies after Prepare, before anybody told it to start.
+func TestSandboxDiesBeforeTheStart(t *testing.T) {
+	e := open(t)
+	task := newTask("echo", "ran")
+	must(t, "Prepare", e.Prepare(t.Context(), task))
+	must(t, "kill init", unix.Kill(initPid(t, e, task.ID), unix.SIGKILL))
+	awaitState(t, e, task.ID, executors.StateUnstarted)
+	if _, err := e.Wait(t.Context(), task.ID); !errors.Is(err, executors.ErrNotStarted) {
+		t.Errorf("Wait: %v", err)
+	}
+	if r := run(t, e, task); r.ExitCode != 0 || r.stdout(t) != "ran\n" {
+		t.Errorf("prepared anew: %+v, stdout %q", r.Outcome, r.stdout(t))
+	}
+}
+
+// Only what is certain counts as not started.
+func TestUnstarted(t *testing.T) {
+	const failed, started, result = gateDir + "/" + job.FailureFile, gateDir + "/" + job.StartedFile, gateDir + "/" + job.ResultFile
+	for _, tt := range []struct {
+		files   string
+		certain bool
+	}{
+		{"", false},
+		{taskFile, true}, // prepared, never told
+		{startFile, false},
+		{taskFile + " " + startFile, false},
+		{taskFile + " " + startFile + " " + failed, true},
+		{taskFile + " " + startFile + " " + failed + " " + started, false},
+		{taskFile + " " + failed + " " + started, false},
+		{taskFile + " " + startFile + " " + failed + " " + result, false},
+		{taskFile + " " + startFile + " " + failed + " " + outcomeFile, false},
+		{taskFile + " " + startFile + " " + failed + " " + endFile, false},
+		{taskFile + " " + endFile, false},
+		{startFile + " " + failed, false}, // half removed
+	} {
+		b := box(t.TempDir())
+		must(t, "mkdir", os.Mkdir(b.path(gateDir), 0o700))
+		for _, f := range strings.Fields(tt.files) {
+			must(t, "write", os.WriteFile(b.path(f), []byte("{}\n"), 0o600))
+		}
+		if why, certain := b.unstarted(); certain != tt.certain || certain == (why == "") {
+			t.Errorf("with %q: %q, %v", tt.files, why, certain)
+		}
+	}
+	// What can't be read may be there.
+	b := box(t.TempDir())
+	must(t, "write", os.WriteFile(b.path(taskFile), nil, 0o600))
+	must(t, "write", os.WriteFile(b.path(gateDir), nil, 0o600)) // no folder
+	if why, certain := b.unstarted(); certain {
+		t.Errorf("with a box that can't be read: %q", why)
+	}
+}
+
+// A program that can't isolate is refused when the node starts, and when it takes
+// the place of the right one later.
+func TestWrongInitIsRefused(t *testing.T) {
+	wrong := filepath.Join(t.TempDir(), initName)
+	build := exec.Command("go", "build", "-o", wrong, "./internal/hostile")
+	if msg, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, msg)
+	}
+	cfg := testConfig()
+	cfg.InitPath = wrong
+	if e, err := Open(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "make build") {
+		if e != nil {
+			e.Close()
+		}
+		t.Errorf("Open: %v", err)
+	}
+
+	cfg.InitPath = filepath.Join(t.TempDir(), initName)
+	must(t, "copy", copyFile(cfg.InitPath, world.init))
+	e, err := Open(t.Context(), cfg)
+	must(t, "Open", err)
+	defer e.Close()
+	task := newTask("true")
+	must(t, "Prepare", e.Prepare(t.Context(), task))
+	must(t, "Cleanup", e.Cleanup(t.Context(), task.ID))
+	must(t, "replace", os.Rename(wrong, cfg.InitPath))
+	if err := e.Prepare(t.Context(), task); !errors.Is(err, ErrConfig) {
+		t.Errorf("Prepare with another init: %v", err)
+	}
+	mustState(t, e, task.ID, executors.StateAbsent)
+}
+
+func copyFile(to, from string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o755)
+}

@@ -5,16 +5,72 @@ import (
 	"strings"
 )
 
-// A manager followed by its verb, as it is written in a sentence or a string.
-var commandRe = regexp.MustCompile(`(?i)(?:^|[^\w./-])(` +
-	`(?:(?:python[0-9.]*|py)\s+-m\s+)?pip[0-9.]*\s+(?:-{1,2}[\w=-]+\s+)*(?:install|download)\b|` +
-	`(?:apt|apt-get|aptitude)\s+(?:-{1,2}[\w=-]+\s+)*(?:install|update|upgrade|build-dep)\b|` +
-	`(?:yum|dnf|microdnf|zypper|brew|conda|mamba|micromamba|gem|bundle|cargo|luarocks|snap|flatpak|choco|winget|scoop|opam|cabal|pecl|pear|vcpkg|conan|opkg|pipx|pipenv|poetry|pdm|npm|pnpm|yarn|bun|bower|port|pkg|tlmgr|nuget|helm|nimble)\s+(?:-{1,2}[\w=-]+\s+)*(?:install|localinstall|groupinstall)\b|` +
-	`apk\s+(?:-{1,2}[\w=-]+\s+)*add\s+\S|pacman\s+-S\w*\s|dpkg\s+(?:-i|--install)\b|rpm\s+-[iUF]\w*\s|emerge\s+-|` +
-	`(?:npm|pnpm)\s+(?:i|ci|add|exec)\b|yarn\s+(?:add|dlx)\b|bun\s+add\b|(?:poetry|pdm|uv|cargo)\s+add\b|uv\s+(?:pip\s+(?:install|sync)|sync|tool\s+install)\b|npx\s+(?:-{1,2}\w+\s+)*[@\w-]|uvx\s+\S|` +
-	`go\s+(?:install|get)\s+\S*[./@]|cpanm?\s+(?:-{1,2}\w+\s+)*(?:install\s+)?[A-Z]\w*(?:::\w+)*|perl\s+-MCPAN\b|composer\s+(?:require|install)\b|conda\s+create\b|nix-env\s+-i|mix\s+deps\.get|dotnet\s+(?:tool\s+install|add\s+package|restore)\b|rustup\s+(?:install|toolchain|component)\b|` +
-	`install\.packages\s*\(|pak::pkg_install|remotes::install_\w+|devtools::install_\w+|BiocManager::install|pak::pak|renv::(?:restore|install)|Gem\.install|Pkg\.(?:add|develop|instantiate)\s*\(|R\s+CMD\s+INSTALL\b|` +
-	`python[0-9.]*\s+(?:\S*/)?setup\.py\s+(?:install|develop)\b|python[0-9.]*\s+-m\s+(?:ensurepip|easy_install)\b|easy_install\s+\w|get-pip\.py\b)`)
+// commands are the ways in which a manager and its verb are written in a sentence
+// or a string, by the word that they begin with: a pattern is only tried where its
+// word stands, so that other text costs no more than the reading of its words.
+var commands = func() map[string]*regexp.Regexp {
+	const options = `(?:-{1,2}[\w=./:-]+\s+)*`
+	m := map[string]string{}
+	add := func(names, pattern string) {
+		for _, n := range strings.Fields(names) {
+			if m[n] != "" {
+				pattern = m[n] + "|" + pattern
+			}
+			m[n] = pattern
+		}
+	}
+	for _, n := range strings.Fields("yum dnf microdnf zypper brew conda mamba micromamba gem bundle cargo luarocks snap flatpak choco winget scoop opam cabal pecl pear vcpkg conan opkg " +
+		"pipx pipenv poetry pdm npm pnpm yarn bun bower port pkg tlmgr nuget helm nimble ghcup spack pixi rye pyenv asdf") {
+		add(n, n+`[0-9.]*\s+`+options+`(?:install|localinstall|groupinstall)\b`)
+	}
+	add("pip", `pip[0-9.]*\s+`+options+`(?:install|download)\b`)
+	add("python py pypy", `(?:python|py|pypy)[0-9.]*\s+`+options+`(?:-m\s*(?:pip[0-9.]*\s+`+options+`(?:install|download)\b|(?:ensurepip|easy_install)\b)|(?:\S*/)?setup\.py\s+(?:install|develop)\b)`)
+	add("apt aptitude", `(?:apt|apt-get|aptitude)\s+`+options+`(?:install|update|upgrade|build-dep)\b`)
+	add("apk", `apk\s+`+options+`add\s+\S`)
+	add("pacman", `pacman\s+-S\w*\s`)
+	add("yay paru", `(?:yay|paru)\s+-S\w*\s`)
+	add("dpkg", `dpkg\s+(?:-i|--install)\b`)
+	add("rpm", `rpm\s+-[iUF]\w*\s`)
+	add("emerge", `emerge\s+-`)
+	add("npm pnpm", `p?npm\s+`+options+`(?:i|ci|add|exec)\b`)
+	add("yarn", `yarn\s+(?:add|dlx)\b`)
+	add("bun", `bun\s+add\b`)
+	add("poetry pdm uv cargo pixi rye", `(?:poetry|pdm|uv|cargo|pixi|rye)\s+`+options+`add\b`)
+	add("uv", `uv\s+(?:pip\s+(?:install|sync)|sync|tool\s+install)\b`)
+	add("npx", `npx\s+(?:-{1,2}\w+\s+)*[@\w-]`)
+	add("uvx", `uvx\s+\S`)
+	add("bunx", `bunx\s+\S`)
+	add("go", `go\s+(?:install|get)\s+(?:-u\s+)?\S*[./@]`)
+	add("cpan cpanm", `cpanm?\s+(?:-{1,2}\w+\s+)*(?:install\s+)?[A-Z]\w*(?:::\w+)*`)
+	add("perl", `perl\s+-MCPAN\b`)
+	add("composer", `composer\s+(?:require|install)\b`)
+	add("conda mamba", `(?:conda|mamba)\s+(?:env\s+)?create\b`)
+	add("nix", `nix-env\s+-i|nix\s+profile\s+install`)
+	add("mix", `mix\s+(?:deps\.get|archive\.install|local\.hex)`)
+	add("dotnet", `dotnet\s+(?:tool\s+install|add\s+(?:\S+\s+)?package|restore)\b`)
+	add("rustup", `rustup\s+(?:install|toolchain|component|target)\b`)
+	add("raco", `raco\s+pkg\s+install\b`)
+	add("stack", `stack\s+(?:install|setup)\b`)
+	add("install", `install\.packages\s*\(|install_(?:github|cran|version)\s*\(`)
+	add("pak", `pak::(?:pkg_install|pak)`)
+	add("remotes devtools", `(?:remotes|devtools)::install_\w+`)
+	add("biocmanager", `BiocManager::install`)
+	add("renv", `renv::(?:restore|install)`)
+	add("gem", `Gem\.install|gem\s+i\s+\w`)
+	add("pkg", `Pkg\.(?:add|develop|instantiate)\s*\(`)
+	add("r", `R\s+CMD\s+INSTALL\b`)
+	add("easy", `easy_install\s+\w`)
+	add("get", `get-pip\.py\b`)
+	add("code", `code\s+--install-extension`)
+	out := map[string]*regexp.Regexp{}
+	for n, p := range m {
+		out[n] = regexp.MustCompile(`^(?i:` + p + `)`)
+	}
+	return out
+}()
+
+// commandWindow is how far behind its first word a command is followed.
+const commandWindow = 256
 
 // Case matters for words that are English in lower case.
 var caseSensitive = regexp.MustCompile(`^(?i:cpanm?)\s+[A-Z]|^R\s+CMD`)
@@ -35,7 +91,6 @@ var (
 	// Forms that only report: "installed packages", "install dates of the package".
 	reporting = regexp.MustCompile(`(?i)\b(?:installed|already|pre-?installed|preinstall|list(?:s|ing|ed)?|counts?|report(?:s|ing)?|summari[sz]es?|pars(?:e|es|ing)|analy[sz](?:e|es|ing)|extracts?|log|logs|column|field|history of|number of|which|statistics|install(?:ation)? (?:dates?|times?|counts?|events?|records?|status|figures|base|logs?))\b`)
 	negation  = regexp.MustCompile(`(?i)(?:\b(?:no|not|never|none|nothing|without|cannot|neither|nor|doesn'?t|don'?t|won'?t|isn'?t|aren'?t|needn'?t|can'?t|avoid(?:s|ing)?|instead of|rather than|forbidden|refused|prohibited|unnecessary|free of)\b|n’t\b)`)
-	sentence  = regexp.MustCompile(`[.!?;]+(?:\s+|$)|\n\s*\n|\n\s*[-*+]\s`)
 )
 
 // Span is a place in a text.
@@ -47,72 +102,222 @@ type Span struct {
 // InText finds commands that install packages in a string of code. Negation
 // does not matter there.
 func InText(text string) []Span {
-	if !mayInstall(text) {
-		return nil
-	}
 	var out []Span
-	for _, m := range commandRe.FindAllStringSubmatchIndex(text, 20) {
-		if found := text[m[2]:m[3]]; !falseFriend(found) {
-			out = append(out, Span{m[2], m[3], found})
+	eachWord(text, func(from, to int, word []byte) bool {
+		if end := commandAt(text, from, word); end > 0 {
+			out = append(out, Span{from, end, text[from:end]})
 		}
-	}
+		return len(out) < maxSpans
+	})
 	return out
+}
+
+// maxSpans bounds what is found in one text.
+const maxSpans = 20
+
+// commandAt returns the end of the command that begins with the word at from, or 0.
+func commandAt(text string, from int, word []byte) int {
+	re := commands[string(word)]
+	if re == nil || from > 0 && strings.IndexByte("./-", text[from-1]) >= 0 && !inFolder(text, from) {
+		return 0
+	}
+	m := re.FindStringIndex(text[from:min(len(text), from+commandWindow)])
+	if m == nil || falseFriend(text[from:from+m[1]]) {
+		return 0
+	}
+	return from + m[1]
+}
+
+// inFolder says whether the word at from is the last part of an absolute path
+// of programs, as in /usr/bin/pip.
+func inFolder(text string, from int) bool {
+	return strings.HasSuffix(text[:from], "bin/")
 }
 
 func falseFriend(found string) bool {
-	l := strings.ToLower(found)
+	l := strings.ToLower(found[:min(len(found), 8)])
 	return strings.HasPrefix(l, "cpan") && !caseSensitive.MatchString(found) || strings.HasPrefix(l, "r ") && !strings.HasPrefix(found, "R ")
 }
 
-// InProse finds instructions to install packages in text for people. A sentence
-// that denies it, or that reports on installed packages as data, is none.
-func InProse(text string) []Span {
-	var out []Span
-	start := 0
-	for start < len(text) && len(out) < 20 {
-		end, next := len(text), len(text)
-		if m := sentence.FindStringIndex(text[start:]); m != nil {
-			end, next = start+m[0], start+m[1]
-		}
-		s := text[start:end]
-		if !mayInstall(s) {
-			start = max(next, start+1)
+// maxWord is the length of the longest word that is looked up.
+const maxWord = 16
+
+// eachWord calls f for each run of letters, in lower case and cut off behind
+// maxWord; letters behind a digit or an underscore begin no word.
+func eachWord(text string, f func(from, to int, word []byte) bool) {
+	var buf [maxWord]byte
+	for i := 0; i < len(text); {
+		c := text[i]
+		if lower := c | 0x20; lower < 'a' || lower > 'z' {
+			i++
+			if c >= '0' && c <= '9' || c == '_' { // not the start of a word
+				for i < len(text) && wordByte(text[i]) {
+					i++
+				}
+			}
 			continue
 		}
-		if found, ok := instruction(s); ok {
-			found.Offset += start
-			found.End += start
-			out = append(out, found)
+		from, n := i, 0
+		for ; i < len(text); i++ {
+			lower := text[i] | 0x20
+			if lower < 'a' || lower > 'z' {
+				break
+			}
+			if n < maxWord {
+				buf[n] = lower
+				n++
+			}
 		}
-		start = max(next, start+1)
+		if !f(from, i, buf[:n]) {
+			return
+		}
+		for i < len(text) && wordByte(text[i]) {
+			i++
+		}
 	}
-	return out
 }
 
-// installHints are parts of words of which every instruction holds one: looking
-// for them first saves the time of the patterns.
-var installHints = []string{"install", "instal", "pip", "npm", "apt", "yum", "dnf", "add", "fetch", "pull", "set up", "download", "conda", "mamba", "cpan", "gem", "cargo", "brew", "pacman", "dpkg", "rpm", "emerge", "yarn", "pnpm", "bun", "poetry", "pdm", "uv", "npx", "composer", "go get", "nix",
-	"mix", "dotnet", "rustup", "pak::", "renv::", "pkg", "setup.py", "ensurepip", "opkg", "port", "snap", "flatpak", "choco", "winget", "scoop", "opam", "cabal", "pecl", "pear", "vcpkg", "conan", "zypper", "luarocks", "bundle", "bower", "tlmgr", "nuget", "helm", "nimble", "asenna", "установи", "安装", "インストール", "설치"}
+func wordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
 
-func mayInstall(s string) bool {
-	l := strings.ToLower(s)
-	for _, h := range installHints {
-		if strings.Contains(l, h) {
+// topic says what the words of a sentence may speak of.
+type topic uint8
+
+const (
+	ofInstalling topic = 1 << iota // a form of "install", in English or another language
+	ofManagers
+	ofCommand
+)
+
+var managerNames = names("pip pypi npm yarn pnpm apt conda brew homebrew cpan cran rubygems cargo crates luarocks packagist gem cpanm")
+
+func names(list string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		m[w] = true
+	}
+	return m
+}
+
+// topicOf is what a word may make a sentence speak of.
+func topicOf(word []byte) (t topic) {
+	if len(word) > 5 {
+		switch string(word[:6]) {
+		case "instal", "reinst", "zainst", "asenna":
+			t |= ofInstalling
+		}
+	}
+	if managerNames[string(word)] {
+		t |= ofManagers
+	}
+	if commands[string(word)] != nil {
+		t |= ofCommand
+	}
+	return t
+}
+
+// foreignWords are orders in scripts that have no Latin letters.
+var foreignWords = []string{"安装", "インストール", "설치", "установи", "Установи"}
+
+func foreign(s string) bool {
+	for _, w := range foreignWords {
+		if strings.Contains(s, w) {
 			return true
 		}
 	}
 	return false
 }
 
-func instruction(s string) (Span, bool) {
+// InProse finds instructions to install packages in text for people. A sentence
+// that denies it, or that reports on installed packages as data, is none.
+func InProse(text string) []Span {
+	var out []Span
+	other := foreign(text)
+	for start := 0; start < len(text) && len(out) < maxSpans; {
+		end, next := sentenceEnd(text, start)
+		s := text[start:end]
+		var t topic
+		eachWord(s, func(_, _ int, word []byte) bool {
+			t |= topicOf(word)
+			return true
+		})
+		if other && foreign(s) {
+			t |= ofInstalling
+		}
+		if found, ok := instruction(s, t); ok {
+			found.Offset += start
+			found.End += start
+			out = append(out, found)
+		}
+		start = next
+	}
+	return out
+}
+
+// sentenceEnd returns where the sentence that starts at start ends and where
+// the next one starts: behind a mark with a blank, at an empty line, at an item
+// of a list.
+func sentenceEnd(text string, start int) (end, next int) {
+	for i := start; i < len(text); {
+		n := strings.IndexAny(text[i:], ".!?;\n")
+		if n < 0 {
+			break
+		}
+		i += n
+		at := i
+		if text[i] != '\n' {
+			for i < len(text) && strings.IndexByte(".!?;", text[i]) >= 0 {
+				i++
+			}
+			if i == len(text) || isBlank(text[i]) {
+				return at, skipBlanks(text, i)
+			}
+			continue
+		}
+		after := skipBlanks(text, i)
+		if strings.IndexByte(text[i+1:after], '\n') >= 0 || after+1 < len(text) && strings.IndexByte("-*+", text[after]) >= 0 && isBlank(text[after+1]) {
+			return at, after
+		}
+		i = max(after, i+1)
+	}
+	return len(text), len(text)
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func skipBlanks(text string, i int) int {
+	for i < len(text) && isBlank(text[i]) {
+		i++
+	}
+	return i
+}
+
+// instruction finds the first thing in a sentence on the topics t that asks for
+// an installation.
+func instruction(s string, t topic) (Span, bool) {
+	if t == 0 {
+		return Span{}, false
+	}
 	denied := func(at int) bool { return negation.MatchString(s[:at]) }
-	for _, c := range InText(s) {
-		if !denied(c.Offset) {
-			return c, true
+	if t&ofCommand != 0 {
+		for _, c := range InText(s) {
+			if !denied(c.Offset) {
+				return c, true
+			}
 		}
 	}
-	for _, re := range []*regexp.Regexp{mustBe, byTool, viaManager, foreignOrder} {
-		if m := re.FindStringIndex(s); m != nil && !denied(m[1]) && !strings.Contains(strings.ToLower(s), "already") {
+	if t&ofInstalling == 0 && t&ofManagers == 0 {
+		return Span{}, false
+	}
+	for _, p := range []struct {
+		re *regexp.Regexp
+		of topic
+	}{{mustBe, ofInstalling}, {byTool, ofManagers}, {viaManager, ofInstalling}, {foreignOrder, ofInstalling}} {
+		if t&p.of == 0 {
+			continue
+		}
+		if m := p.re.FindStringIndex(s); m != nil && !denied(m[1]) && !strings.Contains(strings.ToLower(s), "already") {
 			return Span{m[0], m[1], s[m[0]:m[1]]}, true
 		}
 	}

@@ -73,6 +73,10 @@ func (rr *requestReader) json(text string, offset int) bool {
 	r.dec.UseNumber()
 	start := len(text) - len(strings.TrimLeft(text, " \t\n"))
 	// The token reader is lenient about commas and colons; the parser is not.
+	if json.Valid([]byte(text)) && text[start] == '{' {
+		r.value(0)
+		return r.ok
+	}
 	var whole json.RawMessage
 	probe := json.NewDecoder(strings.NewReader(text))
 	if err := probe.Decode(&whole); err != nil {

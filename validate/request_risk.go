@@ -9,8 +9,12 @@ import (
 	"github.com/threegate/tool-exec/validate/document"
 )
 
-// maxRiskBytes bounds how much of a risk line is kept.
-const maxRiskBytes = 8000
+// maxRiskBytes bounds how much of a risk line is kept, maxLabelBytes how much of
+// it is searched for its label.
+const (
+	maxRiskBytes  = 8000
+	maxLabelBytes = 200
+)
 
 // The labels of "## Risk Assessment".
 const (
@@ -24,7 +28,7 @@ var (
 	riskLabels   = []string{labelLevel, labelJust, labelSensitivity, labelRationale}
 	riskLevels   = []string{"low", "medium", "high"}
 	sensitivity  = []string{"public", "internal", "confidential"}
-	labelRe      = regexp.MustCompile(`(?i)^(?:\s*(?:[-*+]|[0-9]{1,2}[.)])\s+)?[*_` + "`" + `]*(risk level|justification|data sensitivity|network rationale)[*_` + "`" + `]*\s*:[*_` + "`" + `]*\s*(.*)$`)
+	labelRe      = regexp.MustCompile(`(?i)^(?:\s*(?:[-*+]|[0-9]{1,2}[.)])\s+)?[*_` + "`" + `]*(risk level|justification|data sensitivity|network rationale)[*_` + "`" + `]*\s*:[*_` + "`" + `]*\s*`)
 	otherLabelRe = regexp.MustCompile(`^\s*(?:[-*+]|[0-9]{1,2}[.)])\s+[*_]*[A-Z][A-Za-z ]{2,30}[*_]*:`)
 	noReason     = regexp.MustCompile(`(?i)^(?:none|n/?a|no|nothing|not (?:needed|applicable|required)|no network(?: needed| used| access)?|-+|not used|unused|tbd|todo)?\.?$`)
 )
@@ -42,7 +46,7 @@ func (rr *requestReader) risk(s *document.Section) {
 		if strings.HasPrefix(l.text, "#") {
 			continue // a heading, reported as one
 		}
-		m := labelRe.FindStringSubmatchIndex(l.text)
+		m := labelRe.FindStringSubmatchIndex(l.text[:min(len(l.text), maxLabelBytes)])
 		if m == nil {
 			switch {
 			case current == nil:
@@ -59,7 +63,7 @@ func (rr *requestReader) risk(s *document.Section) {
 			continue
 		}
 		label := canonicalLabel(l.text[m[2]:m[3]])
-		e := &entry{text: strings.TrimSpace(l.text[m[4]:m[5]]), offset: l.offset + m[4], found: true}
+		e := &entry{text: strings.TrimSpace(l.text[m[1]:]), offset: l.offset + m[1], found: true}
 		if old := found[label]; old != nil {
 			line, _ := rr.doc.Pos(old.offset)
 			rr.at("request.risk", l.offset, "keep one of them", "%q is given again; it was first given in line %d", label, line)
@@ -67,7 +71,7 @@ func (rr *requestReader) risk(s *document.Section) {
 		}
 		found[label], current = e, e
 		if label == labelJust || label == labelRationale {
-			rr.stated = append(rr.stated, statement{text: l.text[m[4]:m[5]], offset: e.offset})
+			rr.stated = append(rr.stated, statement{text: l.text[m[1]:], offset: e.offset})
 		}
 	}
 	value := func(label string) (string, int, bool) {

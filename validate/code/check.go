@@ -33,6 +33,18 @@ func Check(lang Language, src string, opt Options) []document.Note {
 	return c.notes
 }
 
+// CheckJoined is Check, and returns the literals that src spells in pieces as
+// what they come to: "ab" for "a" + "b".
+func CheckJoined(lang Language, src string, opt Options) (notes []document.Note, joined []Token) {
+	c := &checker{lang: lang, opt: opt}
+	for _, t := range c.source(src, 0, 0) {
+		if t.Kind == String && len(t.Text) > 0 && t.End <= len(src) && !strings.Contains(src[t.Offset:t.End], t.Text) {
+			joined = append(joined, t)
+		}
+	}
+	return c.notes, joined
+}
+
 type checker struct {
 	lang  Language
 	opt   Options
@@ -50,17 +62,14 @@ func (c *checker) add(rule string, severity schemas.Severity, offset int, messag
 	}
 }
 
-// source checks src, which stands at base, or at one place if it was decoded.
-func (c *checker) source(src string, base, depth int) {
+// source checks src, which stands at base, or at one place if it was decoded. It
+// returns the tokens, joined literals as one.
+func (c *checker) source(src string, base, depth int) []Token {
 	ts := fold(c.lang, Tokens(c.lang, src))
 	c.strings(src, ts, base)
 	c.processes(ts, base)
 	if c.lang == Python {
-		for _, m := range magicRe.FindAllStringIndex(src, MaxNotes) {
-			for _, s := range packages.InText(src[m[0]:m[1]]) {
-				c.install(base+m[0], s.Text)
-			}
-		}
+		c.magic(src, base)
 	}
 	if depth == 0 {
 		c.decoded(src)
@@ -75,6 +84,23 @@ func (c *checker) source(src string, base, depth int) {
 				}
 			}
 		}
+	}
+	return ts
+}
+
+// magic looks at the lines that a notebook hands to a shell or a package manager.
+func (c *checker) magic(src string, base int) {
+	if !strings.ContainsAny(src, "!%") {
+		return
+	}
+	at := 0
+	for line := range strings.Lines(src) {
+		if t := strings.TrimLeft(line, " \t"); t != "" && (t[0] == '!' || t[0] == '%') {
+			for _, s := range packages.InText(t) {
+				c.install(base+at, s.Text)
+			}
+		}
+		at += len(line)
 	}
 }
 
@@ -95,9 +121,6 @@ func (c *checker) decoded(src string) {
 		}
 	}
 }
-
-// magicRe matches the lines that a notebook hands to a shell or a package manager.
-var magicRe = regexp.MustCompile(`(?m)^[ \t]*[!%][^\n]*$`)
 
 var runsCode = words(`timeit repeat Timer runctx runcode push eval exec compile instance_eval class_eval module_eval Function runInNewContext runInThisContext runInContext execfile loadstring load dofile`)
 
@@ -305,16 +328,4 @@ func PathNote(ref paths.Ref, add func(rule, message, hint string)) {
 	default:
 		add("sec.paths.host", fmt.Sprintf("%s is a path of the host", p), where)
 	}
-}
-
-// Joined returns the literals of src that it spells in pieces, as what they
-// come to: "ab" for "a" + "b".
-func Joined(lang Language, src string) []Token {
-	var out []Token
-	for _, t := range fold(lang, Tokens(lang, src)) {
-		if t.Kind == String && len(t.Text) > 0 && t.End <= len(src) && !strings.Contains(src[t.Offset:t.End], t.Text) {
-			out = append(out, t)
-		}
-	}
-	return out
 }

@@ -61,7 +61,7 @@ type lexer struct {
 
 // Tokens splits src.
 func Tokens(lang Language, src string) []Token {
-	l := &lexer{src: src, lang: lang}
+	l := &lexer{src: src, lang: lang, out: make([]Token, 0, min(len(src)/5+8, maxTokens))}
 	if strings.HasPrefix(src, "#!") {
 		l.line()
 	}
@@ -150,14 +150,27 @@ func (l *lexer) run(closing byte) {
 		default:
 			start := l.pos
 			l.pos++
-			for _, op := range []string{"=>", "->", "=~", "!~", "==", "::", "**", "//", "&&", "||"} {
-				if strings.HasPrefix(l.src[start:], op) {
-					l.pos = start + len(op)
-				}
+			if l.pos < len(l.src) && operator(c, l.src[l.pos]) {
+				l.pos++
 			}
 			l.emit(Punct, start, l.src[start:l.pos])
 		}
 	}
+}
+
+// operator says whether two characters make one operator.
+func operator(a, b byte) bool {
+	switch a {
+	case '=':
+		return b == '>' || b == '~' || b == '='
+	case '-':
+		return b == '>'
+	case '!':
+		return b == '~'
+	case ':', '*', '/', '&', '|':
+		return a == b
+	}
+	return false
 }
 
 func (l *lexer) name() {
@@ -277,6 +290,14 @@ func (l *lexer) quoted(kind Kind, quote byte, open string, raw bool) {
 // body reads a literal's content up to end; opener, if not 0, nests with the
 // last byte of end, as in %q(a (b) c).
 func (l *lexer) body(kind Kind, start int, end string, quote, opener byte, open string, raw bool) {
+	if opener == 0 && open == "" { // most literals stand as they are
+		rest := l.src[l.pos:]
+		if i := strings.Index(rest, end); i >= 0 && strings.IndexByte(rest[:i], '\\') < 0 {
+			l.pos += i + len(end)
+			l.emit(kind, start, rest[:i])
+			return
+		}
+	}
 	var b strings.Builder
 	level := 0
 	for l.pos < len(l.src) {

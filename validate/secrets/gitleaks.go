@@ -68,6 +68,10 @@ func gitleaksRules() []rule {
 		for _, k := range r.Keywords {
 			out.keywords = append(out.keywords, strings.ToLower(k))
 		}
+		out.near = nearOf(out.re, out.keywords)
+		if id == "vault-service-token" {
+			out.near = vaultNear // its keyword "s." ends every other sentence
+		}
 		if id == genericRule {
 			out.check = plausibleGeneric
 		}

@@ -43,7 +43,7 @@ func ownRules() []rule {
 		{id: "authorization-header", keywords: []string{"authorization"},
 			re:    re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|token|apikey)\s{1,4}([A-Za-z0-9+/._~=-]{12,})`),
 			check: func(m found) bool { return classes(m.secret) >= 2 }},
-		{id: "password-assignment", keywords: []string{"password", "passwd", "passphrase", "pwd", "psk"},
+		{id: "password-assignment", near: assignedNear, keywords: []string{"password", "passwd", "passphrase", "pwd", "psk"},
 			re:    re(`(?i)(?:password|passwd|passphrase|pwd|\bpsk)["']?\s{0,4}(?:=>|:=|[:=])\s{0,4}(?:"([^"\n]{6,128})"|'([^'\n]{6,128})'|([^\s"',;<>(){}\[\]]{6,128}))`),
 			check: plausiblePassword},
 		{id: "docker-pat", keywords: []string{"dckr_pat_"}, re: re(`\b(dckr_pat_[\w-]{20,60})`), entropy: 3},
@@ -53,7 +53,7 @@ func ownRules() []rule {
 		{id: "google-refresh-token", keywords: []string{"1//0"}, re: re(`(?:^|[\s"'=:])(1//0[\w-]{40,200})`), entropy: 3},
 		{id: "discord-bot-token", keywords: []string{"discord", "bot"}, re: re(`\b([A-Za-z\d_-]{23,28}\.[\w-]{6}\.[\w-]{27,40})\b`), entropy: 4},
 		{id: "telegram-token", keywords: []string{":aa"}, re: re(`\b(\d{8,10}:AA[\w-]{32,35})(?:[^\w-]|$)`), entropy: 4},
-		{id: "labelled-token", keywords: []string{"token", "key", "secret", "credential"},
+		{id: "labelled-token", near: valueNear, keywords: []string{"token", "key", "secret", "credential"},
 			re: re(`(?i)\b(?:token|(?:api|access|secret|auth|private|account|service|master)[ _-]?key|secret|credential)s?["']?\s{0,2}(?:is\b|:|=>|=)?\s{0,2}["']?([A-Za-z0-9][\w.+/=-]{19,200})`), entropy: 3.7,
 			check: func(m found) bool {
 				return classes(m.secret) >= 3 && strings.ContainsAny(m.secret, "0123456789") && plausibleGeneric(m)

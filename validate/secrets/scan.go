@@ -48,6 +48,7 @@ type rule struct {
 	group    int // of the secret; 0 means the first that matched something
 	entropy  float64
 	keywords []string         // lower case; one of them must be near
+	near     near             // what must follow a keyword for the rule to be worth trying
 	allow    func(found) bool // true: no secret
 	check    func(found) bool // false: no secret
 }
@@ -113,6 +114,9 @@ func (s *scanner) scan(b []byte, p *encoded.Piece) {
 	windows := map[int][][2]int{}
 	for m := range s.d.hits(lower) {
 		for _, ri := range s.d.byWord[m.word] {
+			if end := m.pos + len(m.word); !s.d.rules[ri].near.holds(b, end) {
+				continue
+			}
 			windows[ri] = addWindow(windows[ri], b, m.pos, m.pos+len(m.word))
 		}
 	}

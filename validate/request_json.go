@@ -57,23 +57,23 @@ func (rr *requestReader) inputsJSON(s *document.Section) {
 	}
 }
 
-// jsonReader walks one JSON text strictly.
+// jsonReader walks one JSON text that is known to be valid: it looks at what a
+// parser would pass over (keys given twice, depth, halves of characters), and
+// needs the place of everything.
 type jsonReader struct {
 	rr     *requestReader
 	text   string
 	offset int
+	pos    int
 	ok     bool
-	dec    *json.Decoder
 	tokens int
 }
 
 // json says whether text is one object whose keys can be variables.
 func (rr *requestReader) json(text string, offset int) bool {
-	r := &jsonReader{rr: rr, text: text, offset: offset, ok: true, dec: json.NewDecoder(strings.NewReader(text))}
-	r.dec.UseNumber()
 	start := len(text) - len(strings.TrimLeft(text, " \t\n"))
-	// The token reader is lenient about commas and colons; the parser is not.
-	if json.Valid([]byte(text)) && text[start] == '{' {
+	r := &jsonReader{rr: rr, text: text, offset: offset, pos: start, ok: true}
+	if strings.HasPrefix(text[start:], "{") && json.Valid([]byte(text)) {
 		r.value(0)
 		return r.ok
 	}
@@ -121,68 +121,88 @@ func jsonKind(raw json.RawMessage) string {
 	return "a number"
 }
 
-// next reads a token and where it starts.
-func (r *jsonReader) next() (json.Token, int, bool) {
-	before := int(r.dec.InputOffset())
-	t, err := r.dec.Token()
-	if err != nil {
+// blanks steps over white space, commas and colons.
+func (r *jsonReader) blanks() {
+	for r.pos < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[r.pos]) >= 0 {
+		r.pos++
+	}
+}
+
+// str reads the string at the place.
+func (r *jsonReader) str() (value string, at int) {
+	at = r.pos
+	for r.pos++; r.pos < len(r.text) && r.text[r.pos] != '"'; r.pos++ {
+		if r.text[r.pos] == '\\' {
+			r.pos++
+		}
+	}
+	r.pos++
+	raw := r.text[at:min(r.pos, len(r.text))]
+	if strings.IndexByte(raw, '\\') < 0 {
+		value = raw[1 : len(raw)-1]
+	} else if err := json.Unmarshal([]byte(raw), &value); err != nil {
 		r.ok = false
-		return nil, before, false
 	}
-	if r.tokens++; r.tokens > maxJSONTokens {
-		r.report(before, "pass data as input files", "the object holds more than %d values", maxJSONTokens)
-		return nil, before, false
-	}
-	for before < len(r.text) && strings.IndexByte(" \t\n,:", r.text[before]) >= 0 {
-		before++
-	}
-	return t, before, true
+	r.text16(value, raw, at)
+	return value, at
 }
 
 // value reads one value; it says whether to go on.
 func (r *jsonReader) value(depth int) bool {
-	t, at, ok := r.next()
-	if !ok {
+	r.blanks()
+	at := r.pos
+	if r.tokens++; r.tokens > maxJSONTokens {
+		r.report(at, "pass data as input files", "the object holds more than %d values", maxJSONTokens)
 		return false
 	}
-	switch t := t.(type) {
-	case json.Delim:
+	switch c := r.text[at]; c {
+	case '{', '[':
 		if depth >= maxJSONDepth {
 			r.report(at, "keep the data flat, or pass it as an input file", "the object nests deeper than %d levels", maxJSONDepth)
 			return false
 		}
-		if t == '{' {
+		r.pos++
+		if c == '{' {
 			return r.object(depth)
 		}
-		for r.dec.More() {
+		for r.blanks(); r.text[r.pos] != ']'; r.blanks() {
 			if !r.value(depth + 1) {
 				return false
 			}
 		}
-		_, _, ok = r.next()
-		return ok
-	case string:
-		r.text16(t, at)
-		r.paths(t, at)
-	case json.Number:
-		if f, err := strconv.ParseFloat(t.String(), 64); strings.ContainsAny(t.String(), ".eE") && (err != nil || math.IsInf(f, 0)) {
-			r.report(at, "use a number that fits", "the number %s is out of range", document.Quote(t.String()))
-		} else if len(t.String()) > 1000 {
-			r.report(at, "use a smaller number", "the number has %d digits", len(t.String()))
+		r.pos++
+	case '"':
+		s, _ := r.str()
+		r.paths(s, at)
+	default:
+		for r.pos < len(r.text) && strings.IndexByte(" \t\r\n,]}", r.text[r.pos]) < 0 {
+			r.pos++
 		}
+		r.number(r.text[at:r.pos], at)
 	}
 	return true
 }
 
+// number looks at a number, or at a word of JSON.
+func (r *jsonReader) number(s string, at int) {
+	if word := s[0] == 't' || s[0] == 'f' || s[0] == 'n'; word {
+		return
+	}
+	if len(s) > 1000 {
+		r.report(at, "use a smaller number", "the number has %d digits", len(s))
+	} else if strings.ContainsAny(s, ".eE") {
+		if f, err := strconv.ParseFloat(s, 64); err != nil || math.IsInf(f, 0) {
+			r.report(at, "use a number that fits", "the number %s is out of range", document.Quote(s))
+		}
+	}
+}
+
+// object reads the members of an object and its end.
 func (r *jsonReader) object(depth int) bool {
 	seen := map[string]bool{}
-	for r.dec.More() {
-		t, at, ok := r.next()
-		if !ok {
-			return false
-		}
-		key, _ := t.(string)
-		r.text16(key, at)
+	for r.blanks(); r.text[r.pos] != '}'; r.blanks() {
+		r.tokens++
+		key, at := r.str()
 		switch {
 		case seen[key]:
 			r.report(at, "keep one of them", "the key %s is given twice", document.Quote(key))
@@ -200,8 +220,8 @@ func (r *jsonReader) object(depth int) bool {
 			return false
 		}
 	}
-	_, _, ok := r.next()
-	return ok
+	r.pos++
+	return true
 }
 
 // paths looks for paths of the host in a value.
@@ -215,11 +235,10 @@ func (r *jsonReader) paths(s string, at int) {
 
 // text16 refuses halves of characters: the decoder replaces them silently, so a
 // program would see other text than the reviewer.
-func (r *jsonReader) text16(s string, at int) {
+func (r *jsonReader) text16(s, raw string, at int) {
 	if !strings.ContainsRune(s, '\uFFFD') {
 		return
 	}
-	raw := r.text[at:int(r.dec.InputOffset())]
 	if !strings.Contains(raw, "\uFFFD") && !strings.Contains(strings.ToLower(raw), `\ufffd`) {
 		r.report(at, "write the character itself", "%s holds half of a surrogate pair", document.Quote(fmt.Sprintf("%.20s", raw)))
 	}

@@ -201,6 +201,8 @@ func TestNoDocumentTakesLong(t *testing.T) {
 			judgeRequest(doc)
 			if took := threadTime(t) - start; took > maxJudging {
 				t.Errorf("a request of %s at %q takes %s", name, at, took)
+			} else {
+				t.Logf("%-14s request %s (%s)", name, took.Round(time.Millisecond), at)
 			}
 		}
 	}

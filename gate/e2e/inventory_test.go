@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 )
 
 // inventory counts what runs of a node could leave on the host. Other tests run
-// on the same host: only what bears the mark of this node is counted.
+// on the same host: only what bears the mark of this node is counted. Sandboxes
+// that wait for a run are none yet.
 type inventory map[string]int
 
 // settleTime is how long containerd may take to tidy up after a run.
@@ -22,7 +24,8 @@ const settleTime = 10 * time.Second
 
 func takeInventory(t *testing.T, n *node) inventory {
 	t.Helper()
-	// The first run in each image leaves what all share: roots, the private containerd.
+	n.slots = watchSlots(t, filepath.Join(n.cfg.RunDir(), "slots"))
+	// The first runs leave what all share: the private containerd.
 	for i, r := range []request{era("", "print(1)"), javascript("", "1"), {backend: "monty", code: "print(1)\n"}} {
 		r.id = fmt.Sprintf("TR-20260209-38000%dZ-first", i)
 		n.send(r)
@@ -31,7 +34,7 @@ func takeInventory(t *testing.T, n *node) inventory {
 	var inv inventory
 	n.until("the first runs to be cleaned up", func() bool {
 		inv = count(t, n)
-		return inv["containers"] == 0 && inv["files of runs"] == 0 && inv["shims"] == 0 && inv["control groups"] == 0
+		return inv["containers"] == 0 && inv["files of runs"] == 0 && inv["mounts of runs"] == 0 && inv["shims"] == 0 && inv["control groups"] == 0
 	})
 	return inv
 }
@@ -39,22 +42,23 @@ func takeInventory(t *testing.T, n *node) inventory {
 func count(t *testing.T, n *node) inventory {
 	t.Helper()
 	inv := inventory{}
-	var jobs []string
+	idle := n.slots.look()
+	ofSlot := marks(idle)
+	jobs := n.slots.taken(idle)
 	for _, e := range n.events() {
 		if e.Type == ledger.RunStarted {
 			jobs = append(jobs, e.RunID)
 		}
 	}
-	ofJob := func(s string) bool {
-		return slices.ContainsFunc(jobs, func(id string) bool { return strings.Contains(s, id) })
-	}
+	ofJob := marks(jobs)
 	run := filepath.Dir(n.cfg.RunDir())
 	mounts := read(t, "/proc/self/mountinfo")
 	for line := range strings.Lines(mounts) {
 		switch {
 		case ofJob(line):
 			inv["mounts of runs"]++
-		case strings.Contains(line, run):
+		case strings.Contains(line, "/roots/"): // one for each image, made at its first use
+		case strings.Contains(line, run) && !ofSlot(line):
 			inv["mounts of the node"]++
 		}
 	}
@@ -76,10 +80,15 @@ func count(t *testing.T, n *node) inventory {
 	for _, k := range []string{"processes", "shims", "namespaces", "control groups", "mounts of runs", "descriptors of the gate"} {
 		inv[k] += 0
 	}
-	namespaces := map[string]bool{}
+	namespaces, waiting := map[string]bool{}, map[string]bool{}
 	for _, p := range procs {
 		groups, _ := os.ReadFile(filepath.Join(p, "cgroup"))
 		line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		if ofSlot(string(groups)) {
+			if ns, err := os.Readlink(filepath.Join(p, "ns", "mnt")); err == nil {
+				waiting[ns] = true
+			}
+		}
 		if ofJob(string(groups)) && !strings.Contains(string(line), "containerd-shim") {
 			inv["processes"]++
 			for _, kind := range []string{"mnt", "net", "pid", "ipc", "uts", "cgroup", "user"} {
@@ -100,7 +109,7 @@ func count(t *testing.T, n *node) inventory {
 	for _, fd := range fds {
 		// One that the gate kept open would keep the namespace, too.
 		to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", n.cmd.Process.Pid, fd.Name()))
-		if strings.HasPrefix(to, "net:") || strings.HasPrefix(to, "mnt:") || ofJob(to) {
+		if (strings.HasPrefix(to, "net:") || strings.HasPrefix(to, "mnt:")) && !waiting[to] || ofJob(to) {
 			inv["descriptors of the gate"]++
 		}
 	}
@@ -117,9 +126,75 @@ func count(t *testing.T, n *node) inventory {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inv["containers"] += len(found)
+		for _, f := range found {
+			if !ofSlot(filepath.Base(f)) {
+				inv["containers"]++
+			}
+		}
 	}
 	return inv
+}
+
+// marks says whether a text names one of ids.
+func marks(ids []string) func(string) bool {
+	return func(s string) bool {
+		return slices.ContainsFunc(ids, func(id string) bool { return strings.Contains(s, id) })
+	}
+}
+
+// slotWatch knows every sandbox that was made ahead of need. A run that took one
+// leaves traces under its id, not the job's.
+type slotWatch struct {
+	dir  string
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// slotPoll is a fraction of the time that the making of a slot takes.
+const slotPoll = 10 * time.Millisecond
+
+func watchSlots(t *testing.T, dir string) *slotWatch {
+	t.Helper()
+	w := &slotWatch{dir: dir, seen: map[string]bool{}}
+	done := make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	go func() {
+		for {
+			w.look()
+			select {
+			case <-done:
+				return
+			case <-time.After(slotPoll):
+			}
+		}
+	}()
+	return w
+}
+
+// look returns the slots that wait.
+func (w *slotWatch) look() []string {
+	entries, _ := os.ReadDir(w.dir)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var idle []string
+	for _, e := range entries {
+		w.seen[e.Name()] = true
+		idle = append(idle, e.Name())
+	}
+	return idle
+}
+
+// taken are the slots that wait no more.
+func (w *slotWatch) taken(idle []string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var ids []string
+	for id := range w.seen {
+		if !slices.Contains(idle, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func below(t *testing.T, dir string) []string {

@@ -38,6 +38,7 @@ type node struct {
 	// killed says that a gate was killed and none came after it.
 	killed bool
 	log    logBuffer
+	slots  *slotWatch
 }
 
 // logBuffer holds what the gate logs; it can be read while that goes on.

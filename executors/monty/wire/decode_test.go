@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
@@ -122,7 +123,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ev, err := wire.DecodeEvent(c.msg)
-			if !errors.Is(err, wire.ErrDecode) || !strings.Contains(err.Error(), c.want) {
+			if !errors.Is(err, wire.ErrDecode) || !strings.Contains(plain(err), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
 			if !reflect.DeepEqual(ev, wire.Event{}) {
@@ -130,6 +131,12 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// plain is the text of an error. The protobuf package separates its own by one of
+// two kinds of space, by the build, so that nobody relies on it.
+func plain(err error) string {
+	return strings.ReplaceAll(fmt.Sprint(err), "\u00a0", " ")
 }
 
 // TestUnusedEvents: events that answer no request of ours are recognised.

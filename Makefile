@@ -64,8 +64,8 @@ race: tools ## the tests of packages that share memory, under the race detector
 crash: ## every step of the gate goes wrong in every way: prints the matrix; LONG=1 injects all faults
 	go test ./gate -run TestCrashMatrix -count=1 -v -timeout 4h $(if $(LONG),-crash.long,-crash.table)
 
-kills: images ## SIGKILL the real gate, its containerd and shims at random: KILLS=1000
-	THREEGATE_KILLS=$(or $(KILLS),100) go test ./gate/e2e -run TestKilledAtRandom -count=1 -v -timeout 24h
+kills: images ## SIGKILL the real gate, its containerd and shims at random: KILLS=1000, at most KILLS_FOR=60m
+	THREEGATE_KILLS=$(or $(KILLS),100) THREEGATE_KILLS_FOR=$(KILLS_FOR) go test ./gate/e2e -run TestKilledAtRandom -count=1 -v -timeout 24h
 
 check: ## gofmt, vet, staticcheck, go mod tidy, generated files
 	@deploy/check

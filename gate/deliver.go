@@ -105,14 +105,18 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 	}
 	name := r.ResultID + ".md"
 	if schemas.VerdictOf(findings) == schemas.VerdictAccept {
-		err = g.publisher.Stage(name, raw, files)
-		if errors.Is(err, spool.ErrConflict) { // what an earlier try staged, by another configuration
-			if err = g.publisher.Discard(name); err == nil {
-				err = g.publisher.Stage(name, raw, files)
+		err = g.out.toCore(j, func() error {
+			err := g.publisher.Stage(name, raw, files)
+			if errors.Is(err, spool.ErrConflict) { // what an earlier try staged, by another configuration
+				if err = g.publisher.Discard(name); err == nil {
+					err = g.publisher.Stage(name, raw, files)
+				}
 			}
-		}
+			return err
+		})
 	} else {
-		err = g.publisher.Discard(name) // an earlier try may have found it good
+		// An earlier try may have found it good.
+		err = g.out.toCore(j, func() error { return g.publisher.Discard(name) })
 	}
 	if err != nil {
 		return none, err
@@ -129,15 +133,17 @@ func (g *Gate) commit(j *spool.Job, a *admission, d *delivery) error {
 			return err
 		}
 	}
-	staged, err := g.publisher.Staged(d.ResultID + ".md")
-	if err != nil {
-		return err
-	}
-	if staged {
-		err = g.publisher.Commit(d.ResultID + ".md")
-	} else {
-		err = g.publisher.Sync() // it appeared before, and whoever made it may have died then
-	}
+	err := g.out.toCore(j, func() error {
+		staged, err := g.publisher.Staged(d.ResultID + ".md")
+		switch {
+		case err != nil:
+			return err
+		case staged:
+			return g.publisher.Commit(d.ResultID + ".md")
+		default: // it appeared before, and whoever made it may have died then
+			return g.publisher.Sync()
+		}
+	})
 	if err != nil {
 		return err
 	}

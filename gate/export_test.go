@@ -37,7 +37,11 @@ func (d *Driver) Round(ctx context.Context) error {
 	var errs []error
 	defer func() {
 		for _, j := range failed {
-			d.queue.push(j)
+			if j.State == spool.StateFinished && j.Damage == nil {
+				d.out.queue.push(j)
+			} else {
+				d.queue.push(j)
+			}
 		}
 	}()
 	for {
@@ -54,13 +58,11 @@ func (d *Driver) Round(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(append(errs, err)...)
 		}
-		if len(d.claimed) == 0 && len(d.queue.waiting) == 0 {
+		if len(d.claimed) == 0 && len(d.queue.waiting)+len(d.out.queue.waiting) == 0 {
 			return errors.Join(errs...)
 		}
-		for len(d.queue.waiting) > 0 {
-			j, _ := d.queue.pop()
-			err := d.advance(context.WithoutCancel(ctx), context.WithoutCancel(ctx), j)
-			d.queue.done(j)
+		for len(d.queue.waiting)+len(d.out.queue.waiting) > 0 {
+			j, err := d.next(context.WithoutCancel(ctx))
 			if unknown(err) {
 				return stop(err)
 			}
@@ -70,4 +72,20 @@ func (d *Driver) Round(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// next delivers a result if one waits, or takes a job up to there.
+func (d *Driver) next(ctx context.Context) (*spool.Job, error) {
+	if len(d.out.queue.waiting) > 0 {
+		j, _ := d.out.queue.pop()
+		defer d.out.queue.done(j)
+		return j, d.deliver(ctx, j)
+	}
+	j, _ := d.queue.pop()
+	defer d.queue.done(j)
+	ran, err := d.advance(ctx, ctx, j)
+	if ran {
+		d.out.queue.push(j)
+	}
+	return j, err
 }

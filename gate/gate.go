@@ -28,7 +28,8 @@ type Gate struct {
 	publisher *spool.Publisher
 	troubles  *troubles
 	posture   posture
-	queue     *queue
+	queue     *queue // jobs up to the end of their run
+	out       *outbound
 	trace     executors.Trace
 	cleaner   *cleaner
 }
@@ -54,6 +55,7 @@ type Options struct {
 func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	g := &Gate{exec: o.Executor, log: o.Logger, now: o.Now, trace: o.Trace, troubles: newTroubles(), queue: newQueue()}
 	g.cleaner = newCleaner(g)
+	g.out = newOutbound(g)
 	o.Seam = tracedSeam(o.Trace, o.Seam)
 	g.cfg.Store(cfg)
 	g.posture = posture{try: o.Posture, every: cfg.Posture.Every}
@@ -104,8 +106,13 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	return g, nil
 }
 
-// Close gives the node back. Jobs stay where they are.
+// Close gives the node back. Jobs stay where they are. A node of which a delivery
+// still hangs is not given back before the process is gone: the call could come
+// to its end when another process already goes on with the job.
 func (g *Gate) Close() error {
+	if g.out.left.Load() {
+		return g.ledger.Close()
+	}
 	return errors.Join(g.ledger.Close(), g.spool.Close())
 }
 
@@ -144,6 +151,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	for range g.config().Node.Concurrency {
 		wg.Go(func() { g.worker(ctx, work, fatal) })
 	}
+	g.out.run(work, g.config().Node.Concurrency, fatal)
 	wg.Go(func() { g.intake(ctx, work, claimed, fatal) })
 	wg.Go(func() { g.reportStatus(work) })
 	wg.Go(func() { g.watchPosture(ctx) })
@@ -156,18 +164,19 @@ func (g *Gate) Run(ctx context.Context) error {
 	}
 	g.queue.close()
 	drained := make(chan struct{})
-	go func() { g.queue.wait(); g.cleaner.wait(work); close(drained) }()
+	go func() { g.queue.wait(); g.out.queue.settle(); g.cleaner.wait(work); close(drained) }()
 	if cause == nil {
 		g.log.Info("stopping: no new request is taken in, running ones may end", "within", g.config().Node.Drain)
 		select {
 		case <-drained:
 		case cause = <-fatal:
 		case <-time.After(g.config().Node.Drain):
-			g.log.Warn("stopping: jobs are left to the next start", "jobs", g.queue.busy())
+			g.log.Warn("stopping: jobs are left to the next start", "jobs", g.queue.busy()+g.out.queue.busy())
 		}
 	}
 	stopWork(errors.New("the node stops"))
 	wg.Wait()
+	g.out.stop()
 	if cause != nil {
 		return cause
 	}
@@ -204,9 +213,14 @@ func (g *Gate) resume(ctx context.Context) ([]*spool.Job, error) {
 		}
 		for _, j := range jobs {
 			owned[j.ID] = true
-			if st == spool.StateClaimed && j.Damage == nil {
+			switch {
+			case j.Damage != nil:
+				g.queue.push(j)
+			case st == spool.StateClaimed:
 				claimed = append(claimed, j)
-			} else {
+			case st == spool.StateFinished:
+				g.out.queue.push(j)
+			default:
 				g.queue.push(j)
 			}
 		}
@@ -227,8 +241,8 @@ func (g *Gate) resume(ctx context.Context) ([]*spool.Job, error) {
 	return claimed, nil
 }
 
-// backlog is how many admitted jobs may wait for the workers before no more are
-// claimed: those stay in their inbox.
+// backlog is how many admitted jobs may wait for the workers, and how many
+// results to be delivered, before no more are claimed: those stay in their inbox.
 const backlog = 256
 
 // claimBatch is how many names are read from the inboxes at a time.
@@ -245,7 +259,7 @@ func (g *Gate) intake(ctx, work context.Context, claimed []*spool.Job, fatal cha
 	}
 	for {
 		again := false
-		for ctx.Err() == nil && g.queue.waitRoom(ctx, backlog) {
+		for ctx.Err() == nil && g.out.queue.waitRoom(ctx, backlog) && g.queue.waitRoom(ctx, backlog) {
 			held, err := claimed, g.contained()
 			if err == nil {
 				held, err = g.judgeAll(ctx, work, claimed)
@@ -326,58 +340,70 @@ func (g *Gate) claimSome(claimed []*spool.Job) ([]*spool.Job, error) {
 	return claimed, nil
 }
 
-// worker brings jobs to their end, one after the other.
+// worker brings jobs to the end of their run, one after the other.
 func (g *Gate) worker(ctx, work context.Context, fatal chan<- error) {
 	for {
 		j, ok := g.queue.pop()
 		if !ok {
 			return
 		}
-		err := g.advance(ctx, work, j)
-		switch {
-		case err == nil:
-			g.troubles.clear(j.ID)
-			g.queue.done(j)
-		case unknown(err):
-			offer(fatal, err)
-			g.queue.done(j)
+		ran, err := g.advance(ctx, work, j)
+		if ran {
+			g.out.take(work, j)
+		}
+		if g.tried(work, g.queue, j, err, fatal) {
 			return
-		case errors.Is(err, errStopping) || work.Err() != nil:
-			g.queue.done(j)
-		default:
-			wait := g.troubles.set(j.ID, err)
-			g.log.Error("job held up, will be tried again", "job", j.ID, "state", j.State, "error", err, "again_in", wait)
-			g.queue.later(j, wait)
 		}
 	}
+}
+
+// tried gives a job back to its queue; true means that the process must stop.
+func (g *Gate) tried(work context.Context, q *queue, j *spool.Job, err error, fatal chan<- error) bool {
+	switch {
+	case err == nil:
+		g.troubles.clear(j.ID)
+		q.done(j)
+	case unknown(err):
+		offer(fatal, err)
+		q.done(j)
+		return true
+	case errors.Is(err, errStopping) || work.Err() != nil:
+		q.done(j)
+	default:
+		wait := g.troubles.set(j.ID, err)
+		g.log.Error("job held up, will be tried again", "job", j.ID, "state", j.State, "error", err, "again_in", wait)
+		q.later(j, wait)
+	}
+	return false
 }
 
 // errStopping says that a job was left where it is because the node stops.
 var errStopping = errors.New("the node stops")
 
-// advance takes a job through the states to its end. Each step can be done
-// again after a crash anywhere: recovery is this function.
-func (g *Gate) advance(ctx, work context.Context, j *spool.Job) error {
+// advance takes a job to the end of its run; ran is true if it came there and its
+// result is to be delivered. Each step can be done again after a crash anywhere:
+// recovery is this function, and deliver.
+func (g *Gate) advance(ctx, work context.Context, j *spool.Job) (ran bool, err error) {
 	if j.Damage != nil {
-		return g.refuseDamaged(work, j)
+		return false, g.refuseDamaged(work, j)
 	}
 	for {
 		switch j.State {
 		case spool.StateAdmitted:
 			if ctx.Err() != nil {
-				return errStopping
+				return false, errStopping
 			}
 			if err := g.start(work, j); err != nil {
-				return err
+				return false, err
 			}
 		case spool.StateRunning:
 			if err := g.finish(work, j); err != nil {
-				return err
+				return false, err
 			}
 		case spool.StateFinished:
-			return g.deliver(work, j)
+			return true, nil
 		default:
-			return fmt.Errorf("job %s is in no known state: %q", j.ID, j.State)
+			return false, fmt.Errorf("job %s is in no known state: %q", j.ID, j.State)
 		}
 	}
 }

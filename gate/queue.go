@@ -94,6 +94,35 @@ func (q *queue) waitRoom(ctx context.Context, limit int) bool {
 	return ctx.Err() == nil && !q.closed
 }
 
+// hurry lets every job that waits for another try be popped at once.
+func (q *queue) hurry() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for j, t := range q.delayed {
+		t.Stop()
+		delete(q.delayed, j)
+		q.waiting = append(q.waiting, j)
+	}
+	q.changed.Broadcast()
+}
+
+// behind says how many jobs wait, those for another try included.
+func (q *queue) behind() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) + len(q.delayed)
+}
+
+// settle returns once no job waits to be popped and none is being worked on, or,
+// after close, once none is being worked on.
+func (q *queue) settle() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.working) > 0 || len(q.waiting) > 0 && !q.closed {
+		q.changed.Wait()
+	}
+}
+
 // close ends pop; jobs being worked on go on.
 func (q *queue) close() {
 	q.mu.Lock()

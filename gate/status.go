@@ -20,7 +20,7 @@ const StatusFile = "status.json"
 
 // Trouble is something of ours that holds up a job, or the intake.
 type Trouble struct {
-	// What is a job's id or "intake".
+	// What is a job's id, "intake", or "core-inbound" for a folder that hangs.
 	What  string       `json:"what"`
 	Code  schemas.Code `json:"code"`
 	Error string       `json:"error"`
@@ -39,6 +39,7 @@ type LiveStatus struct {
 
 const (
 	troubleIntake = "intake"
+	troubleCore   = "core-inbound"
 	statusEvery   = time.Second
 	firstRetry    = time.Second
 	lastRetry     = time.Minute
@@ -87,7 +88,10 @@ func (t *troubles) list() []Trouble {
 func (g *Gate) reportStatus(ctx context.Context) {
 	last := ""
 	for ctx.Err() == nil {
-		s := LiveStatus{PID: os.Getpid(), Busy: g.queue.busy(), Troubles: g.troubles.list(), Stuck: g.spool.Stuck()}
+		s := LiveStatus{PID: os.Getpid(), Busy: g.queue.busy() + g.out.queue.busy(), Troubles: g.troubles.list(), Stuck: g.spool.Stuck()}
+		if x := g.out.trouble(); x != nil { // the cause of others, maybe
+			s.Troubles = slices.Insert(s.Troubles, 0, *x)
+		}
 		key := fmt.Sprint(s)
 		if key != last {
 			s.UpdatedAt = g.now().UTC()

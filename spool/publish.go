@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -46,6 +48,27 @@ type Publisher struct {
 	Seam Seam
 
 	dir string
+	// mounted says that dir was a mount when it was last looked at.
+	mounted atomic.Bool
+}
+
+// ErrAway says that CORE's folder was a mount and is none now. What is put below
+// the mount point CORE never sees, and what lies in the mount seems to be gone.
+var ErrAway = errors.New("CORE's folder is no longer mounted; mount it again, or restart the node if it is to be an ordinary folder from now on")
+
+// present fails while CORE's folder is away.
+func (p *Publisher) present() error {
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, p.dir, 0, unix.STATX_BASIC_STATS, &st); err != nil {
+		return fmt.Errorf("CORE's folder: %w", &fs.PathError{Op: "statx", Path: p.dir, Err: err})
+	}
+	switch {
+	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0:
+		p.mounted.Store(true)
+	case p.mounted.Load():
+		return fmt.Errorf("%w: %q", ErrAway, p.dir)
+	}
+	return nil
 }
 
 // Bounds of a delivery.
@@ -61,10 +84,27 @@ func NewPublisher(dir string) (*Publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fi, err := os.Stat(abs); err == nil && !fi.IsDir() {
-		return nil, fmt.Errorf("CORE's folder %q is no folder", abs)
+	p := &Publisher{FileMode: 0o640, DirMode: modeOutbound, dir: abs}
+	looked := make(chan error, 1)
+	go func() { looked <- p.look() }()
+	select {
+	case err := <-looked:
+		return p, err
+	case <-time.After(lookTime):
+		return p, nil // it hangs; deliveries will find out
 	}
-	return &Publisher{FileMode: 0o640, DirMode: modeOutbound, dir: abs}, nil
+}
+
+// lookTime is how long a start waits for CORE's folder to be looked at.
+const lookTime = 2 * time.Second
+
+func (p *Publisher) look() error {
+	if fi, err := os.Stat(p.dir); err != nil {
+		return nil
+	} else if !fi.IsDir() {
+		return fmt.Errorf("CORE's folder %q is no folder", p.dir)
+	}
+	return p.present()
 }
 
 func (p *Publisher) disk() durable.Disk { return durable.Disk{Seam: p.Seam} }
@@ -108,6 +148,9 @@ func (p *Publisher) Stage(name string, result []byte, artifacts []Artifact) erro
 	if err := checkResultName(name); err != nil {
 		return err
 	}
+	if err := p.present(); err != nil {
+		return err
+	}
 	if len(result) > maxResultBytes {
 		return fmt.Errorf("result %s has %d bytes, at most %d can be delivered", name, len(result), int64(maxResultBytes))
 	}
@@ -132,6 +175,9 @@ func (p *Publisher) Stage(name string, result []byte, artifacts []Artifact) erro
 // matches fs.ErrNotExist.
 func (p *Publisher) Commit(name string) error {
 	if err := checkResultName(name); err != nil {
+		return err
+	}
+	if err := p.present(); err != nil {
 		return err
 	}
 	staged, final := filepath.Join(p.dir, p.stagedName(name)), p.ResultPath(name)
@@ -165,17 +211,28 @@ func (p *Publisher) Staged(name string) (bool, error) {
 	if err := checkResultName(name); err != nil {
 		return false, err
 	}
+	if err := p.present(); err != nil {
+		return false, err
+	}
 	return exists(filepath.Join(p.dir, p.stagedName(name)))
 }
 
 // Sync makes durable what CORE's folder holds: of a Commit that an earlier
 // process made and died.
-func (p *Publisher) Sync() error { return p.disk().SyncDir("publish.again", p.dir) }
+func (p *Publisher) Sync() error {
+	if err := p.present(); err != nil {
+		return err
+	}
+	return p.disk().SyncDir("publish.again", p.dir)
+}
 
 // Discard removes what Stage made of a result that was never committed. The
 // caller must know that: after a Commit the artifacts are CORE's.
 func (p *Publisher) Discard(name string) error {
 	if err := checkResultName(name); err != nil {
+		return err
+	}
+	if err := p.present(); err != nil {
 		return err
 	}
 	if there, err := exists(p.ResultPath(name)); err != nil || there {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -145,4 +147,35 @@ func TestDiscardRemovesWhatWasStaged(t *testing.T) {
 	if es, err := os.ReadDir(dir); err != nil || len(es) > 0 {
 		t.Errorf("left %v, %v", es, err)
 	}
+}
+
+// TestAnUnmountedFolderGetsNothing: once CORE's folder was a mount, what lies
+// below the mount point is not CORE's folder.
+func TestAnUnmountedFolderGetsNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "core")
+	mustNot(t, os.Mkdir(dir, 0o750))
+	mount := func() { mustNot(t, unix.Mount("none", dir, "tmpfs", 0, "size=1m")) }
+	mount()
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	p, err := spool.NewPublisher(dir)
+	mustNot(t, err)
+	mustNot(t, p.Stage("TS-x.md", []byte("x"), nil))
+	mustNot(t, unix.Unmount(dir, 0))
+	for name, f := range map[string]func() error{
+		"Stage":   func() error { return p.Stage("TS-x.md", []byte("x"), nil) },
+		"Staged":  func() error { _, err := p.Staged("TS-x.md"); return err },
+		"Commit":  func() error { return p.Commit("TS-x.md") },
+		"Discard": func() error { return p.Discard("TS-x.md") },
+		"Sync":    p.Sync,
+	} {
+		if err := f(); !errors.Is(err, spool.ErrAway) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if es, err := os.ReadDir(dir); err != nil || len(es) > 0 {
+		t.Errorf("put below the mount point: %v, %v", es, err)
+	}
+	mount()
+	mustNot(t, p.Stage("TS-x.md", []byte("x"), nil))
+	mustNot(t, p.Commit("TS-x.md"))
 }

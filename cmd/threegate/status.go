@@ -53,6 +53,9 @@ It reads only, and works while the node is served and while it is not.`,
 	return cmd
 }
 
+// maxTroubles are printed: one cause can hold up hundreds of jobs.
+const maxTroubles = 10
+
 func (a *app) printStatus(s *gate.NodeStatus) error {
 	style := a.ui.OutStyle
 	state := style.Green("served")
@@ -91,7 +94,11 @@ func (a *app) printStatus(s *gate.NodeStatus) error {
 	if s.Live == nil {
 		return nil
 	}
-	for _, x := range s.Live.Troubles {
+	for i, x := range s.Live.Troubles {
+		if i == maxTroubles {
+			fmt.Fprintf(a.ui.Out, "\n%s %d more; see --json\n", style.Red("held up:"), len(s.Live.Troubles)-i)
+			break
+		}
 		fmt.Fprintf(a.ui.Out, "\n%s %s: %s\n  tried %s since %s\n", style.Red("held up:"), term.Visible(x.What), term.Block(x.Error),
 			plural(x.Tries, "time", "times"), x.Since.Format(time.RFC3339))
 	}

@@ -5,30 +5,40 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/threegate/tool-exec/gate/fsck"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
 )
 
-// killsEnv says how many kills the long form makes, instead of shortKills.
-const killsEnv = "THREEGATE_KILLS"
+// killsEnv says how many kills the long form makes, instead of shortKills;
+// killsForEnv after what time it makes no more.
+const (
+	killsEnv    = "THREEGATE_KILLS"
+	killsForEnv = "THREEGATE_KILLS_FOR"
+)
 
 const (
 	shortKills = 16
+	// roundKills are made of one node, then comes a new one: fsck reads all of it
+	// after every kill of the gate.
+	roundKills = 120
 	// outstanding requests are kept in the node while there are kills to come.
 	outstanding = 5
-	// killPause is the longest time between two kills. Starting the gate takes
-	// about a second: shorter ones hit the start, longer ones the work.
-	killPause = 5 * time.Second
+	// killPause is the longest time before a kill at any time.
+	killPause = 2 * time.Second
+	// startTime is about how long a gate takes to start.
+	startTime = 1200 * time.Millisecond
+	// stepTime is about how long a job is in a state that it goes through.
+	stepTime = 40 * time.Millisecond
+	// aimTime is how long a moment that is aimed at is waited for.
+	aimTime = 3 * time.Second
 )
 
 // nonceScript leaves a number that no other run can leave, in two places.
@@ -45,33 +55,80 @@ for i in range(%d):
 print("sum", total)
 `
 
+// shimOfRun is a shim whose sandbox has a task; another one may wait for one.
+const shimOfRun = "shim of a run"
+
+// tally adds up what rounds of kills came to.
+type tally struct {
+	rounds, kills, requests, whole, interrupted, unseen int
+	killed                                              map[string]int // by what was killed, and when
+}
+
+func (a *tally) add(b tally) {
+	a.rounds, a.kills, a.requests = a.rounds+b.rounds, a.kills+b.kills, a.requests+b.requests
+	a.whole, a.interrupted, a.unseen = a.whole+b.whole, a.interrupted+b.interrupted, a.unseen+b.unseen
+	for what, n := range b.killed {
+		a.killed[what] += n
+	}
+}
+
+func (a *tally) String() string {
+	return fmt.Sprintf("%d kills %v of %d nodes, %d requests: %d ended by themselves (the starts of %d were not seen), %d were interrupted",
+		a.kills, a.killed, a.rounds, a.requests, a.whole, a.unseen, a.interrupted)
+}
+
 // TestKilledAtRandom kills the gate, its containerd and the shims of runs, over
 // and over, while requests of both backends come in. Every request ends exactly
 // once, none runs twice, and the node is whole after every single kill.
 func TestKilledAtRandom(t *testing.T) {
-	kills := shortKills
+	kills, until := shortKills, time.Now().Add(24*time.Hour)
 	if s := os.Getenv(killsEnv); s != "" {
 		var err error
 		if kills, err = strconv.Atoi(s); err != nil || kills < 1 {
 			t.Fatalf("%s=%q is no number of kills", killsEnv, s)
 		}
 	}
+	if s := os.Getenv(killsForEnv); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			t.Fatalf("%s=%q is no time", killsForEnv, s)
+		}
+		until = time.Now().Add(d)
+	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
+	begun := time.Now()
+	all := tally{killed: map[string]int{}}
+	for all.kills < kills && time.Now().Before(until) && !t.Failed() {
+		t.Run(fmt.Sprintf("node%d", all.rounds), func(t *testing.T) {
+			all.add(killRound(t, rng, min(kills-all.kills, roundKills), until))
+		})
+		t.Logf("after %s: %s", time.Since(begun).Round(time.Second), &all)
+	}
+	if all.whole == 0 {
+		t.Error("no run came to its own end")
+	}
+	if all.unseen > all.whole/20 {
+		t.Errorf("the starts of %d runs were not seen: whether any ran twice is not known", all.unseen)
+	}
+}
+
+// killRound makes kills on one node and waits for the end of all that was sent.
+func killRound(t *testing.T, rng *rand.Rand, kills int, until time.Time) tally {
 	n := newNode(t)
 	starts := watchStarts(t, filepath.Join(n.cfg.RunDir(), "boxes"))
 	n.kill()
 	sup := supervise(n)
 	var sent []request
-	made := map[string]int{}
-	for k := 0; k < kills; {
+	made := tally{rounds: 1, killed: map[string]int{}}
+	for made.kills < kills && time.Now().Before(until) && !t.Failed() {
 		for len(sent)-n.settled() < outstanding {
 			sent = append(sent, streamed(len(sent), rng))
 			n.send(sent[len(sent)-1])
 		}
-		time.Sleep(time.Duration(rng.Int64N(int64(killPause))))
-		what := []string{"gate", "gate", "shim", "containerd"}[rng.IntN(4)]
+		what := []string{"gate", "gate", "gate", "gate", "containerd", "containerd", "shim", shimOfRun}[rng.IntN(8)]
+		when := n.moment(rng)
 		done := false
 		switch what {
 		case "gate":
@@ -79,14 +136,14 @@ func TestKilledAtRandom(t *testing.T) {
 			done = true
 			n.mustBeWhole()
 			sup.resume()
-		case "shim":
-			done = killShim(n, rng)
+		case "shim", shimOfRun:
+			done = killShim(n, rng, what == shimOfRun)
 		case "containerd":
 			done = signalContainerd(n)
 		}
 		if done {
-			k++
-			made[what]++
+			made.kills++
+			made.killed[what+" "+when]++
 		}
 	}
 	n.until("all requests to be settled", func() bool { return n.settled() == len(sent) })
@@ -96,8 +153,31 @@ func TestKilledAtRandom(t *testing.T) {
 	n.until("the last jobs to be put away", func() bool { return n.count("spool", "*", "*") == 0 })
 	n.check()
 	n.threegate("fsck", "--node", n.dir)
-	checkStream(t, n, sent, starts)
-	t.Logf("%d kills (%v), %d requests", kills, made, len(sent))
+	checkStream(t, n, sent, starts, &made)
+	return made
+}
+
+// moment waits for the moment of the next kill and says what it was: any time,
+// while the gate starts after the last kill, or while a job is in a state.
+func (n *node) moment(rng *rand.Rand) string {
+	upTo := func(d time.Duration) { time.Sleep(time.Duration(rng.Int64N(int64(d)))) }
+	aim := rng.IntN(2 + 2*len(spool.States))
+	switch {
+	case aim == 0:
+		upTo(killPause)
+		return "at any time"
+	case aim == 1:
+		upTo(startTime)
+		return "at a start"
+	}
+	st := spool.States[aim%len(spool.States)]
+	for end := time.Now().Add(aimTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if n.count("spool", string(st), "*")+n.count("spool", string(st), ".*") > 0 {
+			upTo(stepTime)
+			return "in " + string(st)
+		}
+	}
+	return "at any time"
 }
 
 // streamed is the i-th request of the stream.
@@ -138,10 +218,10 @@ func (n *node) mustBeWhole() {
 
 // checkStream looks at each request's end: delivered once, started at most once
 // by what init itself says, and interrupted only if its shim or container died.
-func checkStream(t *testing.T, n *node, sent []request, starts *startCounter) {
+func checkStream(t *testing.T, n *node, sent []request, starts *startCounter, made *tally) {
 	t.Helper()
 	nonces := map[string]string{}
-	whole, interrupted, unseen := 0, 0, 0
+	made.requests = len(sent)
 	for _, r := range sent {
 		f := n.await(r.id)
 		res := n.result(f)
@@ -150,15 +230,15 @@ func checkStream(t *testing.T, n *node, sent []request, starts *startCounter) {
 			t.Errorf("%s ran %d times", r.id, runs)
 		}
 		if f.Cause == schemas.CauseInterrupted || res.ExitCode != 0 {
-			interrupted++
+			made.interrupted++
 			if f.Cause != schemas.CauseInterrupted {
 				t.Errorf("%s ended with exit code %d, cause %s", r.id, res.ExitCode, f.Cause)
 			}
 			continue
 		}
-		whole++
+		made.whole++
 		if runs == 0 {
-			unseen++
+			made.unseen++
 		}
 		if r.backend == "monty" {
 			if !strings.HasPrefix(res.Stdout.Text, "sum ") {
@@ -176,147 +256,4 @@ func checkStream(t *testing.T, n *node, sent []request, starts *startCounter) {
 		}
 		nonces[nonce] = r.id
 	}
-	if whole == 0 {
-		t.Error("no run came to its own end")
-	}
-	if unseen > whole/20 {
-		t.Errorf("the starts of %d runs were not seen: whether any ran twice is not known", unseen)
-	}
-	t.Logf("%d ended by themselves (the starts of %d were not seen), %d were interrupted", whole, unseen, interrupted)
-}
-
-// supervisor starts the gate whenever it has ended, as a service manager does.
-type supervisor struct {
-	n    *node
-	gone chan struct{}
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	stop bool
-}
-
-func supervise(n *node) *supervisor {
-	s := &supervisor{n: n}
-	s.resume()
-	n.t.Cleanup(func() { s.pause() })
-	return s
-}
-
-func (s *supervisor) resume() {
-	s.stop, s.gone = false, make(chan struct{})
-	go func() {
-		defer close(s.gone)
-		for {
-			s.mu.Lock()
-			if s.stop {
-				s.mu.Unlock()
-				return
-			}
-			s.cmd = exec.Command(threegate, "serve", "--node", s.n.dir)
-			s.cmd.Stderr = &s.n.log
-			s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			err := s.cmd.Start()
-			s.mu.Unlock()
-			if err == nil {
-				_ = s.cmd.Wait()
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	}()
-}
-
-// pause kills the gate and starts no other.
-func (s *supervisor) pause() {
-	s.mu.Lock()
-	s.stop = true
-	if s.cmd != nil && s.cmd.Process != nil {
-		_ = s.cmd.Process.Kill()
-	}
-	s.mu.Unlock()
-	<-s.gone
-}
-
-// signalContainerd kills the node's containerd, if there is one just now.
-func signalContainerd(n *node) bool {
-	text, err := os.ReadFile(filepath.Join(n.cfg.ContainerdState(), "containerd.pid"))
-	if err != nil || len(strings.Fields(string(text))) == 0 {
-		return false
-	}
-	pid, err := strconv.Atoi(strings.Fields(string(text))[0])
-	return err == nil && isProcess(pid, "containerd\x00", n.cfg.ContainerdState()) && syscall.Kill(pid, syscall.SIGKILL) == nil
-}
-
-// killShim kills the shim of one of the node's runs, if there is one.
-func killShim(n *node, rng *rand.Rand) bool {
-	procs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	var shims []int
-	for _, p := range procs {
-		if pid, err := strconv.Atoi(filepath.Base(p)); err == nil && isProcess(pid, "containerd-shim", n.cfg.ContainerdState()) {
-			shims = append(shims, pid)
-		}
-	}
-	return len(shims) > 0 && syscall.Kill(shims[rng.IntN(len(shims))], syscall.SIGKILL) == nil
-}
-
-// isProcess says whether a process has both texts in its command line.
-func isProcess(pid int, texts ...string) bool {
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	for _, t := range texts {
-		if err != nil || !strings.Contains(string(line), t) {
-			return false
-		}
-	}
-	return true
-}
-
-// startCounter counts how often threegate-init said that it starts a payload: it
-// writes gate/started.json in the box of its job then, with the time by the
-// nanosecond. It polls: a box can appear with all that belongs to it at once.
-type startCounter struct {
-	mu   sync.Mutex
-	seen map[string]map[string]bool // by job: what the file said
-}
-
-func (c *startCounter) of(job string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.seen[job])
-}
-
-const (
-	startedGlob = "*/gate/started.json"
-	startedPoll = 3 * time.Millisecond
-)
-
-func watchStarts(t *testing.T, boxes string) *startCounter {
-	t.Helper()
-	c := &startCounter{seen: map[string]map[string]bool{}}
-	done := make(chan struct{})
-	t.Cleanup(func() { close(done) })
-	go func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(startedPoll):
-			}
-			files, _ := filepath.Glob(filepath.Join(boxes, startedGlob))
-			for _, f := range files {
-				text, err := os.ReadFile(f)
-				if err != nil || len(text) == 0 {
-					continue
-				}
-				job := filepath.Base(filepath.Dir(filepath.Dir(f)))
-				c.mu.Lock()
-				if c.seen[job] == nil {
-					c.seen[job] = map[string]bool{}
-				}
-				c.seen[job][string(text)] = true
-				c.mu.Unlock()
-			}
-		}
-	}()
-	return c
 }

@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// supervisor starts the gate whenever it has ended, as a service manager does.
+type supervisor struct {
+	n    *node
+	gone chan struct{}
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	stop bool
+}
+
+func supervise(n *node) *supervisor {
+	s := &supervisor{n: n}
+	s.resume()
+	n.t.Cleanup(func() { s.pause() })
+	return s
+}
+
+func (s *supervisor) resume() {
+	s.stop, s.gone = false, make(chan struct{})
+	go func() {
+		defer close(s.gone)
+		for {
+			s.mu.Lock()
+			if s.stop {
+				s.mu.Unlock()
+				return
+			}
+			s.cmd = exec.Command(threegate, "serve", "--node", s.n.dir)
+			s.cmd.Stderr = &s.n.log
+			s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			err := s.cmd.Start()
+			s.mu.Unlock()
+			if err == nil {
+				_ = s.cmd.Wait()
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+}
+
+// pause kills the gate and starts no other.
+func (s *supervisor) pause() {
+	s.mu.Lock()
+	s.stop = true
+	if s.cmd != nil && s.cmd.Process != nil {
+		_ = s.cmd.Process.Kill()
+	}
+	s.mu.Unlock()
+	<-s.gone
+}
+
+// signalContainerd kills the node's containerd, if there is one just now.
+func signalContainerd(n *node) bool {
+	text, err := os.ReadFile(filepath.Join(n.cfg.ContainerdState(), "containerd.pid"))
+	if err != nil || len(strings.Fields(string(text))) == 0 {
+		return false
+	}
+	pid, err := strconv.Atoi(strings.Fields(string(text))[0])
+	return err == nil && isProcess(pid, "containerd\x00", n.cfg.ContainerdState()) && syscall.Kill(pid, syscall.SIGKILL) == nil
+}
+
+// killShim kills a shim of the node, if there is one: of a run, or any, which
+// may be that of a sandbox without a task.
+func killShim(n *node, rng *rand.Rand, ofRun bool) bool {
+	procs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	runs := n.sandboxes()
+	var shims []int
+	for _, p := range procs {
+		pid, err := strconv.Atoi(filepath.Base(p))
+		if err != nil || !isProcess(pid, "containerd-shim", n.cfg.ContainerdState()) {
+			continue
+		}
+		if !ofRun || slices.ContainsFunc(runs, func(id string) bool { return isProcess(pid, "\x00"+id+"\x00") }) {
+			shims = append(shims, pid)
+		}
+	}
+	return len(shims) > 0 && syscall.Kill(shims[rng.IntN(len(shims))], syscall.SIGKILL) == nil
+}
+
+// sandboxes are the ids of the containers that tasks have just now.
+func (n *node) sandboxes() []string {
+	records, err := filepath.Glob(filepath.Join(n.cfg.RunDir(), "boxes", "*", "task.json"))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var ids []string
+	for _, file := range records {
+		var r struct {
+			Slot string `json:"slot"`
+		}
+		if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &r) == nil {
+			ids = append(ids, or(r.Slot, filepath.Base(filepath.Dir(file))))
+		}
+	}
+	return ids
+}
+
+// isProcess says whether a process has both texts in its command line.
+func isProcess(pid int, texts ...string) bool {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	for _, t := range texts {
+		if err != nil || !strings.Contains(string(line), t) {
+			return false
+		}
+	}
+	return true
+}
+
+// startCounter counts how often threegate-init said that it starts a payload: it
+// writes gate/started.json in the box of its job then, with the time by the
+// nanosecond. It polls: a box can appear with all that belongs to it at once.
+type startCounter struct {
+	mu   sync.Mutex
+	seen map[string]map[string]bool // by job: what the file said
+}
+
+func (c *startCounter) of(job string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.seen[job])
+}
+
+const (
+	startedGlob = "*/gate/started.json"
+	startedPoll = 3 * time.Millisecond
+)
+
+func watchStarts(t *testing.T, boxes string) *startCounter {
+	t.Helper()
+	c := &startCounter{seen: map[string]map[string]bool{}}
+	done := make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(startedPoll):
+			}
+			files, _ := filepath.Glob(filepath.Join(boxes, startedGlob))
+			for _, f := range files {
+				text, err := os.ReadFile(f)
+				if err != nil || len(text) == 0 {
+					continue
+				}
+				job := filepath.Base(filepath.Dir(filepath.Dir(f)))
+				c.mu.Lock()
+				if c.seen[job] == nil {
+					c.seen[job] = map[string]bool{}
+				}
+				c.seen[job][string(text)] = true
+				c.mu.Unlock()
+			}
+		}
+	}()
+	return c
+}

@@ -107,6 +107,10 @@ func generate(r *rand.Rand, name, arg string) []byte {
 	if p, ok := payloads[name]; ok {
 		return []byte(p())
 	}
+	if write, ok := writings[name]; ok {
+		of, ofArg, _ := strings.Cut(arg, ":")
+		return []byte(write(generate(r, of, ofArg)))
+	}
 	return harmless(r, name)
 }
 
@@ -127,6 +131,9 @@ func harmless(r *rand.Rand, name string) []byte {
 			b.WriteString(f() + "\n")
 		}
 		return []byte(b.String())
+	}
+	if head, ok := moreHarmless[name]; ok {
+		return image(head)
 	}
 	switch name {
 	case "png":
@@ -236,6 +243,8 @@ var payloads = map[string]func() string{
 	},
 }
 
+const asUTF16 = "utf-16 base64"
+
 type encoding struct {
 	name string
 	do   func([]byte) string
@@ -276,7 +285,7 @@ var (
 		{"array", func(b []byte) string { return "{ " + spell(b, "0x%02x", ", ") + " }" }},
 		{"escapes", func(b []byte) string { return `"` + spell(b, `\x%02x`, "") + `"` }},
 		{"data URI", func(b []byte) string { return "data:application/octet-stream;base64," + asBase64.do(b) }},
-		{"utf-16 base64", func(b []byte) string { return asBase64.do([]byte(utf16(string(b)))) }},
+		{asUTF16, func(b []byte) string { return asBase64.do([]byte(utf16(string(b)))) }},
 		{"powershell", func(b []byte) string { return "powershell -EncodedCommand " + asBase64.do([]byte(utf16(string(b)))) }},
 	}, common...)
 	secretEncodings = append([]encoding{

@@ -48,8 +48,8 @@ func newPosture(a *app) *cobra.Command {
 		Use:   "posture",
 		Short: "Try what a sandbox must deny, from inside of one, and say what came of it",
 		Long: `posture runs a program of the node's own in a sandbox like that of any request. The
-program tries some 200 ways out: mounts, namespaces, devices, /proc, privileges,
-other processes, limits, sockets. What worked is shown, and what was denied by another
+program tries some 300 ways out: mounts, namespaces, devices, /proc, privileges,
+other processes, limits, sockets, traces of the host. What worked is shown, and what was denied by another
 means than is meant; with --all everything is. With allowed domains configured it
 does the same beside an egress proxy.
 

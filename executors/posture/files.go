@@ -1,6 +1,7 @@
 package posture
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,6 +44,18 @@ var fileTechniques = []technique{
 	{"exec-out", "file", "EACCES", "", "execute what was written to /out", func() error { return execCopy("/out", 0o755) }},
 	{"exec-shm", "file", "EACCES", "", "execute what was written to /dev/shm", func() error { return execCopy("/dev/shm", 0o755) }},
 	{"map-exec-tmp", "file", "EPERM", "", "map what was written to /tmp as code", mapExec},
+	{"protect-exec-tmp", "file", "EACCES|EPERM", "", "map what was written to /tmp and make it code later", protectExec},
+	{"exec-descriptor", "file", "EACCES", "", "execute what was written to /tmp through its descriptor", execDescriptor},
+	{"immutable", "file", "EPERM|ENOTTY|EOPNOTSUPP", "", "make a file in /out that nobody can remove", func() error { return setFlags("/out/threegate-posture-flags", 0x10) }},
+	{"append-only", "file", "EPERM|ENOTTY|EOPNOTSUPP", "", "make a file in /out that nobody can cut", func() error { return setFlags("/out/threegate-posture-flags", 0x20) }},
+	{"trusted-attribute", "file", "EPERM|EOPNOTSUPP", "", "set an attribute that only the host's root has", func() error {
+		return inFile("/out/threegate-posture-attr", func(p string) error { return unix.Setxattr(p, "trusted.overlay.opaque", []byte("y"), 0) })
+	}},
+	{"file-capability", "file", "EPERM|EOPNOTSUPP", "", "give a program a capability", func() error {
+		return inFile("/out/threegate-posture-attr", func(p string) error {
+			return unix.Setxattr(p, "security.capability", []byte("\x01\x00\x00\x02\xff\xff\xff\xff\x00\x00\x00\x00\xff\xff\xff\xff\x00\x00\x00\x00"), 0)
+		})
+	}},
 	{"memfd-create", "file", "ENOSYS", "", "make a file without a name, to execute it", func() error { return newFD(unix.SYS_MEMFD_CREATE, text("x"), 0) }},
 	{"memfd-secret", "file", "ENOSYS", "", "make memory that nobody sees", func() error { return newFD(unix.SYS_MEMFD_SECRET, 0) }},
 	{"execveat", "file", "ENOSYS", "", "execute a descriptor", func() error { return call(unix.SYS_EXECVEAT, ^uintptr(0), text(""), 0, 0, unix.AT_EMPTY_PATH) }},
@@ -50,6 +63,11 @@ var fileTechniques = []technique{
 	{"containerd-socket", "file", "ENOENT", "", "reach containerd's socket", func() error { return open("/run/containerd/containerd.sock", os.O_RDONLY) }},
 	{"docker-socket", "file", "ENOENT", "", "reach Docker's socket", func() error { return open("/var/run/docker.sock", os.O_RDONLY) }},
 	{"systemd-socket", "file", "ENOENT", "", "reach systemd's socket", func() error { return open("/run/systemd/private", os.O_RDONLY) }},
+	{"podman-socket", "file", "ENOENT", "", "reach Podman's socket", func() error { return open("/run/podman/podman.sock", os.O_RDONLY) }},
+	{"crio-socket", "file", "ENOENT", "", "reach CRI-O's socket", func() error { return open("/var/run/crio/crio.sock", os.O_RDONLY) }},
+	{"notify-socket", "file", "ENOENT", "", "reach systemd's notification socket", func() error { return open("/run/systemd/notify", os.O_RDONLY) }},
+	{"log-socket", "file", "ENOENT", "", "write to the host's log", func() error { return open("/dev/log", os.O_RDONLY) }},
+	{"dbus-socket", "file", "ENOENT", "", "reach D-Bus, and polkit behind it (CVE-2021-3560)", func() error { return open("/run/dbus/system_bus_socket", os.O_RDONLY) }},
 	{"shadow", "file", "ENOENT|EACCES", "", "read the passwords", func() error { return readFrom("/etc/shadow") }},
 	{"setuid-files", "file", "none", "", "find setuid programs and files with capabilities", setuidFiles},
 	{"leaked-descriptors", "file", "none", "", "find descriptors that were left open", leakedDescriptors},
@@ -199,4 +217,61 @@ func leakedDescriptors() error {
 		return nil
 	}
 	return none
+}
+
+// protectExec maps a file as data and then asks for it to be code.
+func protectExec() error {
+	const path = "/tmp/threegate-posture-protect"
+	if err := os.WriteFile(path, make([]byte, 4096), 0o700); err != nil {
+		return found("no file to try with")
+	}
+	defer os.Remove(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	mem, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		return err
+	}
+	defer unix.Munmap(mem)
+	return unix.Mprotect(mem, unix.PROT_READ|unix.PROT_EXEC)
+}
+
+func execDescriptor() error {
+	program, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return found("no program to try with")
+	}
+	const path = "/tmp/threegate-posture-descriptor"
+	if err := os.WriteFile(path, program, 0o700); err != nil {
+		return found("no file to try with")
+	}
+	defer os.Remove(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	pid, err := syscall.ForkExec(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), []string{"posture", "posture", "nothing"}, &syscall.ProcAttr{})
+	if err == nil {
+		_, err = syscall.Wait4(pid, nil, 0, nil)
+	}
+	return err
+}
+
+// setFlags sets the flags that chattr sets, and takes them away again.
+func setFlags(path string, flags int) error {
+	return inFile(path, func(p string) error {
+		f, err := os.OpenFile(p, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags); err != nil {
+			return err
+		}
+		return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0)
+	})
 }

@@ -38,6 +38,10 @@ var kernelTechniques = []technique{
 	{"unshare-net", "namespace", "EPERM", "", "make a network namespace", func() error { return onThread(func() error { return unix.Unshare(unix.CLONE_NEWNET) }) }},
 	{"unshare-pid", "namespace", "EPERM", "", "make a pid namespace", func() error { return onThread(func() error { return unix.Unshare(unix.CLONE_NEWPID) }) }},
 	{"unshare-cgroup", "namespace", "EPERM", "", "make a cgroup namespace", func() error { return onThread(func() error { return unix.Unshare(unix.CLONE_NEWCGROUP) }) }},
+	{"unshare-ipc", "namespace", "EPERM", "", "make an ipc namespace", func() error { return onThread(func() error { return unix.Unshare(unix.CLONE_NEWIPC) }) }},
+	{"unshare-uts", "namespace", "EPERM", "", "make a uts namespace", func() error { return onThread(func() error { return unix.Unshare(unix.CLONE_NEWUTS) }) }},
+	{"unshare-time", "namespace", "EPERM", "", "make a time namespace", func() error { return onThread(func() error { return unix.Unshare(unix.CLONE_NEWTIME) }) }},
+	{"setns-pidfd", "namespace", "EPERM", "", "enter the namespaces of process 1 through a pidfd", setnsPidfd},
 	{"clone-newuser", "namespace", "EPERM", "", "start a child in a user namespace", func() error { return clone(unix.CLONE_NEWUSER) }},
 	{"clone-newnet", "namespace", "EPERM", "", "start a child in a network namespace", func() error { return clone(unix.CLONE_NEWNET) }},
 	{"clone3", "namespace", "ENOSYS", "", "clone3, whose flags a filter can't read", func() error { return call(unix.SYS_CLONE3, 0, 0) }},
@@ -72,6 +76,17 @@ var kernelTechniques = []technique{
 	}},
 	{"adjtimex", "kernel", "EPERM", "", "bend the clock", func() error { _, err := unix.Adjtimex(&unix.Timex{Modes: unix.ADJ_STATUS}); return err }},
 	{"sethostname", "kernel", "EPERM", "", "change the host name", func() error { return unix.Sethostname([]byte("sandbox")) }},
+	{"settimeofday", "kernel", "EPERM", "", "set the clock (settimeofday)", func() error { return call(unix.SYS_SETTIMEOFDAY, 0, 0) }},
+	{"setdomainname", "kernel", "EPERM", "", "change the domain name", func() error { return unix.Setdomainname([]byte("(none)")) }},
+	{"vhangup", "kernel", "EPERM", "", "hang up the terminal", func() error { return call(unix.SYS_VHANGUP) }},
+	{"quotactl-fd", "kernel", "EPERM", "", "change quotas by a descriptor", func() error { return call(unix.SYS_QUOTACTL_FD, ^uintptr(0), 0, 0, 0) }},
+	{"lookup-dcookie", "kernel", "EPERM|ENOSYS", "", "learn paths from the profiler's cookies", func() error { return call(sysLookupDcookie, 0, scratch(), 4096) }},
+	{"move-pages", "kernel", "EPERM", "", "move pages between nodes of memory", func() error { return call(unix.SYS_MOVE_PAGES, 0, 0, 0, 0, 0, 0) }},
+	{"migrate-pages", "kernel", "EPERM", "", "move a process between nodes of memory", func() error { return call(unix.SYS_MIGRATE_PAGES, 1, 0, 0, 0) }},
+	{"set-mempolicy", "kernel", "EPERM", "", "choose nodes of memory", func() error { return call(unix.SYS_SET_MEMPOLICY, 0, 0, 0) }},
+	{"vmsplice", "kernel", "EPERM", "", "give own pages to the kernel (vmsplice)", func() error { return call(unix.SYS_VMSPLICE, ^uintptr(0), 0, 0, 0) }},
+	{"aio", "kernel", "EPERM", "", "asynchronous I/O of the old kind", func() error { return call(unix.SYS_IO_SETUP, 1, scratch()) }},
+	{"remap-file-pages", "kernel", "EPERM", "", "rearrange mappings (remap_file_pages)", func() error { return call(unix.SYS_REMAP_FILE_PAGES, 0, 0, 0, 0, 0) }},
 	{"fanotify", "kernel", "EPERM", "", "watch a whole file system", func() error { return newFD(unix.SYS_FANOTIFY_INIT, 0, 0) }},
 	{"sysv-shm", "ipc", "ENOSYS", "", "make shared memory outside of /tmp's limit (System V)", func() error { return call(unix.SYS_SHMGET, 0, 4096, 0o1600) }},
 	{"sysv-sem", "ipc", "ENOSYS", "", "make semaphores outside of any limit (System V)", func() error { return call(unix.SYS_SEMGET, 0, 1, 0o1600) }},
@@ -195,3 +210,14 @@ func inHostIDs() error {
 	}
 	return none
 }
+
+func setnsPidfd() error {
+	fd, err := unix.PidfdOpen(1, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return onThread(func() error { return unix.Setns(fd, unix.CLONE_NEWNS|unix.CLONE_NEWPID) })
+}
+
+func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }

@@ -44,16 +44,20 @@ var networkTechniques = []technique{
 	connects("host-loopback", "127.0.0.1:22", "ECONNREFUSED", "reach a service on the host's loopback"),
 	connects("host-loopback6", "[::1]:22", "ECONNREFUSED|EADDRNOTAVAIL|ENETUNREACH", "reach a service on the host's loopback (IPv6)"),
 	connects("metadata", "169.254.169.254:80", "ENETUNREACH", "reach the cloud's metadata service"),
+	connects("metadata-ecs", "169.254.170.2:80", "ENETUNREACH", "reach the metadata service (container credentials)"),
+	connects("metadata-other", "100.100.100.200:80", "ENETUNREACH", "reach the metadata service of another cloud"),
+	connects("metadata6", "[fd00:ec2::254]:80", "ENETUNREACH", "reach the metadata service (IPv6)"),
+	connects("docker-api", "127.0.0.1:2375", "ECONNREFUSED", "reach Docker's API on loopback"),
+	connects("kubelet", "127.0.0.1:10250", "ECONNREFUSED", "reach the kubelet"),
+	connects("etcd", "127.0.0.1:2379", "ECONNREFUSED", "reach etcd"),
+	connects("bridge", "172.17.0.1:22", "ENETUNREACH", "reach the host over Docker's bridge"),
+	connects("mapped-loopback", "[::ffff:127.0.0.1]:22", "ECONNREFUSED|ENETUNREACH|EADDRNOTAVAIL", "reach the host's loopback by a mapped address"),
 	connects("internet", "1.1.1.1:443", "ENETUNREACH", "reach the internet"),
 	connects("internet6", "[2606:4700:4700::1111]:443", "ENETUNREACH", "reach the internet (IPv6)"),
 	connects("private-network", "10.0.0.1:443", "ENETUNREACH", "reach a private network"),
-	{"resolve", "network", "unresolved", "", "look a name up", func() error {
-		_, err := net.LookupHost("example.com")
-		if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
-			return found("unresolved")
-		}
-		return err
-	}},
+	resolves("resolve", "example.com", "look a name up"),
+	resolves("resolve-metadata", "metadata.google.internal", "look the metadata service up"),
+	resolves("resolve-cluster", "kubernetes.default.svc.cluster.local", "look a cluster's API up"),
 	unixTo("abstract-containerd", "@/containerd-shim", "reach an abstract socket of the host (containerd's shim)"),
 	unixTo("abstract-dbus", "@/tmp/dbus-threegate", "reach an abstract socket of the host (D-Bus)"),
 	{"interfaces", "network", "none", "", "find an interface beside loopback", func() error {
@@ -104,6 +108,16 @@ const dialTime = 2 * time.Second
 func connects(name, address, networked, what string) technique {
 	return technique{name: "connect-" + name, group: "network", want: noFamily, networked: networked, what: what, try: func() error {
 		return dial("tcp", address)
+	}}
+}
+
+func resolves(name, host, what string) technique {
+	return technique{name: name, group: "network", want: "unresolved", what: what, try: func() error {
+		_, err := net.LookupHost(host)
+		if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
+			return found("unresolved")
+		}
+		return err
 	}}
 }
 

@@ -78,7 +78,7 @@ var insideOwnKernel = []string{
 
 // Run tries everything.
 func Run(in Sandbox) []Finding {
-	all := slices.Concat(kernelTechniques, procTechniques, fileTechniques, processTechniques, networkTechniques)
+	all := slices.Concat(kernelTechniques, procTechniques, fileTechniques, processTechniques, networkTechniques, reconTechniques)
 	out := make([]Finding, 0, len(all))
 	for _, t := range all {
 		want := t.want
@@ -105,7 +105,7 @@ func Run(in Sandbox) []Finding {
 
 // Count is how many techniques Run tries.
 func Count() int {
-	return len(kernelTechniques) + len(procTechniques) + len(fileTechniques) + len(processTechniques) + len(networkTechniques)
+	return len(kernelTechniques) + len(procTechniques) + len(fileTechniques) + len(processTechniques) + len(networkTechniques) + len(reconTechniques)
 }
 
 // found is the outcome of techniques that look for something.

@@ -23,6 +23,8 @@ var processTechniques = []technique{
 	}},
 	{"clear-no-new-privs", "privilege", "EINVAL|EPERM", "", "take no_new_privs back", func() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0) }},
 	{"capabilities-held", "privilege", "none", "", "find capabilities that were left", capabilitiesHeld},
+	{"securebits", "privilege", "EPERM", "", "change what an exec keeps", func() error { return unix.Prctl(unix.PR_SET_SECUREBITS, 0x1, 0, 0, 0) }},
+	{"set-mm", "privilege", "EPERM|EINVAL", "", "change what /proc says of the own program", func() error { return call(unix.SYS_PRCTL, unix.PR_SET_MM, unix.PR_SET_MM_EXE_FILE, 0, 0, 0) }},
 	{"ptrace-traceme", "process", "EPERM", "", "trace processes", func() error { return call(unix.SYS_PTRACE, unix.PTRACE_TRACEME) }},
 	{"ptrace-init", "process", "EPERM", "", "trace process 1", func() error { return unix.PtraceAttach(1) }},
 	{"process-vm-readv", "process", "EPERM", "", "read another process's memory", func() error { return call(unix.SYS_PROCESS_VM_READV, 1, 0, 0, 0, 0, 0) }},
@@ -37,6 +39,21 @@ var processTechniques = []technique{
 		var info [128]byte
 		return call(unix.SYS_RT_SIGQUEUEINFO, 1, 10, uintptr(unsafe.Pointer(&info)))
 	}},
+	{"init-priority", "process", "EPERM|EACCES|ESRCH", "", "slow process 1 down", func() error { return unix.Setpriority(unix.PRIO_PROCESS, 1, 19) }},
+	{"init-affinity", "process", "EPERM", "", "move process 1 to a processor", func() error {
+		var set unix.CPUSet
+		set.Set(0)
+		return unix.SchedSetaffinity(1, &set)
+	}},
+	{"init-robust-list", "process", "EPERM", "", "learn addresses of process 1", func() error {
+		return call(unix.SYS_GET_ROBUST_LIST, 1, scratch(), scratch())
+	}},
+	{"raise-cpu-time", "limit", "EPERM", "", "raise the limit of cpu time", func() error { return raise(unix.RLIMIT_CPU) }},
+	{"raise-memlock", "limit", "EPERM", "", "raise the limit of locked memory", func() error { return raise(unix.RLIMIT_MEMLOCK) }},
+	{"raise-sigpending", "limit", "EPERM", "", "raise the limit of queued signals and timers", func() error { return raise(unix.RLIMIT_SIGPENDING) }},
+	{"raise-msgqueue", "limit", "EPERM", "", "raise the limit of message queues", func() error { return raise(unix.RLIMIT_MSGQUEUE) }},
+	{"raise-nice", "limit", "EPERM", "", "raise the limit of priority", func() error { return raise(unix.RLIMIT_NICE) }},
+	{"raise-rtprio", "limit", "EPERM", "", "raise the limit of real-time priority", func() error { return raise(unix.RLIMIT_RTPRIO) }},
 	{"raise-nofile", "limit", "EPERM", "", "raise the limit of open files", func() error { return raise(unix.RLIMIT_NOFILE) }},
 	{"raise-fsize", "limit", "EPERM", "", "raise the limit of a file's size", func() error { return raise(unix.RLIMIT_FSIZE) }},
 	{"raise-core", "limit", "EPERM", "", "turn core dumps on", func() error { return raise(unix.RLIMIT_CORE) }},
@@ -47,6 +64,9 @@ var processTechniques = []technique{
 	{"realtime", "limit", "EPERM", "", "run in real time", func() error {
 		priority := int32(1)
 		return call(unix.SYS_SCHED_SETSCHEDULER, 0, 1, uintptr(unsafe.Pointer(&priority)))
+	}},
+	{"deadline", "limit", "EPERM", "", "run with deadlines, before all others", func() error {
+		return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_DEADLINE, Runtime: 1e7, Deadline: 3e7, Period: 3e7}, 0)
 	}},
 	{"ioprio-realtime", "limit", "EPERM", "", "go before others at the disk", func() error { return call(unix.SYS_IOPRIO_SET, 1, 0, 1<<13) }},
 	{"tiocsti", "process", "ENOTTY|EPERM|EIO", "", "push input into a terminal", func() error {

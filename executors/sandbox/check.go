@@ -81,7 +81,7 @@ func (c *checker) process(p *specs.Process) {
 			}
 		}
 	}
-	core, files, size := false, false, false
+	core, files, size, user := false, false, false, 0
 	for _, r := range p.Rlimits {
 		c.must(r.Hard >= r.Soft, "%s: soft is above hard", r.Type)
 		switch r.Type {
@@ -91,9 +91,18 @@ func (c *checker) process(p *specs.Process) {
 			files = r.Hard > 0 && r.Hard <= 1<<20
 		case "RLIMIT_FSIZE":
 			size = r.Hard > 0 && r.Hard < 1<<50
+		case "RLIMIT_MEMLOCK", "RLIMIT_SIGPENDING":
+			if r.Hard <= 1<<20 {
+				user++
+			}
+		case "RLIMIT_MSGQUEUE", "RLIMIT_NICE", "RLIMIT_RTPRIO":
+			if r.Hard == 0 {
+				user++
+			}
 		}
 	}
 	c.must(core && files && size, "core dumps, open files or file size have no limit")
+	c.must(user == 5, "locked memory, pending signals, message queues or priorities have no limit")
 }
 
 // allowedMounts is every mount point there may be, and what it must say.
@@ -164,7 +173,7 @@ func (c *checker) linux(l *specs.Linux, mapped bool) {
 	c.must(len(l.TimeOffsets) == 0, "there are offsets without a namespace")
 	c.must(l.RootfsPropagation == "private", "root propagation is %q", l.RootfsPropagation)
 	c.must(filepath.IsAbs(l.CgroupsPath) && filepath.Clean(l.CgroupsPath) != "/", "cgroup is %q", l.CgroupsPath)
-	for _, p := range []string{"/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/kallsyms", "/proc/scsi"} {
+	for _, p := range []string{"/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/kallsyms", "/proc/scsi", "/proc/pressure", "/proc/iomem"} {
 		c.must(slices.Contains(l.MaskedPaths, p), "%s is not masked", p)
 	}
 	c.must(slices.Contains(l.ReadonlyPaths, "/proc/sys"), "/proc/sys is writable")

@@ -18,6 +18,10 @@ const (
 	cpuQuotaMin  = time.Millisecond // the kernel's own
 
 	initOOMScore = 500
+
+	maxLockedBytes = 64 << 10
+	// maxPending bounds queued signals, and with them POSIX timers.
+	maxPending = 1024
 )
 
 // initCapabilities are what process 1 needs to become somebody else, to end
@@ -29,8 +33,9 @@ var initCapabilities = []string{"CAP_KILL", "CAP_SETGID", "CAP_SETPCAP", "CAP_SE
 var (
 	maskedPaths = []string{
 		"/proc/acpi", "/proc/asound", "/proc/bus", "/proc/cmdline", "/proc/config.gz", "/proc/diskstats", "/proc/driver", "/proc/fs",
-		"/proc/interrupts", "/proc/irq", "/proc/kallsyms", "/proc/kcore", "/proc/key-users", "/proc/keys", "/proc/kmsg",
-		"/proc/latency_stats", "/proc/modules", "/proc/partitions", "/proc/sched_debug", "/proc/scsi", "/proc/swaps",
+		"/proc/interrupts", "/proc/iomem", "/proc/ioports", "/proc/irq", "/proc/kallsyms", "/proc/kcore", "/proc/key-users", "/proc/keys", "/proc/kmsg",
+		"/proc/latency_stats", "/proc/mdstat", "/proc/modules", "/proc/partitions", "/proc/pressure", "/proc/sched_debug", "/proc/scsi",
+		"/proc/softirqs", "/proc/swaps",
 		"/proc/sys/kernel/random/boot_id", "/proc/sysrq-trigger", "/proc/sysvipc", "/proc/timer_list", "/proc/timer_stats",
 	}
 	readonlyPaths = []string{"/proc/sys"}
@@ -100,8 +105,14 @@ func process(p Policy) *specs.Process {
 			// SIGXCPU first: it tells why. SIGKILL would say nothing.
 			{Type: "RLIMIT_CPU", Soft: cpu, Hard: cpu + job.CPUHardLater},
 			limit("RLIMIT_FSIZE", uint64(p.FileBytes)),
+			// Of what the kernel counts for a user beside the control group: little or
+			// nothing, whatever the daemon's own limits are.
+			limit("RLIMIT_MEMLOCK", maxLockedBytes),
+			limit("RLIMIT_MSGQUEUE", 0),
+			limit("RLIMIT_NICE", 0),
 			limit("RLIMIT_NOFILE", uint64(p.OpenFiles)),
 			limit("RLIMIT_RTPRIO", 0),
+			limit("RLIMIT_SIGPENDING", maxPending),
 		},
 		NoNewPrivileges: true,
 		OOMScoreAdj:     &score,

@@ -129,15 +129,26 @@ func TestCheckRefuses(t *testing.T) {
 		"no capabilities": func(s *specs.Spec) { s.Process.Capabilities = nil },
 		"oom score":       func(s *specs.Spec) { score := -1000; s.Process.OOMScoreAdj = &score },
 		"core":            func(s *specs.Spec) { s.Process.Rlimits[0].Hard = 1 },
-		"rlimits":         func(s *specs.Spec) { s.Process.Rlimits = nil },
-		"in writable":     func(s *specs.Spec) { drop(mount(s, "/in"), "ro") },
-		"in both":         func(s *specs.Spec) { m := mount(s, "/in"); m.Options = append(m.Options, "rw") },
-		"in exec":         func(s *specs.Spec) { drop(mount(s, "/in"), "noexec") },
-		"out dev":         func(s *specs.Spec) { drop(mount(s, "/out"), "nodev") },
-		"tmp suid":        func(s *specs.Spec) { drop(mount(s, "/tmp"), "nosuid") },
-		"shared":          func(s *specs.Spec) { m := mount(s, "/out"); m.Options = append(m.Options, "rshared") },
-		"recursive":       func(s *specs.Spec) { m := mount(s, "/out"); m.Options = append(m.Options, "rbind") },
-		"host folder":     func(s *specs.Spec) { mount(s, "/out").Source = "/etc" },
+		"memlock": func(s *specs.Spec) {
+			for i := range s.Process.Rlimits {
+				if s.Process.Rlimits[i].Type == "RLIMIT_MEMLOCK" {
+					s.Process.Rlimits[i].Hard = 1 << 40
+				}
+			}
+		},
+		"sigpending": func(s *specs.Spec) { s.Process.Rlimits = s.Process.Rlimits[:len(s.Process.Rlimits)-1] },
+		"pressure": func(s *specs.Spec) {
+			s.Linux.MaskedPaths = slices.DeleteFunc(s.Linux.MaskedPaths, func(p string) bool { return p == "/proc/pressure" })
+		},
+		"rlimits":     func(s *specs.Spec) { s.Process.Rlimits = nil },
+		"in writable": func(s *specs.Spec) { drop(mount(s, "/in"), "ro") },
+		"in both":     func(s *specs.Spec) { m := mount(s, "/in"); m.Options = append(m.Options, "rw") },
+		"in exec":     func(s *specs.Spec) { drop(mount(s, "/in"), "noexec") },
+		"out dev":     func(s *specs.Spec) { drop(mount(s, "/out"), "nodev") },
+		"tmp suid":    func(s *specs.Spec) { drop(mount(s, "/tmp"), "nosuid") },
+		"shared":      func(s *specs.Spec) { m := mount(s, "/out"); m.Options = append(m.Options, "rshared") },
+		"recursive":   func(s *specs.Spec) { m := mount(s, "/out"); m.Options = append(m.Options, "rbind") },
+		"host folder": func(s *specs.Spec) { mount(s, "/out").Source = "/etc" },
 		"host socket": func(s *specs.Spec) {
 			s.Mounts = append(s.Mounts, specs.Mount{Destination: "/run/docker.sock", Type: "bind", Source: "/run/docker.sock"})
 		},

@@ -99,19 +99,46 @@ func (d *daemon) ensure(ctx context.Context) error {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		return fmt.Errorf("private containerd: lock its state: %w", err)
 	}
-	if proc, ok := d.find(); ok {
+	defer d.killStrayShims()
+	for {
+		proc, ok := d.find()
+		if !ok {
+			if proc, ok = d.strayDaemon(); !ok {
+				return d.start(ctx)
+			}
+			if err := d.note(proc); err != nil {
+				proc.close()
+				return fmt.Errorf("private containerd: %w", err)
+			}
+		}
 		pctx, cancel := context.WithTimeout(ctx, pingTime)
-		defer cancel()
-		if err := d.ping(pctx); err == nil {
+		err := d.ping(pctx)
+		cancel()
+		if err == nil {
 			d.adopt(proc)
 			return nil
 		}
+		if ctx.Err() != nil {
+			proc.close()
+			return fmt.Errorf("private containerd: %w", ctx.Err())
+		}
 		// Alive but dumb: its containers do not depend on it.
 		_ = proc.signal(unix.SIGKILL)
-		_ = proc.wait(stopTime)
+		err = proc.wait(stopTime)
 		proc.close()
+		if err != nil {
+			return fmt.Errorf("private containerd: process %d does not answer and can't be ended: %w", proc.pid, err)
+		}
 	}
-	return d.start(ctx)
+}
+
+// note writes down which process the daemon is.
+func (d *daemon) note(p *process) error {
+	birth, err := birthOf(p.pid)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(d.cfg.State, pidName), fmt.Appendf(nil, "%d %s\n", p.pid, birth), 0o600)
 }
 
 // find returns a handle of the daemon that the pid file names, if it still runs.
@@ -178,11 +205,7 @@ func (d *daemon) start(ctx context.Context) error {
 		return fmt.Errorf("private containerd: %w", err)
 	}
 	_ = cmd.Process.Release() // the handle above is what is kept
-	birth, err := birthOf(proc.pid)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(d.cfg.State, pidName), fmt.Appendf(nil, "%d %s\n", proc.pid, birth), 0o600)
-	}
-	if err == nil {
+	if err = d.note(proc); err == nil {
 		pctx, cancel := context.WithTimeout(ctx, connectTimeout)
 		defer cancel()
 		err = d.ping(pctx)

@@ -116,7 +116,13 @@ func TestKilledAtRandom(t *testing.T) {
 
 // killRound makes kills on one node and waits for the end of all that was sent.
 func killRound(t *testing.T, rng *rand.Rand, kills int, until time.Time) tally {
-	n := newNode(t)
+	var n *node
+	t.Cleanup(func() { // after the node's own: no process of it is left
+		if left := processesOf(t, n.cfg.ContainerdState()); len(left) > 0 {
+			t.Errorf("processes are left: %q", left)
+		}
+	})
+	n = newNode(t)
 	starts := watchStarts(t, filepath.Join(n.cfg.RunDir(), "boxes"))
 	n.kill()
 	sup := supervise(n)

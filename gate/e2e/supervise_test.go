@@ -115,6 +115,22 @@ func (n *node) sandboxes() []string {
 	return ids
 }
 
+// processesOf are the command lines that name a path.
+func processesOf(t *testing.T, path string) []string {
+	t.Helper()
+	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, p := range procs {
+		if line, err := os.ReadFile(p); err == nil && strings.Contains(string(line), path) {
+			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return found
+}
+
 // isProcess says whether a process has both texts in its command line.
 func isProcess(pid int, texts ...string) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

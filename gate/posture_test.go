@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,9 +14,11 @@ import (
 func TestPostureHoldsRunsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("a sandbox could mount a file system")
-		var now error
+		var now atomic.Pointer[error]
+		outcome := func(err error) { now.Store(&err) }
+		outcome(nil)
 		g := &Gate{troubles: newTroubles(), log: slog.New(slog.DiscardHandler),
-			posture: posture{every: time.Hour, try: func(context.Context) error { return now }}}
+			posture: posture{every: time.Hour, try: func(context.Context) error { return *now.Load() }}}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { g.watchPosture(ctx); close(ended) }()
@@ -25,7 +28,7 @@ func TestPostureHoldsRunsUp(t *testing.T) {
 		if err := g.contained(); err != nil {
 			t.Errorf("a test that passes: %v", err)
 		}
-		now = broken
+		outcome(broken)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if err := g.start(ctx, nil); !errors.Is(err, broken) {
@@ -34,7 +37,7 @@ func TestPostureHoldsRunsUp(t *testing.T) {
 		if list := g.troubles.list(); len(list) != 1 || list[0].What != troublePosture {
 			t.Errorf("troubles %+v", list)
 		}
-		now = nil
+		outcome(nil)
 		time.Sleep(2 * time.Minute) // sooner than the interval
 		synctest.Wait()
 		if err := g.contained(); err != nil || len(g.troubles.list()) != 0 {

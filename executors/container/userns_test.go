@@ -16,14 +16,14 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 )
 
-// refusingInit stands for threegate-init on a host where the trial fails.
+// refusingInit is a threegate-init that nobody but the host's root may execute: the
+// trial, which is not the host's root, fails.
 func refusingInit(t *testing.T) string {
 	t.Helper()
-	program, err := os.ReadFile("/bin/false")
+	program, err := os.ReadFile(world.init)
 	must(t, "read", err)
 	path := filepath.Join(t.TempDir(), "threegate-init")
-	must(t, "write", os.WriteFile(path, program, 0o755))
-	must(t, "chmod", os.Chmod(path, 0o755))
+	must(t, "write", os.WriteFile(path, program, 0o700))
 	return path
 }
 

@@ -7,7 +7,6 @@
 package executors
 
 import (
-	"errors"
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -125,11 +124,3 @@ type Refused struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
-
-// ErrUnavailable says that this node has no such backend, language or network.
-// It is a fact about the request's wish, not a trouble that may pass.
-var ErrUnavailable = errors.New("not available on this node")
-
-// ErrNotStarted says that a task that was to start never did, for certain: no
-// instruction of it ran or ever will. It can be prepared anew.
-var ErrNotStarted = errors.New("nothing of the request was run")

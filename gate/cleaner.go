@@ -66,7 +66,7 @@ func (c *cleaner) clean(ctx context.Context, id string) {
 		if err == nil {
 			break
 		}
-		wait := c.g.troubles.set(id, err)
+		wait := c.g.troubles.set(c.g.trouble(id, "what is left of its run can't be removed", err))
 		c.g.log.Error("what is left of a run can't be removed, will be tried again", "job", id, "error", err, "again_in", wait)
 		sleep(ctx, wait)
 	}

@@ -14,8 +14,9 @@ import (
 // An error always means trouble of ours (Infra). What the program did, and that
 // it could not be started, is an Outcome.
 type Executor interface {
-	// Identity says what would run the task. It fails when the backend or the
-	// language is not available on this node.
+	// Identity says what would run the task. It fails with executors.ErrUnavailable
+	// when the node has no such backend or language. That an image is missing is
+	// for Prepare to say.
 	Identity(ctx context.Context, t executors.Task) (executors.Identity, error)
 	// Prepare makes everything but lets no instruction of the task run. A
 	// leftover of an earlier Prepare of the same task is removed first. On

@@ -192,7 +192,7 @@ func (g *Gate) begin(ctx context.Context) error {
 			g.troubles.clear(troubleIntake)
 			return err
 		}
-		wait := g.troubles.set(troubleIntake, err)
+		wait := g.troubles.set(g.trouble(troubleIntake, "nothing can be recorded, so nothing is done", err))
 		g.log.Error("nothing can be recorded, so nothing is done; will be tried again", "error", err, "again_in", wait)
 		if sleep(ctx, wait); ctx.Err() != nil {
 			return nil
@@ -273,8 +273,9 @@ func (g *Gate) intake(ctx, work context.Context, claimed []*spool.Job, fatal cha
 				return
 			}
 			if err != nil {
-				wait := g.troubles.set(troubleIntake, err)
-				g.log.Error("taking in requests is held up, will be tried again", "error", err, "again_in", wait)
+				t := g.trouble(troubleIntake, "no request can be taken in", err)
+				wait := g.troubles.set(t)
+				g.log.Error("taking in requests is held up, will be tried again", "error", err, "mend", t.Mend, "again_in", wait)
 				sleep(ctx, wait)
 				again = true
 				break
@@ -370,8 +371,9 @@ func (g *Gate) tried(work context.Context, q *queue, j *spool.Job, err error, fa
 	case errors.Is(err, errStopping) || work.Err() != nil:
 		q.done(j)
 	default:
-		wait := g.troubles.set(j.ID, err)
-		g.log.Error("job held up, will be tried again", "job", j.ID, "state", j.State, "error", err, "again_in", wait)
+		t := g.heldUp(j, err)
+		wait := g.troubles.set(t)
+		g.log.Error("job held up, will be tried again", "job", j.ID, "request", t.Request, "state", j.State, "error", err, "mend", t.Mend, "again_in", wait)
 		q.later(j, wait)
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -92,7 +93,11 @@ func (o *outbound) toCore(j *spool.Job, do func() error) error {
 		defer o.mu.Unlock()
 		delete(o.in, j.ID)
 	}()
-	return do()
+	return executors.WithMend(do(), o.mend())
+}
+
+func (o *outbound) mend() string {
+	return "CORE's folder is " + o.g.config().CoreInbound.Path + " (core_inbound.path): make or mount it, and let the node write there"
 }
 
 // trouble says that CORE's folder hangs, if it does.
@@ -108,6 +113,6 @@ func (o *outbound) trouble() *Trouble {
 	if since.IsZero() || time.Since(since) < hangsAfter {
 		return nil
 	}
-	return &Trouble{What: troubleCore, Code: schemas.CodeFileIO, Since: since.UTC(), Tries: 1,
+	return &Trouble{What: troubleCore, Doing: "no result can be delivered", Code: schemas.CodeFileIO, Since: since.UTC(), Tries: 1, Mend: o.mend(),
 		Error: fmt.Sprintf("CORE's folder %s does not answer: %d deliveries hang in it, %d results wait", o.g.config().CoreInbound.Path, len(o.in), o.queue.behind())}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/threegate/tool-exec/executors"
 )
 
 // posture is the node's self-test: what it last said, and when to ask again.
@@ -25,6 +27,9 @@ func (g *Gate) checkPosture(ctx context.Context) error {
 	err := g.posture.try(ctx)
 	if err != nil {
 		err = fmt.Errorf("self-test: %w", err)
+		if executors.MendOf(err) == "" {
+			err = executors.WithMend(err, "threegate posture shows what a sandbox could do; threegate doctor what this host lacks")
+		}
 	}
 	g.posture.mu.Lock()
 	g.posture.weak = err
@@ -56,7 +61,7 @@ func (g *Gate) watchPosture(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			wait = min(wait, g.troubles.set(troublePosture, err))
+			wait = min(wait, g.troubles.set(g.trouble(troublePosture, "a sandbox does not hold, so no request is taken in and none is started", err)))
 			g.log.Error("the self-test fails: no request is taken in and none is started", "error", err, "again_in", wait)
 		default:
 			g.troubles.clear(troublePosture)

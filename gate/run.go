@@ -28,13 +28,13 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 	err = g.exec.Prepare(ctx, task)
 	prepared()
 	if err != nil {
-		return fmt.Errorf("prepare: %w", err)
+		return fmt.Errorf("make its sandbox: %w", err)
 	}
 	defer g.trace.Step(j.ID, stepRunning)()
 	if !g.book.marks(j.ID).started {
 		id, err := g.exec.Identity(ctx, task)
 		if err != nil {
-			return fmt.Errorf("prepare: %w", err)
+			return fmt.Errorf("make its sandbox: %w", err)
 		}
 		err = g.record(ledger.Event{Type: ledger.RunStarted, RunID: j.ID, RequestID: a.Request.RequestID,
 			RequestSHA256: a.RequestSHA256, Backend: a.Request.Backend, Image: id.Image})
@@ -102,7 +102,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 		err := g.exec.Start(ctx, j.ID)
 		started()
 		if err != nil {
-			return nil, fmt.Errorf("start: %w", err)
+			return nil, fmt.Errorf("start it: %w", err)
 		}
 		fallthrough
 	default:

@@ -20,12 +20,17 @@ const StatusFile = "status.json"
 
 // Trouble is something of ours that holds up a job, or the intake.
 type Trouble struct {
-	// What is a job's id, "intake", or "core-inbound" for a folder that hangs.
-	What  string       `json:"what"`
-	Code  schemas.Code `json:"code"`
-	Error string       `json:"error"`
-	Since time.Time    `json:"since"`
-	Tries int          `json:"tries"`
+	// What is a job's id, "intake", "posture", or "core-inbound" for a folder that hangs.
+	What string `json:"what"`
+	// Request is the job's request id; Doing says what can't be done, in words.
+	Request string       `json:"request,omitempty"`
+	Doing   string       `json:"doing"`
+	Code    schemas.Code `json:"code"`
+	Error   string       `json:"error"`
+	// Mend says what an operator can do.
+	Mend  string    `json:"mend"`
+	Since time.Time `json:"since"`
+	Tries int       `json:"tries"`
 }
 
 // LiveStatus is the content of StatusFile.
@@ -54,16 +59,15 @@ type troubles struct {
 func newTroubles() *troubles { return &troubles{m: map[string]Trouble{}} }
 
 // set notes another failure and says how long to wait before the next try.
-func (t *troubles) set(what string, err error) time.Duration {
+func (t *troubles) set(x Trouble) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	x, ok := t.m[what]
-	if !ok {
-		x = Trouble{What: what, Since: time.Now().UTC()}
+	x.Since = time.Now().UTC()
+	if last, ok := t.m[x.What]; ok {
+		x.Since, x.Tries = last.Since, last.Tries
 	}
-	x.Code, x.Error = schemas.CodeInternal, err.Error()
 	x.Tries++
-	t.m[what] = x
+	t.m[x.What] = x
 	return min(firstRetry<<min(x.Tries-1, 10), lastRetry)
 }
 

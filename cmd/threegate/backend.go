@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -87,7 +88,7 @@ func openExecutor(ctx context.Context, cfg *config.Loaded, slots bool, trace exe
 		if errors.Is(err, context.Canceled) {
 			return nil, err
 		}
-		return nil, troublef(err, "threegate doctor says what this host lacks", "the node's containers")
+		return nil, troublef(err, cmp.Or(executors.MendOf(err), "threegate doctor says what this host lacks"), "no container can be made")
 	}
 	return e, nil
 }

@@ -117,7 +117,7 @@ func nodeChecks(ctx context.Context, l *config.Loaded) []check {
 	if err == nil {
 		err = container.CheckInit(program)
 	}
-	add(initName, err, program, "make build, and install both programs into one folder, or set backends.init")
+	add(initName, err, program, initMend)
 	warn := func(name, detail, mend string) {
 		checks = append(checks, check{Name: name, State: checkWarn, Detail: detail, Mend: mend})
 	}
@@ -157,16 +157,16 @@ func nodeChecks(ctx context.Context, l *config.Loaded) []check {
 	for _, in := range l.Inboxes {
 		add("inbox "+in.Name, folderCheck(in.Path, unix.R_OK|unix.W_OK|unix.X_OK), in.Path, "mkdir -m 1770 "+in.Path)
 	}
-	add("core inbound", folderCheck(l.CoreInbound.Path, unix.W_OK|unix.X_OK), l.CoreInbound.Path, "mkdir -m 750 "+l.CoreInbound.Path)
+	add("core inbound", folderCheck(l.CoreInbound.Path, unix.W_OK|unix.X_OK), l.CoreInbound.Path, coreMend(l))
 	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
 		digest := l.Backends.ERA.Languages[name].Image
-		add("language "+name, imageCheck(ctx, l.Backends.Images, digest), digest, "deploy/images/build "+l.Backends.Images+" "+name)
+		add("language "+name, imageCheck(ctx, l.Backends.Images, digest), digest, imageMend(l, name))
 	}
 	if len(l.Backends.ERA.Languages) == 0 {
 		warn("languages", "no ERA language has an image: every ERA request is refused", "deploy/images/build "+l.Backends.Images+", then list them under backends.era.languages")
 	}
 	if m := l.Backends.Monty.Image; m != "" {
-		add("monty", imageCheck(ctx, l.Backends.Images, m), m, "deploy/images/build "+l.Backends.Images+" monty")
+		add("monty", imageCheck(ctx, l.Backends.Images, m), m, imageMend(l, "monty"))
 	} else {
 		warn("monty", "there is no image: every Monty request is refused", "deploy/images/build "+l.Backends.Images+" monty, then set backends.monty.image")
 	}

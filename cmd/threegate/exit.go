@@ -76,14 +76,14 @@ func troublef(err error, hint, format string, args ...any) *fault {
 	return f
 }
 
-// plainError is err without the system call and path that os puts before it:
-// our messages name the path already.
+// plainError is err without the system call and path that os puts before it, if
+// that is all there is: our messages name the path already.
 func plainError(err error) string {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err.Error()
-	}
-	if le, ok := errors.AsType[*os.LinkError](err); ok {
-		return le.Err.Error()
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Err.Error()
+	case *os.LinkError:
+		return e.Err.Error()
 	}
 	return err.Error()
 }

@@ -89,6 +89,7 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 		return errors.Join(nodeFault(err, cfg.Dir), exec.Close())
 	}
 	log.Info("serving", "node", cfg.Dir, "name", cfg.Node.Name)
+	warnOfLacks(cfg, log)
 	stopReloads := reloads(g, cfg.Dir, log)
 	err = g.Run(ctx)
 	stopReloads()
@@ -138,5 +139,5 @@ func nodeFault(err error, dir string) error {
 		return &fault{exit: exitBusy, code: "E_POLICY", message: err.Error(), cause: err,
 			hint: "one process serves a node; threegate status --node " + dir + " says what it does"}
 	}
-	return troublef(err, "", "the node in %s can't be opened", dir)
+	return troublef(err, "threegate doctor --node "+dir+" says what is missing", "the node in %s can't be opened", dir)
 }

@@ -43,10 +43,14 @@ It reads only, and works while the node is served and while it is not.`,
 			if err != nil {
 				return troublef(err, "", "can't look at the node in %s", l.Dir)
 			}
+			missing := lacks(l)
 			if a.json {
-				return a.printJSON(s)
+				return a.printJSON(struct {
+					*gate.NodeStatus
+					Missing []lack `json:"missing"`
+				}{s, missing})
 			}
-			return a.printStatus(s)
+			return a.printStatus(s, missing)
 		},
 	}
 	a.nodeFlag(cmd)
@@ -56,7 +60,7 @@ It reads only, and works while the node is served and while it is not.`,
 // maxTroubles are printed: one cause can hold up hundreds of jobs.
 const maxTroubles = 10
 
-func (a *app) printStatus(s *gate.NodeStatus) error {
+func (a *app) printStatus(s *gate.NodeStatus, missing []lack) error {
 	style := a.ui.OutStyle
 	state := style.Green("served")
 	switch {
@@ -91,6 +95,9 @@ func (a *app) printStatus(s *gate.NodeStatus) error {
 	if s.Disk != "" {
 		fmt.Fprintf(a.ui.Out, "\n%s nothing new is taken in: %s\n", style.Red("disk:"), term.Block(s.Disk))
 	}
+	for _, x := range missing {
+		fmt.Fprintf(a.ui.Out, "\n%s %s\n  %s\n  %s %s\n", style.Red("missing:"), term.Visible(x.What), term.Block(x.Detail), style.Cyan("mend:"), term.Block(x.Mend))
+	}
 	if s.Live == nil {
 		return nil
 	}
@@ -99,13 +106,30 @@ func (a *app) printStatus(s *gate.NodeStatus) error {
 			fmt.Fprintf(a.ui.Out, "\n%s %d more; see --json\n", style.Red("held up:"), len(s.Live.Troubles)-i)
 			break
 		}
-		fmt.Fprintf(a.ui.Out, "\n%s %s: %s\n  tried %s since %s\n", style.Red("held up:"), term.Visible(x.What), term.Block(x.Error),
-			plural(x.Tries, "time", "times"), x.Since.Format(time.RFC3339))
+		what := x.What
+		if x.Request != "" {
+			what = x.Request + " (job " + x.What + ")"
+		}
+		fmt.Fprintf(a.ui.Out, "\n%s %s: %s\n  %s\n  %s %s\n  tried %s since %s, and again by itself\n", style.Red("held up:"), term.Visible(what), x.Doing,
+			term.Block(x.Error), style.Cyan("mend:"), term.Block(x.Mend), plural(x.Tries, "time", "times"), x.Since.Format(time.RFC3339))
 	}
-	if n := len(s.Live.Stuck); n > 0 {
-		fmt.Fprintf(a.ui.Out, "\n%s %s can't be taken in; see --json\n", style.Red("stuck:"), plural(n, "request", "requests"))
+	for i, x := range s.Live.Stuck {
+		if i == maxTroubles {
+			fmt.Fprintf(a.ui.Out, "\n%s %d more can't be taken in: see --json\n", style.Red("stuck:"), len(s.Live.Stuck)-i)
+			break
+		}
+		fmt.Fprintf(a.ui.Out, "\n%s inbox %s%s can't be taken in: %s\n  tried %s since %s, and again by itself\n", style.Red("stuck:"), term.Visible(x.Inbox),
+			stuckName(x), term.Block(x.Reason), plural(x.Attempts, "time", "times"), x.Since.Format(time.RFC3339))
 	}
 	return nil
+}
+
+// stuckName is what of an inbox can't be taken in, if not all of it.
+func stuckName(x spool.Stuck) string {
+	if x.Name == "" {
+		return ""
+	}
+	return ": request " + term.Visible(x.Name)
 }
 
 func lastEvent(t gate.Totals) string {

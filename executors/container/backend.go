@@ -106,10 +106,7 @@ func checkLimits(l executors.Limits) error {
 
 // available says whether the image could be had, without importing it.
 func (e *Executor) available(image string) error {
-	if err := containerd.HasLayout(e.cfg.ImagesDir, image); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return nil
+	return containerd.HasLayout(e.cfg.ImagesDir, image)
 }
 
 // payloadEnv is the payload's environment: what its image says its programs

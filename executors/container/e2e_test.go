@@ -333,6 +333,24 @@ func TestUnavailable(t *testing.T) {
 	if _, err := e.Identity(t.Context(), task); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("monty without an image: %v", err)
 	}
+	// An image that is configured and missing is no fact about the request.
+	cfg := testConfig()
+	cfg.Node, cfg.RunDir = "lacking", filepath.Join(world.dir, "run3")
+	cfg.Images = map[string]string{"gone": "sha256:" + strings.Repeat("0", 64)}
+	lacking, err := Open(t.Context(), cfg)
+	must(t, "Open", err)
+	defer func() {
+		must(t, "Close", lacking.Close())
+		must(t, "Dismantle", Dismantle(cfg.RunDir))
+	}()
+	task = newTask("true")
+	task.Language = "gone"
+	if id, err := lacking.Identity(t.Context(), task); err != nil || id.Image != cfg.Images["gone"] {
+		t.Errorf("identity with a missing image: %+v, %v", id, err)
+	}
+	if err := lacking.Prepare(t.Context(), task); !errors.Is(err, executors.ErrNoImage) || errors.Is(err, ErrUnavailable) || !strings.Contains(executors.MendOf(err), "deploy/images/build") {
+		t.Errorf("a missing image: %v", err)
+	}
 	task = newTask("true")
 	task.Limits.Pids = 0
 	if err := e.Prepare(t.Context(), task); err == nil || !strings.Contains(err.Error(), "pids") {

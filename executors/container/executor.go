@@ -110,7 +110,7 @@ func (c *Config) check() error {
 		}
 	}
 	if err := CheckInit(c.InitPath); err != nil {
-		return fmt.Errorf("%w: %w; %s", ErrConfig, err, initMend)
+		return executors.WithMend(fmt.Errorf("%w: %w", ErrConfig, err), initMend)
 	}
 	return nil
 }

@@ -12,13 +12,11 @@ import (
 
 const versionTime = 10 * time.Second
 
-// Identity says what would run the task.
+// Identity says what would run the task: that is pinned, so it is known also while
+// the image is missing.
 func (e *Executor) Identity(_ context.Context, t executors.Task) (executors.Identity, error) {
 	p, err := e.payloadOf(t)
 	if err != nil {
-		return executors.Identity{}, err
-	}
-	if err := e.available(p.image); err != nil {
 		return executors.Identity{}, err
 	}
 	return e.identity(p), nil

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"runtime/debug"
+
+	"github.com/threegate/tool-exec/executors"
 )
 
 // initName is the program that is process 1 of every sandbox.
@@ -54,7 +56,7 @@ func checkInitBuild(build *debug.BuildInfo) error {
 func (e *Executor) checkInit() error {
 	info, err := os.Stat(e.cfg.InitPath)
 	if err != nil {
-		return fmt.Errorf("%w: %w; %s", ErrConfig, err, initMend)
+		return executors.WithMend(fmt.Errorf("%w: %w", ErrConfig, err), initMend)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -62,7 +64,7 @@ func (e *Executor) checkInit() error {
 		return nil
 	}
 	if err := CheckInit(e.cfg.InitPath); err != nil {
-		return fmt.Errorf("%w: %w; %s", ErrConfig, err, initMend)
+		return executors.WithMend(fmt.Errorf("%w: %w", ErrConfig, err), initMend)
 	}
 	e.init = info
 	return nil

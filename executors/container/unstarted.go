@@ -35,7 +35,8 @@ func (b box) unstarted() (why string, certain bool) {
 // notStarted is an error that matches executors.ErrNotStarted if that is certain.
 func (b box) notStarted() error {
 	if why, certain := b.unstarted(); certain {
-		return fmt.Errorf("%w: %s", executors.ErrNotStarted, why)
+		return executors.WithMend(fmt.Errorf("%w: %s", executors.ErrNotStarted, why),
+			"threegate doctor and threegate posture say whether this host can isolate; the request is tried again by itself")
 	}
 	return nil
 }

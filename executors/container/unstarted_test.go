@@ -130,7 +130,7 @@ func TestWrongInitIsRefused(t *testing.T) {
 	}
 	cfg := testConfig()
 	cfg.InitPath = wrong
-	if e, err := Open(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "make build") {
+	if e, err := Open(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(executors.MendOf(err), "make build") {
 		if e != nil {
 			e.Close()
 		}

@@ -17,10 +17,12 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
 )
 
 // ErrNoImage means that an image is neither in containerd nor in the layout.
-var ErrNoImage = errors.New("image is not there")
+var ErrNoImage = executors.ErrNoImage
 
 const (
 	// imagePrefix begins the names of our images; a digest follows. The name is
@@ -137,7 +139,8 @@ func blobPath(layout string, d digest.Digest) string {
 
 func noBlob(layout string, d digest.Digest, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s has no blob %s; build the image or correct its digest in the configuration", ErrNoImage, layout, d)
+		return executors.WithMend(fmt.Errorf("%w: %s has no blob %s", ErrNoImage, layout, d),
+			"deploy/images/build "+layout+" makes what is missing there; should the digest be another one then, pin it in the configuration")
 	}
 	return err
 }

@@ -3,6 +3,8 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 )
 
 // ErrUncertain marks a step that failed although it may have happened: what is
@@ -18,16 +20,39 @@ type StepError struct {
 	Err       error
 }
 
-// Error names the step, the path and the reason.
+// verbs are what an operator reads of a step; its name is for tests.
+var verbs = map[Op]string{
+	OpMkdir: "make the folder", OpCreate: "make the file", OpWrite: "write", OpSync: "make durable", OpClose: "write",
+	OpRename: "rename", OpRemove: "remove", OpSyncDir: "make the folder durable", OpOpen: "open",
+}
+
+// Error says what could not be done, with which path and why.
 func (e *StepError) Error() string {
-	note := ""
-	if e.Uncertain {
-		note = " (it may have happened)"
+	verb, ok := verbs[e.Step.Op]
+	if !ok {
+		verb = "change"
 	}
+	what := fmt.Sprintf("can't %s %q", verb, e.Step.Path)
 	if e.Step.To != "" {
-		return fmt.Sprintf("%s: %q to %q: %v%s", e.Step.Name, e.Step.Path, e.Step.To, e.Err, note)
+		what += fmt.Sprintf(" to %q", e.Step.To)
 	}
-	return fmt.Sprintf("%s: %q: %v%s", e.Step.Name, e.Step.Path, e.Err, note)
+	if e.Uncertain {
+		return fmt.Sprintf("%s: %v (it may have happened)", what, bare(e.Err))
+	}
+	return fmt.Sprintf("%s: %v", what, bare(e.Err))
+}
+
+// bare leaves of an error of package os the reason alone.
+func bare(err error) error {
+	switch x := err.(type) {
+	case *fs.PathError:
+		return x.Err
+	case *os.LinkError:
+		return x.Err
+	case *os.SyscallError:
+		return x.Err
+	}
+	return err
 }
 
 // Unwrap gives the reason, and ErrUncertain if the step may have happened.

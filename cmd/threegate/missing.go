@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/container"
+	"github.com/threegate/tool-exec/executors/containerd"
+	"github.com/threegate/tool-exec/gate/config"
+)
+
+// lack is something that the configuration names and that is not as it must be.
+// What it keeps from being done waits, and goes on by itself once it is mended.
+type lack struct {
+	What   string `json:"what"`
+	Detail string `json:"detail"`
+	Mend   string `json:"mend"`
+}
+
+// lacks looks at what can be seen in an instant: serve warns of it, and status
+// shows it. doctor looks closer. CORE's folder is left out: it may be a mount that
+// hangs whoever looks at it.
+func lacks(l *config.Loaded) []lack {
+	all := []lack{}
+	program, err := initPath(l)
+	if err == nil {
+		err = container.CheckInit(program)
+	}
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		all = append(all, lack{initName, err.Error() + ": nothing can be run", initMend})
+	}
+	image := func(what, name, digest string) {
+		if err := containerd.HasLayout(l.Backends.Images, digest); errors.Is(err, executors.ErrNoImage) {
+			all = append(all, lack{what, fmt.Sprintf("its image %s is not in %s: unless containerd has it already, requests for it are held up", digest, l.Backends.Images),
+				imageMend(l, name)})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
+		image("language "+name, name, l.Backends.ERA.Languages[name].Image)
+	}
+	if m := l.Backends.Monty.Image; m != "" {
+		image("monty", "monty", m)
+	}
+	return all
+}
+
+const initMend = "make build, and install both programs into one folder, or set backends.init"
+
+func imageMend(l *config.Loaded, name string) string {
+	return "deploy/images/build " + l.Backends.Images + " " + name + " (should its digest be another one then, pin that in " + l.File + ")"
+}
+
+func coreMend(l *config.Loaded) string {
+	return "mkdir -m 750 " + l.CoreInbound.Path + ", or mount it, or correct core_inbound.path"
+}
+
+// warnOfLacks says at the start what will be held up.
+func warnOfLacks(l *config.Loaded, log *slog.Logger) {
+	all := lacks(l)
+	if _, err := os.Stat(l.CoreInbound.Path); errors.Is(err, fs.ErrNotExist) {
+		all = append(all, lack{"core inbound", l.CoreInbound.Path + " is not there: results are held up", coreMend(l)})
+	}
+	for _, x := range all {
+		log.Warn(x.What+" is missing", "detail", x.Detail, "mend", x.Mend)
+	}
+}

@@ -73,6 +73,9 @@ func (k kernel) tmpfs(t *testing.T, dir string) (bytes, inodes string) {
 	return fmt.Sprint(int64(fs.Blocks) * fs.Bsize), fmt.Sprint(fs.Files)
 }
 
+// peakSlack: what the kernel can't refuse to itself may go beyond for an instant.
+const peakSlack = 1 << 20
+
 // wallSlack is how much later than its limit a run may be seen to end on a busy machine.
 const wallSlack = time.Second
 
@@ -108,8 +111,18 @@ func limitRows() []limitRow {
 		{"memory", "128 MiB", func(t *testing.T, k kernel) string {
 			return k.group1(t, "memory/memory.limit_in_bytes", "memory.max")
 		}, fmt.Sprint(128<<20 + job.InitMemoryBytes), false, []string{"alloc", "512"}, nil, func(_ *testing.T, r ran) (string, bool) {
-			return fmt.Sprintf("peak %d MiB", r.PeakMemoryBytes>>20), r.PeakMemoryBytes <= 128<<20+job.InitMemoryBytes
+			return fmt.Sprintf("peak %d MiB", r.PeakMemoryBytes>>20), r.PeakMemoryBytes <= 128<<20+job.InitMemoryBytes+peakSlack
 		}, 137, schemas.CauseMemory, one(schemas.CauseMemory)},
+		{"swap", "none", func(t *testing.T, k kernel) string {
+			if cgroup.Unified(cgroup.Root) {
+				return k.group1(t, "", "memory.swap.max")
+			}
+			// With memory: what swap could hold beyond it is nothing.
+			return k.group1(t, "memory/memory.memsw.limit_in_bytes", "")
+		}, map[bool]string{true: "0", false: fmt.Sprint(128<<20 + job.InitMemoryBytes)}[cgroup.Unified(cgroup.Root)], false, []string{"alloc", "512"}, nil,
+			func(_ *testing.T, r ran) (string, bool) {
+				return fmt.Sprintf("ended at %d MiB", r.PeakMemoryBytes>>20), r.PeakMemoryBytes <= 128<<20+job.InitMemoryBytes+peakSlack
+			}, 137, schemas.CauseMemory, one(schemas.CauseMemory)},
 		{"cpu", "0.25 cores", func(t *testing.T, k kernel) string {
 			if cgroup.Unified(cgroup.Root) {
 				return k.group1(t, "", "cpu.max")
@@ -126,8 +139,9 @@ func limitRows() []limitRow {
 			return fmt.Sprintf("%.2f s", r.Wall.Seconds()), r.Wall >= time.Second && r.Wall < time.Second+wallSlack
 		}, 124, schemas.CauseTime, one(schemas.CauseTime)},
 		{"processes", "32", func(t *testing.T, k kernel) string { return k.group1(t, "pids/pids.max", "pids.max") },
-			fmt.Sprint(32 + job.InitPids), false, []string{"forks"}, nil, func(_ *testing.T, r ran) (string, bool) {
-				return r.Detail, strings.Contains(r.Detail, "32 processes")
+			fmt.Sprint(32 + job.InitPids), false, []string{"forks"}, nil, func(t *testing.T, r ran) (string, bool) {
+				n := strings.Count(r.stdout(t), "ready")
+				return fmt.Sprintf("%d programs of several threads", n), strings.Contains(r.Detail, "32 processes") && n > 0 && n < 32
 			}, 1, schemas.CausePids, one(schemas.CausePids)},
 		{"open files", "64", func(t *testing.T, k kernel) string { return k.rlimit(t, unix.RLIMIT_NOFILE) }, "64",
 			false, []string{"openfiles"}, nil, says("64 too many open files"), 1, C0, nil},
@@ -137,8 +151,20 @@ func limitRows() []limitRow {
 			false, []string{"inodes", "/out"}, nil, says("100"), 1, schemas.CauseDisk, one(schemas.CauseDisk)},
 		{"size of /tmp", "8 MiB", func(t *testing.T, k kernel) string { s, _ := k.tmpfs(t, scratchDir); return s }, fmt.Sprint(8 << 20),
 			false, []string{"fill", "/tmp/big"}, nil, says("no space left"), 1, schemas.CauseDisk, one(schemas.CauseDisk)},
+		{"files in /tmp", "2048", func(t *testing.T, k kernel) string { _, n := k.tmpfs(t, scratchDir); return n }, fmt.Sprint(2048 + ownInodes),
+			false, []string{"inodes", "/tmp"}, nil, says(fmt.Sprint(2048 - len([]string{"tmp", "shm"}))), 1, schemas.CauseDisk, one(schemas.CauseDisk)},
+		{"size of /dev/shm", "with /tmp", func(t *testing.T, k kernel) string { s, _ := k.tmpfs(t, scratchDir); return s }, fmt.Sprint(8 << 20),
+			false, []string{"fill", "/dev/shm/big"}, nil, says("no space left"), 1, schemas.CauseDisk, one(schemas.CauseDisk)},
+		{"locked memory", "64 KiB", func(t *testing.T, k kernel) string { return k.rlimit(t, unix.RLIMIT_MEMLOCK) }, fmt.Sprint(64 << 10),
+			false, []string{"lock"}, nil, says("locked 65536"), 1, C0, nil},
+		{"timers, signals", "1024", func(t *testing.T, k kernel) string { return k.rlimit(t, unix.RLIMIT_SIGPENDING) }, "1024",
+			false, []string{"timers"}, nil, says("1024 resource temporarily"), 1, C0, nil},
+		{"core dumps", "none", func(t *testing.T, k kernel) string { return k.rlimit(t, unix.RLIMIT_CORE) }, "0",
+			false, []string{"dump"}, nil, func(_ *testing.T, r ran) (string, bool) {
+				return fmt.Sprintf("%d files were left", len(r.Files)), len(r.Files) == 0
+			}, 134, schemas.CauseSignal, nil},
 		{"one file's size", "9 MiB", func(t *testing.T, k kernel) string { return k.rlimit(t, unix.RLIMIT_FSIZE) }, fmt.Sprint(8<<20 + fileSlack),
-			false, []string{"grow", "/tmp/big"}, nil, says("file too large"), 1, C0, nil},
+			false, []string{"grow", "/tmp/big"}, nil, says("grew to 9437184"), 153, schemas.CauseDisk, one(schemas.CauseDisk)},
 		{"stdout", "1 MiB", nil, "", false, []string{"flood", "stdout", "40"}, nil, kept("stdout"), 0, C0, one(schemas.CauseOutput)},
 		{"stderr", "1 MiB", nil, "", false, []string{"flood", "stderr", "40"}, nil, kept("stderr"), 0, C0, one(schemas.CauseOutput)},
 	}
@@ -185,11 +211,41 @@ func TestLimitsTable(t *testing.T) {
 			if r.ExitCode != row.code || r.Cause != row.cause || !slices.Equal(r.LimitsHit, row.hit) {
 				t.Errorf("got %d %s %v, want %d %s %v", r.ExitCode, r.Cause, r.LimitsHit, row.code, row.cause, row.hit)
 			}
+			if r.PeakMemoryBytes <= 0 || r.CPU <= 0 || r.Wall <= 0 || r.FinishedAt.Before(r.StartedAt) {
+				t.Errorf("not told: peak memory %d, cpu %v, wall %v", r.PeakMemoryBytes, r.CPU, r.Wall)
+			}
 			first, _, _ := strings.Cut(seen, "\n")
 			fmt.Fprintf(&table, "%-16s %-11s %-14s %-34s %-7s %v\n", row.name, row.asked, applied, first, r.Cause, r.LimitsHit)
 		})
 	}
 	t.Logf("limits:\n%s", table.String())
+}
+
+// The deadline, and what was written before it, do not need the gate: init holds
+// it alone, and the next gate finds all of it done.
+func TestDeadlineWithoutGate(t *testing.T) {
+	first := open(t)
+	task := newTask("sleep", "60000")
+	task.Limits.Time = time.Second
+	must(t, "Prepare", first.Prepare(t.Context(), task))
+	b, err := first.boxOf(task.ID)
+	must(t, "box", err)
+	must(t, "Start", first.Start(t.Context(), task.ID))
+	must(t, "Close", first.Close())
+	var res job.Result
+	for end := time.Now().Add(task.Limits.Time + 2*wallSlack); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if err = b.read(filepath.Join(gateDir, job.ResultFile), &res); err == nil {
+			break
+		}
+	}
+	must(t, "result without a gate", err)
+	if !res.TimedOut || res.Wall < task.Limits.Time || res.Wall > task.Limits.Time+wallSlack {
+		t.Errorf("without a gate it ended like this: %+v", res)
+	}
+	r := finish(t, open(t), task.ID)
+	if r.Cause != schemas.CauseTime || r.stdout(t) != "before\n" {
+		t.Errorf("%s %s, stdout %q", r.Cause, r.Detail, r.stdout(t))
+	}
 }
 
 // Two runs share nothing that the kernel counts for a user.

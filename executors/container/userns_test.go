@@ -16,14 +16,17 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 )
 
-// refusingInit is a threegate-init that nobody but the host's root may execute: the
-// trial, which is not the host's root, fails.
+// refusingInit is a threegate-init on a file system that executes nothing: the
+// trial fails.
 func refusingInit(t *testing.T) string {
 	t.Helper()
 	program, err := os.ReadFile(world.init)
 	must(t, "read", err)
-	path := filepath.Join(t.TempDir(), "threegate-init")
-	must(t, "write", os.WriteFile(path, program, 0o700))
+	dir := t.TempDir()
+	must(t, "mount", unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOEXEC, ""))
+	t.Cleanup(func() { must(t, "unmount", unix.Unmount(dir, 0)) })
+	path := filepath.Join(dir, "threegate-init")
+	must(t, "write", os.WriteFile(path, program, 0o755))
 	return path
 }
 

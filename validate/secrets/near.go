@@ -2,6 +2,8 @@ package secrets
 
 import (
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -34,10 +36,17 @@ const (
 // assignment is a part that all of gitleaks' patterns of this shape share.
 const assignment = `(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}`
 
-// nearOf finds out which condition follows from a pattern.
+// nearOf finds out which condition follows from a pattern, for every one of its keywords.
 func nearOf(re *regexp.Regexp, keywords []string) near {
 	s := re.String()
-	if strings.Contains(s, assignment) {
+	if label, _, ok := strings.Cut(s, assignment); ok {
+		if tree, err := syntax.Parse(s, syntax.Perl); err != nil || tree.Op == syntax.OpAlternate {
+			return anything // one of the ways to match needs no operator
+		}
+		head, err := regexp.Compile(label)
+		if err != nil || slices.ContainsFunc(keywords, func(k string) bool { return !head.MatchString(k) }) {
+			return anything // a keyword of the value, not of its label
+		}
 		return assignedNear
 	}
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(s, "(?i)"), `\b`)
@@ -45,10 +54,11 @@ func nearOf(re *regexp.Regexp, keywords []string) near {
 		return anything
 	}
 	rest = strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(strings.TrimLeft(rest, "("), "?:")), `\.`, ".")
-	if strings.HasPrefix(rest, keywords[0]) {
-		return tokenNear
+	rest, ok = strings.CutPrefix(rest, keywords[0])
+	if !ok || strings.HasPrefix(rest, `\b`) { // a word, such as the name of a command
+		return anything
 	}
-	return anything
+	return tokenNear
 }
 
 // holds says whether the condition holds for the text behind a keyword that ends at end.

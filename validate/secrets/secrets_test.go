@@ -59,7 +59,7 @@ var secretTexts = map[string]string{
 	"client secret":     `client_secret: "` + `q8Kd9LmQ7RtYw4BvNc8HsJf1"`,
 	"curl user":         "curl -u deploy:" + "SPn3w3w7gtluvd.wo104 https://ci.example.org/api",
 	"keyword in value":  "new_relic = " + "NRJS-" + "4f1c9a7be02d5836fa1",
-	"no operator":       "jira token ATATT3" + strings.Repeat("xFfGF0aK9_", 18) + "Q2w-z8",
+	"no operator":       "jira token ATATT3" + strings.Repeat("xFfGF0aK9_Q2w-z8TbLcYhRn4eVuJd", 6) + "M7pS1i",
 	"not silenced":      "token " + ghp + " # gitleaks:allow",
 	"contains false":    "api_key = " + "q8Kdfalse9LmQ7RtYw4BvNc8HsJf1",
 	"percent":           url.QueryEscape("a b&t=" + ghp),

@@ -53,6 +53,9 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 	if err := writeRecord(j, admissionFile, a); err != nil {
 		return false, err
 	}
+	if err := j.Sync(); err != nil {
+		return false, err
+	}
 	err = g.record(ledger.Event{
 		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: 1,
 		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(req.RequestID),
@@ -139,6 +142,9 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 		ev.RequestID, ev.DedupKey = reasons.RequestID, dedupKey(reasons.RequestID)
 	}
 	if err := writeReasons(j, reasons); err != nil {
+		return err
+	}
+	if err := j.Sync(); err != nil {
 		return err
 	}
 	if err := g.record(ev); err != nil {

@@ -30,12 +30,13 @@ const (
 	fullFrom    faultKind = "full disk"    // every step that needs room fails from here on
 	cutOrdered  faultKind = "power cut"    // metadata reaches the disk in order (ext4, xfs)
 	cutPerDir   faultKind = "strict cut"   // nothing is durable but what was synced itself
+	cutData     faultKind = "data cut"     // all changes of folders are durable, but no byte that was not synced
 	rebootAfter faultKind = "reboot after" // what ran is gone too
 	thenKill    faultKind = "kill, kill"   // the recovery from a kill is killed
 	thenCut     faultKind = "kill, cut"    // power fails in the recovery: what the dead one did not sync is lost too
 )
 
-var faultKinds = []faultKind{killBefore, killAfter, killMiddle, failNOSPC, failIO, failDQUOT, failMFILE, shortWrite, happened, fullFrom, cutOrdered, cutPerDir, rebootAfter}
+var faultKinds = []faultKind{killBefore, killAfter, killMiddle, failNOSPC, failIO, failDQUOT, failMFILE, shortWrite, happened, fullFrom, cutOrdered, cutPerDir, cutData, rebootAfter}
 
 // applies says whether a kind makes sense at a step.
 func (k faultKind) applies(s spool.Step) bool {
@@ -56,12 +57,12 @@ func needsRoom(op spool.Op) bool {
 
 // dies says whether the process ends with the fault.
 func (k faultKind) dies() bool {
-	return slices.Contains([]faultKind{killBefore, killAfter, killMiddle, cutOrdered, cutPerDir, rebootAfter}, k)
+	return slices.Contains([]faultKind{killBefore, killAfter, killMiddle, cutOrdered, cutPerDir, cutData, rebootAfter}, k)
 }
 
 // reboots says whether what ran is gone with the fault.
 func (k faultKind) reboots() bool {
-	return slices.Contains([]faultKind{cutOrdered, cutPerDir, rebootAfter, thenCut}, k)
+	return slices.Contains([]faultKind{cutOrdered, cutPerDir, cutData, rebootAfter, thenCut}, k)
 }
 
 func (k faultKind) errno() error {
@@ -132,7 +133,7 @@ func (i *injector) seam(s spool.Step, apply func() error) error {
 		err = apply()
 	case killMiddle, shortWrite:
 		err = s.Torn()
-	case cutOrdered, cutPerDir:
+	case cutOrdered, cutPerDir, cutData:
 		err = apply()
 		i.cut()
 	}
@@ -209,7 +210,9 @@ func (i *injector) synced(dir string) {
 // cut takes back what is not durable.
 func (i *injector) cut() {
 	for _, c := range slices.Backward(i.loose.journal) {
-		c.undo()
+		if i.kind != cutData {
+			c.undo()
+		}
 	}
 	for path, size := range i.loose.dirty {
 		_ = os.Truncate(path, size)

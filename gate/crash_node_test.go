@@ -158,7 +158,7 @@ const tries = 3
 // first is done.
 func (w *world) process(i *injector, second bool) error {
 	i.trash = w.dir + ".trash"
-	if i.loose == nil && (i.kind == cutOrdered || i.kind == cutPerDir) {
+	if i.loose == nil && (i.kind == cutOrdered || i.kind == cutPerDir || i.kind == cutData) {
 		i.loose = &loose{dirty: map[string]int64{}}
 	}
 	if w.sc.core {

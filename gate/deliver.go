@@ -33,9 +33,13 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
+	// A verdict counts from its event on: before, a power cut can have torn it.
 	var d delivery
-	err = readRecord(j, deliveryFile, &d, &d.Version)
-	if errors.Is(err, os.ErrNotExist) {
+	settled := g.book.marks(j.ID).settled
+	if settled {
+		err = readRecord(j, deliveryFile, &d, &d.Version)
+	}
+	if !settled || errors.Is(err, os.ErrNotExist) {
 		staged := g.trace.Step(j.ID, stepStage)
 		d, err = g.stage(j, a)
 		staged()
@@ -121,7 +125,10 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 	if err != nil {
 		return none, err
 	}
-	return d, writeRecord(j, deliveryFile, &d)
+	if err := writeRecord(j, deliveryFile, &d); err != nil {
+		return none, err
+	}
+	return d, j.Sync()
 }
 
 // commit makes a staged result visible, once.
@@ -157,6 +164,9 @@ func (g *Gate) recordRefusal(j *spool.Job, a *admission, d *delivery) error {
 	reasons := g.reasons(j, schemas.KindResult, d.Findings)
 	reasons.RequestID, reasons.ApprovedBy = a.Request.RequestID, a.Request.ApprovedBy
 	if err := writeReasons(j, reasons); err != nil {
+		return err
+	}
+	if err := j.Sync(); err != nil {
 		return err
 	}
 	rules := blockingRules(d.Findings)

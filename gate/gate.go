@@ -32,6 +32,9 @@ type Gate struct {
 	out       *outbound
 	trace     executors.Trace
 	cleaner   *cleaner
+	// oneByOne: nothing is done beside anything else, so that fault injection sees
+	// the same order every time.
+	oneByOne bool
 }
 
 // Options are what a Gate is wired with.
@@ -56,6 +59,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	g := &Gate{exec: o.Executor, log: o.Logger, now: o.Now, trace: o.Trace, troubles: newTroubles(), queue: newQueue()}
 	g.cleaner = newCleaner(g)
 	g.out = newOutbound(g)
+	g.oneByOne = o.Seam != nil
 	o.Seam = tracedSeam(o.Trace, o.Seam)
 	g.cfg.Store(cfg)
 	g.posture = posture{try: o.Posture, every: cfg.Posture.Every}
@@ -75,6 +79,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 		SweepEvery:      cfg.Node.Sweep,
 		Logger:          o.Logger,
 		Seam:            o.Seam,
+		OneByOne:        g.oneByOne,
 	})
 	if err != nil {
 		return nil, err
@@ -87,7 +92,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	if g.publisher, err = spool.NewPublisher(cfg.CoreInbound.Path); err != nil {
 		return nil, err
 	}
-	g.publisher.Seam = o.Seam
+	g.publisher.Seam, g.publisher.OneByOne = o.Seam, g.oneByOne
 	var ids []string
 	for _, st := range spool.States {
 		jobs, err := g.spool.Jobs(st)

@@ -57,6 +57,10 @@ type delivery struct {
 	Findings     []schemas.Finding `json:"findings,omitempty"`
 }
 
+// errTorn is a record, or what it tells of, that is not as it was written. Before
+// the event that follows it is on record, a power cut does that.
+var errTorn = errors.New("damaged")
+
 func writeRecord(j *spool.Job, name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -73,10 +77,10 @@ func readRecord(j *spool.Job, name string, v any, version *int) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("job %s: %s is damaged: %w", j.ID, name, err)
+		return fmt.Errorf("job %s: %s is %w: %w", j.ID, name, errTorn, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("job %s: %s is damaged: more than one value", j.ID, name)
+		return fmt.Errorf("job %s: %s is %w: more than one value", j.ID, name, errTorn)
 	}
 	if *version != recordVersion {
 		return fmt.Errorf("job %s: %s has version %d, this build reads %d", j.ID, name, *version, recordVersion)

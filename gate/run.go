@@ -2,9 +2,16 @@ package gate
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -23,12 +30,19 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 		return err
 	}
 	task := a.Task
-	task.InputsDir = j.Path("inputs")
+	if len(j.Inputs()) > 0 {
+		task.InputsDir = j.Path(spool.DirInputs)
+	}
 	prepared := g.trace.Step(j.ID, stepPrepare)
+	synced := g.beside(j.Sync) // where it lies; a preparation may be lost
 	err = g.exec.Prepare(ctx, task)
+	if err != nil {
+		err = fmt.Errorf("make its sandbox: %w", err)
+	}
+	err = errors.Join(err, synced())
 	prepared()
 	if err != nil {
-		return fmt.Errorf("make its sandbox: %w", err)
+		return err
 	}
 	defer g.trace.Step(j.ID, stepRunning)()
 	if !g.book.marks(j.ID).started {
@@ -42,7 +56,22 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 			return err
 		}
 	}
-	return j.Advance(spool.StateRunning)
+	if err := j.Advance(spool.StateRunning); err != nil {
+		return err
+	}
+	return j.Sync()
+}
+
+// beside does something while the caller does something else, and returns a
+// function that waits for its end.
+func (g *Gate) beside(do func() error) (wait func() error) {
+	if g.oneByOne {
+		err := do()
+		return func() error { return err }
+	}
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	return func() error { return <-done }
 }
 
 // finish brings a running job to its end, whoever started it and however far it
@@ -53,13 +82,18 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	// An outcome that was written stands, also if the run's traces are gone since.
-	o, err := readOutcome(j)
-	if errors.Is(err, fs.ErrNotExist) {
+	o, err := g.writtenOutcome(j)
+	if err != nil {
+		return err
+	}
+	if o == nil {
 		o, err = g.outcomeOf(ctx, j, a)
 		defer g.trace.Step(j.ID, stepOutcome)()
 		if err == nil {
 			err = writeRecord(j, outcomeFile, o)
+		}
+		if err == nil {
+			err = j.Sync()
 		} else if errors.Is(err, executors.ErrNotStarted) {
 			if rerr := j.Return(); rerr != nil {
 				return rerr
@@ -75,6 +109,61 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 		}
 	}
 	return j.Advance(spool.StateFinished)
+}
+
+// writtenOutcome is the outcome that was written before, or nil. It stands, also if
+// the run's traces are gone since. Until the end of the run is on record a power
+// cut can have torn it, or what was collected with it: then it is none.
+func (g *Gate) writtenOutcome(j *spool.Job) (*outcome, error) {
+	o, err := readOutcome(j)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if g.book.marks(j.ID).ended {
+		return o, err
+	}
+	if err == nil {
+		err = sameAsCollected(j, &o.Collected)
+	}
+	switch {
+	case err == nil:
+		return o, nil
+	case errors.Is(err, errTorn), errors.Is(err, fs.ErrNotExist):
+		g.log.Warn("what was written of the end of a run was torn by a power cut", "job", j.ID, "error", err)
+		return nil, nil
+	}
+	return nil, err
+}
+
+// sameAsCollected finds what is not as it was collected.
+func sameAsCollected(j *spool.Job, c *executors.Collected) error {
+	want := map[string]string{"stdout": c.Stdout.SHA256, "stderr": c.Stderr.SHA256}
+	for _, f := range c.Files {
+		want[filepath.Join("out", filepath.FromSlash(f.Path))] = f.SHA256
+	}
+	for name, sum := range want {
+		got, err := fileDigest(j.Path(name))
+		if err != nil {
+			return err
+		}
+		if got != sum {
+			return fmt.Errorf("%s: %w", name, errTorn)
+		}
+	}
+	return nil
+}
+
+func fileDigest(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // outcomeOf starts the run if that has not been done, waits for its end and

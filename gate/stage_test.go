@@ -31,7 +31,7 @@ func TestAChangedConfigurationTakesBackWhatWasStaged(t *testing.T) {
 			configure(c.before)
 			dying := &injector{kind: killBefore}
 			dying.each = func() {
-				if n := len(dying.steps); n > 0 && dying.steps[n-1].Name == "publish.stage.fsyncdir" {
+				if n := len(dying.steps); n > 0 && dying.steps[n-1].Name == "publish.stage.fsync" {
 					dying.at = n + 1
 				}
 			}

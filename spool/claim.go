@@ -18,15 +18,19 @@ import (
 
 // A claim in the making is the hidden folder spool/claimed/.JOB:
 //
-//	intent.json   which request is meant; written first
+//	intent        which request is meant, the text of a symbolic link: made first
 //	raw/          what was renamed out of the inbox, untouched
 //	request.md request.sig inputs/   copies on fresh inodes
 //	job.json      what was found; written last
 //
-// Renaming .JOB to JOB ends the claim. Until then raw/ is whole, so a claim that
-// was cut off at any point is finished by making the copies again.
+// Renaming .JOB to JOB ends the claim. Until that is durable raw/ is whole, so a
+// claim that was cut off at any point is finished by making the copies again.
+//
+// Everything is made durable together. The inbox comes last, and alone: a request
+// must not be gone from there before it is surely here. That it may be back in its
+// inbox after a power cut is no harm, because nothing has been built upon it.
 const (
-	intentFile = "intent.json"
+	intentLink = "intent"
 	jobFile    = "job.json"
 	rawDir     = "raw"
 	rawRequest = "request.md"
@@ -43,23 +47,39 @@ const (
 
 // intent says what a half-done claim is about.
 type intent struct {
-	Version int    `json:"version"`
-	Inbox   string `json:"inbox"`
-	Dir     string `json:"dir"`
-	// Name is quoted: it may hold any byte.
-	Name      string    `json:"name"`
-	ClaimedAt time.Time `json:"claimed_at"`
+	inbox     Inbox
+	name      string // any bytes
+	claimedAt time.Time
 }
 
-const intentVersion = 1
+// intentVersion begins the text of an intent; then come, each on a line, the time,
+// the name of the inbox and the length of its path, then the path and the name
+// of the request.
+const intentVersion = "1"
 
-func (in *intent) arrival() Arrival {
-	name, err := strconv.Unquote(in.Name)
-	if err != nil {
-		name = in.Name
+// maxInboxPath bounds the path of an inbox: some filesystems take no more than
+// 1023 bytes as the text of a link.
+const maxInboxPath = 512
+
+func (in *intent) text() string {
+	return strings.Join([]string{intentVersion, in.claimedAt.Format(time.RFC3339Nano), in.inbox.Name, strconv.Itoa(len(in.inbox.Dir)), in.inbox.Dir + in.name}, "\n")
+}
+
+// parseIntent reads the text of an intent; nil means that it can't be read.
+func parseIntent(text string) *intent {
+	p := strings.SplitN(text, "\n", 5)
+	if len(p) != 5 || p[0] != intentVersion {
+		return nil
 	}
-	return Arrival{Inbox{in.Inbox, in.Dir}, name}
+	at, err := time.Parse(time.RFC3339Nano, p[1])
+	n, nerr := strconv.Atoi(p[3])
+	if err != nil || nerr != nil || n < 0 || n >= len(p[4]) {
+		return nil
+	}
+	return &intent{Inbox{p[2], p[4][:n]}, p[4][n:], at}
 }
+
+func (in *intent) arrival() Arrival { return Arrival{in.inbox, in.name} }
 
 // Arrival is a request that waits to be claimed.
 type Arrival struct {
@@ -134,17 +154,14 @@ func (s *Spool) begin(a Arrival) (string, error) {
 	claimed := time.Now().UTC()
 	id := s.ids.next(claimed)
 	hidden := s.hidden(id)
-	data, err := json.Marshal(intent{intentVersion, a.Inbox.Name, a.Inbox.Dir, strconv.QuoteToASCII(a.Name), claimed})
-	if err != nil {
-		return "", err
-	}
+	in := intent{a.Inbox, a.Name, claimed}
+	var err error
 	for _, step := range []func() error{
 		func() error { return s.disk.Mkdir("claim.job", hidden, modePrivateDir) },
 		func() error { return s.disk.Mkdir("claim.raw", filepath.Join(hidden, rawDir), modePrivateDir) },
 		func() error {
-			return s.disk.WriteFile("claim.intent", hidden, intentFile, data, modePrivateFile, durable.Keep)
+			return s.disk.Symlink("claim.intent", in.text(), filepath.Join(hidden, intentLink))
 		},
-		func() error { return s.disk.SyncDir("claim.job", filepath.Dir(hidden)) },
 		func() error {
 			return s.disk.Move("claim.request", from, filepath.Join(hidden, rawDir, rawRequest), false)
 		},
@@ -177,8 +194,8 @@ func (s *Spool) finish(id string, late bool) (*Job, error) {
 	hidden, dst := s.hidden(id), filepath.Join(s.stateDir(StateClaimed), id)
 	if done, err := exists(dst); err != nil {
 		return nil, err
-	} else if done { // only the last sync had failed
-		return s.finished(id, dst)
+	} else if done { // an earlier try did it
+		return s.claimed(id)
 	}
 	raw := filepath.Join(hidden, rawDir)
 	taken, err := exists(filepath.Join(raw, rawRequest))
@@ -186,7 +203,7 @@ func (s *Spool) finish(id string, late bool) (*Job, error) {
 		return nil, err
 	}
 	if !taken {
-		return s.withoutRaw(id, hidden, dst)
+		return nil, s.dropEmpty(id)
 	}
 	in, err := readIntent(hidden)
 	if err != nil {
@@ -199,60 +216,41 @@ func (s *Spool) finish(id string, late bool) (*Job, error) {
 	} else if err := s.pull(in, hidden, &found); err != nil {
 		return nil, err
 	}
-	if err := s.disk.SyncDir("claim.raw", raw); err != nil {
-		return nil, err
-	}
-	if in != nil {
-		// A vanished inbox has nothing left to be made durable.
-		if err := s.disk.SyncDir("claim.inbox", in.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	if err := s.takeIn(hidden, &found, late); err != nil {
+	var u durable.Unsynced
+	if err := s.takeIn(hidden, &found, late, &u); err != nil {
 		return nil, err
 	}
 	data, err := json.MarshalIndent(found, "", "  ")
 	if err != nil {
 		return nil, err
 	}
-	if err := s.disk.WriteFile("claim.record", hidden, jobFile, append(data, '\n'), modePrivateFile, durable.Replace); err != nil {
+	if err := s.disk.Write("claim.record", hidden, jobFile, append(data, '\n'), modePrivateFile, durable.Replace, &u); err != nil {
 		return nil, err
 	}
-	if err := s.disk.Rename("claim.commit", hidden, dst, false); err != nil {
+	u.Dir("claim.raw", raw)
+	u.Dir("claim.job", filepath.Dir(hidden))
+	if err := s.disk.SyncNew(&u); err != nil {
 		return nil, err
 	}
-	j := s.newJob(StateClaimed, found)
-	s.tryTidy(j)
-	return j, nil
+	if in != nil {
+		// A vanished inbox has nothing left to be made durable.
+		if err := s.disk.SyncDir("claim.inbox", in.inbox.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if err := s.disk.Move("claim.commit", hidden, dst, false); err != nil {
+		return nil, err
+	}
+	return s.claimed(id)
 }
 
-// finished returns a claim whose last rename had happened before.
-func (s *Spool) finished(id, dir string) (*Job, error) {
-	if err := s.disk.SyncDir("claim.commit.again", filepath.Dir(dir)); err != nil {
-		return nil, err
-	}
+// claimed returns a job whose claim has ended; its last rename is not durable yet.
+func (s *Spool) claimed(id string) (*Job, error) {
 	j, err := s.load(StateClaimed, id)
-	if err == nil && j.Damage == nil {
-		s.tryTidy(j)
+	if err == nil {
+		j.around.Dir("claim.commit", s.stateDir(StateClaimed))
 	}
 	return j, err
-}
-
-// withoutRaw ends a claim in the making whose raw holds no request. If its record
-// is there it was complete, and a power cut took back the last rename but not the
-// removal of raw; otherwise it never got its request.
-func (s *Spool) withoutRaw(id, hidden, dst string) (*Job, error) {
-	there, err := exists(filepath.Join(hidden, jobFile))
-	if err != nil {
-		return nil, err
-	}
-	if !there {
-		return nil, s.dropEmpty(id)
-	}
-	if err := s.disk.Rename("claim.commit", hidden, dst, false); err != nil {
-		return nil, err
-	}
-	return s.load(StateClaimed, id)
 }
 
 // dropEmpty ends a claim that never got its request: it is still in the inbox
@@ -275,12 +273,9 @@ func (s *Spool) dropEmpty(id string) error {
 
 // pull renames what belongs to the request out of the inbox.
 func (s *Spool) pull(in *intent, hidden string, found *jobRecord) error {
-	name, err := strconv.Unquote(in.Name)
-	if err != nil {
-		return fmt.Errorf("%w: intent of %s: name: %w", ErrDamaged, found.ID, err)
-	}
+	name := in.name
 	stem := strings.TrimSuffix(name, requestSuffix)
-	found.Origin = Origin{Inbox: in.Inbox, Name: name, ClaimedAt: in.ClaimedAt}
+	found.Origin = Origin{Inbox: in.inbox.Name, Name: name, ClaimedAt: in.claimedAt}
 	if why := badStem(stem); why != "" {
 		found.Origin.Name = Quote(name)
 		found.Origin.BadName = true
@@ -293,7 +288,7 @@ func (s *Spool) pull(in *intent, hidden string, found *jobRecord) error {
 		{"claim.inputs", inputsSuffix, rawInputs, "spool.inputs"},
 		{"claim.signature", sigSuffix, rawSig, "spool.signature"},
 	} {
-		from := filepath.Join(in.Dir, stem+c.suffix)
+		from := filepath.Join(in.inbox.Dir, stem+c.suffix)
 		err := s.disk.Move(c.step, from, filepath.Join(hidden, rawDir, c.to), false)
 		switch {
 		case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENAMETOOLONG), errors.Is(err, unix.ENOTDIR):
@@ -307,13 +302,14 @@ func (s *Spool) pull(in *intent, hidden string, found *jobRecord) error {
 	return nil
 }
 
-// tidy removes what only a claim in the making needs: raw, or, if it is kept,
-// what in it needs not be.
+// tidy removes what only a claim in the making needs: the intent and raw, or, if
+// raw is kept, what in it needs not be. The claim must be durable.
 func (s *Spool) tidy(j *Job) error {
 	raw := j.Path(rawDir)
-	targets := []string{raw}
-	if j.rec.RawKept {
-		targets = nil
+	targets := []string{j.Path(intentLink)}
+	if !j.rec.RawKept {
+		targets = append(targets, raw)
+	} else {
 		for _, name := range j.rec.RawDrop {
 			targets = append(targets, filepath.Join(raw, filepath.Base(name)))
 		}
@@ -325,31 +321,21 @@ func (s *Spool) tidy(j *Job) error {
 		if err := s.disk.RemoveTree("claim.tidy", p); err != nil {
 			return err
 		}
+		j.within.Dir("claim.tidy", ".")
 	}
 	return nil
 }
 
-// tryTidy leaves to the next step of the job what fails now.
-func (s *Spool) tryTidy(j *Job) {
-	if err := s.tidy(j); err != nil {
-		s.log.Warn("a claimed job keeps for now what it no longer needs", "job", j.ID, "err", err)
-	}
-}
-
 // readIntent reads the intent of a half-done claim; nil means unreadable.
 func readIntent(hidden string) (*intent, error) {
-	data, err := os.ReadFile(filepath.Join(hidden, intentFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := os.Readlink(filepath.Join(hidden, intentLink))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EINVAL) { // EINVAL: it is no link
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var in intent
-	if strictJSON(data, &in) != nil || in.Version != intentVersion {
-		return nil, nil
-	}
-	return &in, nil
+	return parseIntent(text), nil
 }
 
 // unmovable says that a rename is refused because of what is to be renamed, not

@@ -1,6 +1,12 @@
 package spool
 
-import "time"
+import (
+	"errors"
+	"time"
+)
+
+// Tidy removes what only a claim in the making needs, as the next step of j does.
+func Tidy(j *Job) error { return errors.Join(j.Sync(), j.s.tidy(j)) }
 
 // SetNow replaces the clock of waiting times.
 func (s *Spool) SetNow(now func() time.Time) { s.now = now }

@@ -26,7 +26,7 @@ type drive struct {
 
 func openDrive(t *testing.T, dir string, inj *spooltest.Injector) (*drive, error) {
 	n := &node{t: t, dir: dir, inbox: filepath.Join(dir, spool.DefaultInbox), clock: time.Now()}
-	s, err := spool.Open(dir, n.options(func(o *spool.Options) { o.Seam = inj.Seam }))
+	s, err := spool.Open(dir, n.options(func(o *spool.Options) { o.Seam, o.OneByOne = inj.Seam, true }))
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func openDrive(t *testing.T, dir string, inj *spooltest.Injector) (*drive, error
 	n.Spool = s
 	pub, err := spool.NewPublisher(filepath.Join(dir, spool.DirCoreInbound))
 	mustNot(t, err)
-	pub.Seam = inj.Seam
+	pub.Seam, pub.OneByOne = inj.Seam, true
 	return &drive{n, pub}, nil
 }
 

@@ -53,7 +53,8 @@ func (l *looked) refuse(kind, format string, args ...any) {
 // it to the fresh file dst if it is a regular file of bounded size. Nothing but a
 // regular file is ever opened. The error is ErrBusy or trouble of ours; what is
 // wrong with the entry is in looked.
-func (s *Spool) copyIn(step string, dir int, name, dst string, limit int64, late bool) (durable.Copied, looked, error) {
+func (t *taker) copyIn(step string, dir int, name, dst string, limit int64) (durable.Copied, looked, error) {
+	s, late := t.s, t.late
 	var none durable.Copied
 	pin, l, err := s.look(step, dir, name)
 	if err != nil {
@@ -101,6 +102,7 @@ func (s *Spool) copyIn(step string, dir int, name, dst string, limit int64, late
 		return none, l, l.busy(late)
 	}
 	l.copied = true
+	t.u.File(step, dst)
 	return c, l, nil
 }
 

@@ -100,6 +100,9 @@ func text(t *testing.T, p string) { mustNot(t, os.WriteFile(p, []byte("text"), 0
 // specials, and folders that are empty (with a slash).
 func content(t *testing.T, j *spool.Job) []string {
 	t.Helper()
+	if j.State == spool.StateClaimed {
+		mustNot(t, spool.Tidy(j))
+	}
 	var got []string
 	mustNot(t, filepath.WalkDir(j.Path(), func(p string, e fs.DirEntry, err error) error {
 		mustNot(t, err)
@@ -111,7 +114,7 @@ func content(t *testing.T, j *spool.Job) []string {
 			}
 			return nil
 		}
-		if !slices.Contains([]string{"intent.json", "job.json", "reasons.json", "REASONS.md"}, rel) {
+		if !slices.Contains([]string{"job.json", "reasons.json", "REASONS.md"}, rel) {
 			got = append(got, rel)
 		}
 		return nil

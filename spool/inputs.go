@@ -28,12 +28,12 @@ const inputRoot = "/in"
 // inputs copies the tree raw/inputs. Folders without files are not copied; they
 // carry nothing.
 func (t *taker) inputs(raw int, hidden string) error {
+	if !present(raw, rawInputs) {
+		return nil
+	}
 	dst := filepath.Join(hidden, DirInputs)
 	if err := t.s.disk.Mkdir("claim.inputs", dst, modePrivateDir); err != nil {
 		return err
-	}
-	if !present(raw, rawInputs) {
-		return nil
 	}
 	w := walk{taker: t, left: t.s.o.MaxInputBytes, entries: t.s.o.MaxInputs + extraEntries}
 	pin, l, err := t.s.look("claim.copyinputs", raw, rawInputs)
@@ -98,8 +98,8 @@ func (w *walk) folder(pin int, rel, dst string, depth int) error {
 			return err
 		}
 	}
-	// The copies' folders are made durable from the inside out.
-	return w.s.disk.SyncDir("claim.copyinputs", dst)
+	w.u.Dir("claim.copyinputs", dst)
+	return nil
 }
 
 // list reads the names of a folder, sorted; a nil file means that it can't.
@@ -177,7 +177,7 @@ func (w *walk) entry(dir int, name, rel, dst string, depth int) error {
 }
 
 func (w *walk) file(dir int, name, rel, dst string) error {
-	c, l, err := w.s.copyIn("claim.copyinput", dir, name, dst, w.left, w.late)
+	c, l, err := w.copyIn("claim.copyinput", dir, name, dst, w.left)
 	if err != nil {
 		return err
 	}

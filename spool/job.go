@@ -94,6 +94,8 @@ type Job struct {
 	rec jobRecord
 	s   *Spool
 	dir string
+	// within the job's folder, and around it, is what Sync makes durable.
+	within, around durable.Unsynced
 }
 
 func (s *Spool) newJob(st State, r jobRecord) *Job {
@@ -150,7 +152,8 @@ func (j *Job) Path(elem ...string) string {
 	return filepath.Join(append([]string{j.dir}, elem...)...)
 }
 
-// WriteFile writes a file of the job durably, replacing one of that name.
+// WriteFile writes a file of the job, replacing one of that name in one step. It
+// is durable after Sync; until then a power cut may leave it empty or torn.
 func (j *Job) WriteFile(name string, data []byte) error {
 	if err := plainName(name); err != nil {
 		return err
@@ -158,7 +161,37 @@ func (j *Job) WriteFile(name string, data []byte) error {
 	if name == jobFile || name == FileRequest {
 		return fmt.Errorf("%s of a job never changes", name)
 	}
-	return j.s.disk.WriteFile("job."+name, j.dir, name, data, modePrivateFile, durable.Replace)
+	return j.write("job."+name, name, data)
+}
+
+func (j *Job) write(step, name string, data []byte) error {
+	if err := plainName(name); err != nil {
+		return err
+	}
+	var u durable.Unsynced
+	err := j.s.disk.Write(step, j.dir, name, data, modePrivateFile, durable.Replace, &u)
+	if err == nil {
+		j.within.File(step, name)
+		j.within.Dir(step, ".")
+	}
+	return err
+}
+
+// Sync makes durable what was written into the job's folder and where the folder
+// lies. Whoever tells anybody of it, the ledger first of all, or lets anything
+// follow from it, calls Sync before. After an error the files that were not durable
+// are gone; one that matches ErrUncertain means that the caller must stop.
+func (j *Job) Sync() error {
+	var u durable.Unsynced
+	u.Add(j.dir, j.within)
+	u.Add("/", j.around)
+	err := j.s.disk.SyncNew(&u)
+	if err == nil {
+		j.within, j.around = durable.Unsynced{}, durable.Unsynced{}
+	} else {
+		j.within.ForgetFiles()
+	}
+	return err
 }
 
 // ReadFile reads a file of the job of at most limit bytes. One that is not there

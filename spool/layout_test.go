@@ -226,7 +226,7 @@ func TestFilesOfAJob(t *testing.T) {
 }
 
 // TestALateRenameIsMadeUp has the state that a power cut may leave: the last
-// rename of a claim is undone, the removal of raw is not.
+// rename of a claim is undone.
 func TestALateRenameIsMadeUp(t *testing.T) {
 	n := newNode(t)
 	n.put("TR-a.md", "a")

@@ -6,13 +6,12 @@ import (
 	"io/fs"
 	"path/filepath"
 	"time"
-
-	"github.com/threegate/tool-exec/spool/internal/durable"
 )
 
-// Advance moves the job to the state after its own: one rename, then a sync of
-// both folders. On an error that matches ErrUncertain the caller must stop;
-// State then says where the folder was last seen.
+// Advance moves the job to the state after its own by one rename. What lies in the
+// folder is made durable before; that it was moved is durable after Sync. On an
+// error that matches ErrUncertain the caller must stop; State then says where the
+// folder was last seen.
 func (j *Job) Advance(to State) error {
 	if j.Damage != nil {
 		return j.Damage
@@ -46,22 +45,24 @@ func (j *Job) Return() error {
 
 // move renames the job's folder and notes where it is.
 func (j *Job) move(step, dst string) error {
-	if j.State == StateClaimed && j.Damage == nil {
+	claim := j.State == StateClaimed && j.Damage == nil
+	if claim || j.within.HasFiles() {
+		if err := j.Sync(); err != nil {
+			return err
+		}
+	}
+	if claim {
 		if err := j.s.tidy(j); err != nil {
 			return err
 		}
 	}
-	err := j.s.disk.Rename(step, j.dir, dst, false)
-	if err != nil {
-		if there, lookErr := exists(j.dir); lookErr != nil || there {
-			return err
-		}
-		if there, lookErr := exists(dst); lookErr != nil || !there {
-			return err
-		}
+	if err := j.s.disk.Move(step, j.dir, dst, false); err != nil {
+		return err
 	}
+	j.around.Dir(step, filepath.Dir(dst))
+	j.around.Dir(step+".source", filepath.Dir(j.dir))
 	j.dir = dst
-	return err
+	return nil
 }
 
 // Archive moves a finished job to archive/YYYY/MM/JOB, by the UTC month of at.
@@ -80,7 +81,15 @@ func (j *Job) Archive(at time.Time) error {
 		}
 		dir = filepath.Join(dir, part)
 	}
-	return j.move("archive", filepath.Join(dir, j.ID))
+	return j.settle("archive", filepath.Join(dir, j.ID))
+}
+
+// settle moves the job to where it stays, durably.
+func (j *Job) settle(step, dst string) error {
+	if err := j.move(step, dst); err != nil {
+		return err
+	}
+	return j.Sync()
 }
 
 // ensureDir makes a private folder durably unless it is there. One that was made
@@ -121,8 +130,8 @@ type File struct {
 	Data []byte
 }
 
-// Quarantine writes files (the reasons) into the job's folder, durably and in
-// their order, and then moves the job to quarantine/STORE/JOB. It takes a job of
+// Quarantine writes files (the reasons) into the job's folder, durably, and then
+// moves the job to quarantine/STORE/JOB, durably too. It takes a job of
 // any state, damaged ones too. Repeating it after a crash is the same as doing
 // it once.
 func (j *Job) Quarantine(to Store, files ...File) error {
@@ -130,10 +139,12 @@ func (j *Job) Quarantine(to Store, files ...File) error {
 		return fmt.Errorf("unknown quarantine store %q", string(to))
 	}
 	store := j.s.path(DirQuarantine, string(to))
-	if err := j.s.writeAll("quarantine", j.dir, files); err != nil {
-		return err
+	for _, f := range files {
+		if err := j.write("quarantine."+f.Name, f.Name, f.Data); err != nil {
+			return err
+		}
 	}
-	return j.move("quarantine", filepath.Join(store, j.ID))
+	return j.settle("quarantine", filepath.Join(store, j.ID))
 }
 
 // wrapped is the name of an entry that was found where only jobs may lie.
@@ -152,16 +163,4 @@ func (s *Spool) wrap(st State, name string) (id string, err error) {
 	}
 	s.log.Warn("something that is no job lay among the jobs", "state", st, "name", Quote(name), "now", id)
 	return id, nil
-}
-
-func (s *Spool) writeAll(step, dir string, files []File) error {
-	for _, f := range files {
-		if err := plainName(f.Name); err != nil {
-			return err
-		}
-		if err := s.disk.WriteFile(step+"."+f.Name, dir, f.Name, f.Data, modePrivateFile, durable.Replace); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -44,8 +44,9 @@ type Artifact struct {
 type Publisher struct {
 	// FileMode and DirMode are the modes of what CORE reads.
 	FileMode, DirMode fs.FileMode
-	// Seam is for fault injection.
-	Seam Seam
+	// Seam is for fault injection, and OneByOne as in Options.
+	Seam     Seam
+	OneByOne bool
 
 	dir string
 	// mounted says that dir was a mount when it was last looked at.
@@ -107,7 +108,7 @@ func (p *Publisher) look() error {
 	return p.present()
 }
 
-func (p *Publisher) disk() durable.Disk { return durable.Disk{Seam: p.Seam} }
+func (p *Publisher) disk() durable.Disk { return durable.Disk{Seam: p.Seam, OneByOne: p.OneByOne} }
 
 // Names in CORE's folder.
 const (
@@ -162,12 +163,20 @@ func (p *Publisher) Stage(name string, result []byte, artifacts []Artifact) erro
 	case same == differs:
 		return fmt.Errorf("result %s: %w: %q", name, ErrConflict, p.ResultPath(name))
 	}
+	var u durable.Unsynced
 	if len(artifacts) > 0 {
-		if err := p.stageArtifacts(name, artifacts); err != nil {
+		if err := p.stageArtifacts(name, artifacts, &u); err != nil {
 			return err
 		}
 	}
-	return p.disk().WriteFile("publish.stage", p.dir, p.stagedName(name), result, p.FileMode, durable.Replace)
+	if err := p.disk().Write("publish.stage", p.dir, p.stagedName(name), result, p.FileMode, durable.Replace, &u); err != nil {
+		return err
+	}
+	err := p.disk().SyncNew(&u)
+	if err != nil && !errors.Is(err, ErrUncertain) && len(artifacts) > 0 {
+		err = errors.Join(err, p.disk().RemoveTree("publish.undo", p.ArtifactsPath(name)))
+	}
+	return err
 }
 
 // Commit makes the staged result appear. That it appeared already is fine; that
@@ -253,7 +262,9 @@ func (p *Publisher) tmpArtifacts(name string) string {
 	return filepath.Join(p.dir, durable.Temporary(artifactsName(name)))
 }
 
-func (p *Publisher) stageArtifacts(name string, artifacts []Artifact) error {
+// stageArtifacts copies the artifacts to their folder; later says what is not
+// durable then. A copy that a power cut tore is found by its digest.
+func (p *Publisher) stageArtifacts(name string, artifacts []Artifact, later *durable.Unsynced) error {
 	for i, a := range artifacts {
 		if !fs.ValidPath(a.RelPath) || a.RelPath == "." || slices.ContainsFunc(artifacts[:i], func(b Artifact) bool { return b.RelPath == a.RelPath }) {
 			return fmt.Errorf("result %s: artifact %s: not a path of its own below the artifacts folder", name, Quote(a.RelPath))
@@ -263,26 +274,31 @@ func (p *Publisher) stageArtifacts(name string, artifacts []Artifact) error {
 	if there, err := exists(final); err != nil {
 		return err
 	} else if there {
-		return p.sameArtifacts(name, artifacts)
+		return p.sameArtifacts(name, artifacts, later)
 	}
 	if err := p.disk().RemoveTree("publish.stale", tmp); err != nil {
 		return err
 	}
-	err := p.copyArtifacts(tmp, artifacts)
+	u, err := p.copyArtifacts(tmp, artifacts)
 	if err == nil {
-		err = p.disk().Rename("publish.artifacts", tmp, final, false)
+		err = p.disk().Move("publish.artifacts", tmp, final, false)
 	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("result %s: %w", name, err), p.disk().RemoveTree("publish.undo", tmp))
+	if err == nil {
+		later.Add(final, u)
+		later.Dir("publish.artifacts", p.dir)
+		return nil
 	}
-	return nil
+	return errors.Join(fmt.Errorf("result %s: %w", name, err), p.disk().RemoveTree("publish.undo", tmp))
 }
 
-func (p *Publisher) copyArtifacts(tmp string, artifacts []Artifact) error {
+// copyArtifacts makes the folder tmp; u, whose paths are relative to it, is what
+// is not durable.
+func (p *Publisher) copyArtifacts(tmp string, artifacts []Artifact) (u durable.Unsynced, err error) {
 	made := []string{tmp}
 	if err := p.disk().Mkdir("publish.artifacts", tmp, p.DirMode); err != nil {
-		return err
+		return u, err
 	}
+	u.Dir("publish.artifacts", ".")
 	for _, a := range artifacts {
 		for _, dir := range parents(a.RelPath) {
 			full := filepath.Join(tmp, dir)
@@ -290,20 +306,17 @@ func (p *Publisher) copyArtifacts(tmp string, artifacts []Artifact) error {
 				continue
 			}
 			if err := p.disk().Mkdir("publish.artifacts", full, p.DirMode); err != nil {
-				return err
+				return u, err
 			}
 			made = append(made, full)
+			u.Dir("publish.artifacts", dir)
 		}
 		if err := p.copyArtifact(filepath.Join(tmp, a.RelPath), a); err != nil {
-			return err
+			return u, err
 		}
+		u.File("publish.artifact", a.RelPath)
 	}
-	for _, dir := range slices.Backward(made) {
-		if err := p.disk().SyncDir("publish.artifacts", dir); err != nil {
-			return err
-		}
-	}
-	return nil
+	return u, nil
 }
 
 func (p *Publisher) copyArtifact(dst string, a Artifact) error {
@@ -323,16 +336,21 @@ func (p *Publisher) copyArtifact(dst string, a Artifact) error {
 }
 
 // sameArtifacts checks that the folder which is there holds exactly these files.
-func (p *Publisher) sameArtifacts(name string, artifacts []Artifact) error {
+func (p *Publisher) sameArtifacts(name string, artifacts []Artifact, later *durable.Unsynced) error {
 	want := map[string]string{}
 	for _, a := range artifacts {
 		want[a.RelPath] = a.SHA256
 	}
 	root := p.ArtifactsPath(name)
 	err := filepath.WalkDir(root, func(full string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+		if err != nil {
 			return err
 		}
+		if e.IsDir() {
+			later.Dir("publish.artifacts.again", full)
+			return nil
+		}
+		later.File("publish.artifact.again", full)
 		rel, err := filepath.Rel(root, full)
 		if err != nil {
 			return err
@@ -350,7 +368,8 @@ func (p *Publisher) sameArtifacts(name string, artifacts []Artifact) error {
 	if err != nil {
 		return fmt.Errorf("result %s: %q: %w", name, root, err)
 	}
-	return p.disk().SyncDir("publish.artifacts.again", p.dir)
+	later.Dir("publish.artifacts.again", p.dir)
+	return nil
 }
 
 // parents are the folders above a path, outermost first.

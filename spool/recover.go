@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -32,8 +33,7 @@ const (
 	maxBusy    = time.Second
 )
 
-// recover does what an earlier process left undone: it finishes half-done
-// claims, and removes what only those needed.
+// recover does what an earlier process left undone.
 func (s *Spool) recover() error {
 	es, err := os.ReadDir(s.stateDir(StateClaimed))
 	if err != nil {
@@ -41,16 +41,12 @@ func (s *Spool) recover() error {
 	}
 	for _, e := range es {
 		name := e.Name()
-		switch {
-		case isHidden(name):
-			s.ids.seed(name[1:])
-			if _, err := s.goOn(name[1:], Arrival{Name: name}); err != nil && !errors.Is(err, ErrGone) {
-				s.log.Warn("a half-done claim can't be finished yet", "job", name[1:], "err", err)
-			}
-		case ValidID(name):
-			if j, err := s.load(StateClaimed, name); err == nil && j.Damage == nil {
-				s.tryTidy(j)
-			}
+		if !isHidden(name) {
+			continue
+		}
+		s.ids.seed(name[1:])
+		if _, err := s.goOn(name[1:], Arrival{Name: name}); err != nil && !errors.Is(err, ErrGone) {
+			s.log.Warn("a half-done claim can't be finished yet", "job", name[1:], "err", err)
 		}
 	}
 	return s.recoverJobs()
@@ -88,12 +84,37 @@ func (s *Spool) recoverJobs() error {
 					return err
 				}
 			}
-			if err := s.disk.SyncDir("recover.job", dir); err != nil {
+			if err := s.syncJob(dir); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// syncJob makes durable what an earlier process wrote into a job's folder. What
+// came out of an inbox was made durable by its claim, and raw is none of ours.
+func (s *Spool) syncJob(dir string) error {
+	var u durable.Unsynced
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+			return nil // Jobs reports a damaged one
+		case err != nil:
+			return err
+		case e.IsDir() && path != dir && (e.Name() == rawDir || e.Name() == DirInputs):
+			return filepath.SkipDir
+		case e.IsDir():
+			u.Dir("recover.job", path)
+		case e.Type().IsRegular():
+			u.File("recover.file", path)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.disk.Sync(&u)
 }
 
 // goOn finishes a claim in the making, and remembers it if it can't.

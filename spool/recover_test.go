@@ -23,6 +23,10 @@ func halfClaim(t *testing.T, files map[string]string) string {
 	for name, data := range files {
 		p := filepath.Join(hidden, name)
 		mustNot(t, os.MkdirAll(filepath.Dir(p), 0o700))
+		if name == "intent" {
+			mustNot(t, os.Symlink(data, p))
+			continue
+		}
 		mustNot(t, os.WriteFile(p, []byte(data), 0o600))
 	}
 	return dir
@@ -36,21 +40,26 @@ func openAt(t *testing.T, dir string) *node {
 }
 
 func TestHalfDoneClaims(t *testing.T) {
-	const intent = `{"version":1,"inbox":"default","dir":"/nowhere","name":"\"TR-a.md\"","claimed_at":"2026-02-09T00:00:00Z"}`
+	const (
+		head   = "1\n2026-02-09T00:00:00Z\ndefault\n8\n/nowhere"
+		intent = head + "TR-a.md"
+	)
 	for name, c := range map[string]struct {
 		files map[string]string
 		rules []string // nil: nothing was claimed
 	}{
 		"empty":               {map[string]string{}, nil},
-		"torn temporary":      {map[string]string{".intent.json.tmp": "{"}, nil},
-		"only an intent":      {map[string]string{"intent.json": intent}, nil},
-		"request taken":       {map[string]string{"intent.json": intent, "raw/request.md": "x"}, []string{}},
-		"half copied":         {map[string]string{"intent.json": intent, "raw/request.md": "x", "request.md": "", "inputs/a": "other", "job.json": "{"}, []string{}},
-		"unreadable intent":   {map[string]string{"intent.json": "{", "raw/request.md": "x"}, []string{"spool.job.damaged"}},
-		"intent of a newer":   {map[string]string{"intent.json": strings.Replace(intent, "1", "2", 1), "raw/request.md": "x"}, []string{"spool.job.damaged"}},
+		"only an intent":      {map[string]string{"intent": intent}, nil},
+		"request taken":       {map[string]string{"intent": intent, "raw/request.md": "x"}, []string{}},
+		"half copied":         {map[string]string{"intent": intent, "raw/request.md": "x", "request.md": "", "inputs/a": "other", "job.json": "{"}, []string{}},
+		"temporary left":      {map[string]string{"intent": intent, "raw/request.md": "x", "request.md": "x", ".job.json.tmp": "{"}, []string{}},
+		"unreadable intent":   {map[string]string{"intent": "{", "raw/request.md": "x"}, []string{"spool.job.damaged"}},
+		"intent without name": {map[string]string{"intent": head, "raw/request.md": "x"}, []string{"spool.job.damaged"}},
+		"intent of a newer":   {map[string]string{"intent": "2" + intent[1:], "raw/request.md": "x"}, []string{"spool.job.damaged"}},
+		"no link":             {map[string]string{"intent/x": "x", "raw/request.md": "x"}, []string{"spool.job.damaged"}},
 		"no intent":           {map[string]string{"raw/request.md": "x"}, []string{"spool.job.damaged"}},
-		"a quoted bad name":   {map[string]string{"intent.json": strings.Replace(intent, "TR-a", `TR-\\xff`, 1), "raw/request.md": "x"}, []string{"spool.name"}},
-		"a name out of place": {map[string]string{"intent.json": strings.Replace(intent, "TR-a", "TR-/../../etc/x", 1), "raw/request.md": "x"}, []string{"spool.name"}},
+		"any bytes":           {map[string]string{"intent": head + "TR-\xff\n\n.md", "raw/request.md": "x"}, []string{"spool.name"}},
+		"a name out of place": {map[string]string{"intent": head + "TR-/../../etc/x.md", "raw/request.md": "x"}, []string{"spool.name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := openAt(t, halfClaim(t, c.files))

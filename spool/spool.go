@@ -54,6 +54,9 @@ type Options struct {
 	Logger       *slog.Logger
 	// Seam is for fault injection.
 	Seam Seam
+	// OneByOne takes syncs one after the other that are else taken beside each
+	// other, so that a Seam sees the same steps in the same order every time.
+	OneByOne bool
 }
 
 // Defaults of Options.
@@ -100,7 +103,7 @@ func Open(dir string, o Options) (*Spool, error) {
 	if err := checkLayout(abs); err != nil {
 		return nil, fmt.Errorf("opening the spool: %w", err)
 	}
-	s := &Spool{dir: abs, o: o.withDefaults(), disk: durable.Disk{Seam: o.Seam}, now: time.Now, held: map[string]*held{}, durable: map[string]bool{}, kick: make(chan struct{}, 1)}
+	s := &Spool{dir: abs, o: o.withDefaults(), disk: durable.Disk{Seam: o.Seam, OneByOne: o.OneByOne}, now: time.Now, held: map[string]*held{}, durable: map[string]bool{}, kick: make(chan struct{}, 1)}
 	s.log = s.o.Logger
 	if s.lock, err = lock(abs); err != nil {
 		return nil, err
@@ -120,6 +123,9 @@ func (s *Spool) start() error {
 		}
 		if in.Name == "" || seen[in.Name] {
 			return fmt.Errorf("inbox %q: every inbox needs a name of its own", in.Name)
+		}
+		if len(abs) > maxInboxPath {
+			return fmt.Errorf("inbox %q: its path has %d bytes; at most %d can be noted at a claim", in.Name, len(abs), maxInboxPath)
 		}
 		seen[in.Name] = true
 		in.Dir = abs

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/spool/internal/durable"
 )
 
 // Bounds on what comes along with a request.
@@ -23,9 +25,10 @@ const (
 
 // takeIn copies what raw holds to fresh files beside it and notes what it found.
 // Leftovers of an earlier try are removed first. With late set, a file that is
-// still open for writing is refused; otherwise it is ErrBusy.
-func (s *Spool) takeIn(hidden string, found *jobRecord, late bool) error {
-	for _, name := range []string{FileRequest, FileSignature} {
+// still open for writing is refused; otherwise it is ErrBusy. What it wrote is
+// noted in u.
+func (s *Spool) takeIn(hidden string, found *jobRecord, late bool, u *durable.Unsynced) error {
+	for _, name := range []string{FileRequest, FileSignature, jobFile} {
 		if err := s.disk.Remove("claim.again", filepath.Join(hidden, name)); err != nil {
 			return err
 		}
@@ -38,7 +41,7 @@ func (s *Spool) takeIn(hidden string, found *jobRecord, late bool) error {
 		return err
 	}
 	defer unix.Close(raw)
-	t := taker{s: s, late: late, found: found}
+	t := taker{s: s, late: late, found: found, u: u}
 	if err := t.request(raw, hidden); err != nil {
 		return err
 	}
@@ -60,6 +63,7 @@ type taker struct {
 	s     *Spool
 	late  bool
 	found *jobRecord
+	u     *durable.Unsynced
 	// keep says that raw holds something that was not copied whole.
 	keep bool
 	// drop names entries of raw that need not be kept.
@@ -67,7 +71,7 @@ type taker struct {
 }
 
 func (t *taker) request(raw int, hidden string) error {
-	c, in, err := t.s.copyIn("claim.copy", raw, rawRequest, filepath.Join(hidden, FileRequest), t.s.o.MaxRequestBytes, t.late)
+	c, in, err := t.copyIn("claim.copy", raw, rawRequest, filepath.Join(hidden, FileRequest), t.s.o.MaxRequestBytes)
 	if err != nil {
 		return err
 	}
@@ -84,7 +88,7 @@ func (t *taker) signature(raw int, hidden string) error {
 	if !present(raw, rawSig) {
 		return nil
 	}
-	_, in, err := t.s.copyIn("claim.copysig", raw, rawSig, filepath.Join(hidden, FileSignature), MaxSignatureBytes, t.late)
+	_, in, err := t.copyIn("claim.copysig", raw, rawSig, filepath.Join(hidden, FileSignature), MaxSignatureBytes)
 	if err != nil {
 		return err
 	}

@@ -221,9 +221,10 @@ func fileDigest(path string) (string, error) {
 }
 
 // inFinished says whether a job that is still to be delivered may own a name in
-// CORE's folder.
+// CORE's folder. A power cut can have put one back to running whose end is on record.
 func (n *node) inFinished(resultID string) bool {
 	return slices.ContainsFunc(n.sorted(), func(j *job) bool {
-		return j.kind() == string(spool.StateFinished) && j.requestID != "" && strings.HasSuffix(resultID, "-"+j.requestID)
+		ended := j.kind() == string(spool.StateFinished) || j.kind() == string(spool.StateRunning) && j.ends > 0
+		return ended && j.requestID != "" && strings.HasSuffix(resultID, "-"+j.requestID)
 	})
 }

@@ -12,6 +12,9 @@ import (
 // Disk takes filesystem steps. The zero value is the real disk.
 type Disk struct {
 	Seam Seam
+	// OneByOne takes the syncs of a group one after the other, so that a Seam sees
+	// the same steps in the same order every time.
+	OneByOne bool
 }
 
 // Mkdir makes one folder with exactly this mode, whatever the umask. It is
@@ -24,6 +27,12 @@ func (d Disk) Mkdir(step, path string, mode fs.FileMode) error {
 		}
 		return unix.Chmod(path, unixMode(mode))
 	})
+}
+
+// Symlink makes a symbolic link, whose target is any text: it is there whole or
+// not at all, and durable with the folder's entry.
+func (d Disk) Symlink(step, text, path string) error {
+	return d.take(Step{Name: step + ".symlink", Op: OpCreate, Path: path}, func() error { return unix.Symlink(text, path) })
 }
 
 // Move renames without syncing any folder: the caller syncs both before it

@@ -42,6 +42,16 @@ func IsTemporary(name string) bool {
 // close, rename, sync of the folder. Whoever reads dir/name sees all of data or
 // what was there before. Only one writer per name may be at work.
 func (d Disk) WriteFile(step, dir, name string, data []byte, mode fs.FileMode, how How) error {
+	return d.writeFile(step, dir, name, data, mode, how, nil)
+}
+
+// Write is WriteFile without the syncs, which are left to later. Until then a
+// power cut can leave dir/name empty or torn: its presence says nothing.
+func (d Disk) Write(step, dir, name string, data []byte, mode fs.FileMode, how How, later *Unsynced) error {
+	return d.writeFile(step, dir, name, data, mode, how, later)
+}
+
+func (d Disk) writeFile(step, dir, name string, data []byte, mode fs.FileMode, how How, later *Unsynced) error {
 	tmp, dst := filepath.Join(dir, Temporary(name)), filepath.Join(dir, name)
 	if how == Keep {
 		// The rename would find out too, but after the work.
@@ -52,7 +62,7 @@ func (d Disk) WriteFile(step, dir, name string, data []byte, mode fs.FileMode, h
 	if err := d.Remove(step+".stale", tmp); err != nil {
 		return err
 	}
-	err := d.fill(step, tmp, mode, func(w io.Writer) error {
+	err := d.fill(step, tmp, mode, later == nil, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
@@ -61,6 +71,11 @@ func (d Disk) WriteFile(step, dir, name string, data []byte, mode fs.FileMode, h
 	}
 	if err := d.Move(step, tmp, dst, how == Replace); err != nil {
 		return errors.Join(err, d.Remove(step+".undo", tmp))
+	}
+	if later != nil {
+		later.File(step, dst)
+		later.Dir(step, dir)
+		return nil
 	}
 	return uncertain(d.SyncDir(step, dir))
 }
@@ -71,13 +86,14 @@ type Copied struct {
 	SHA256 string // lower-case hex
 }
 
-// Copy writes all of src to a fresh file path, hashing it on the way, and syncs
-// the file but not its folder. A source of more than limit bytes is ErrTooLong.
-// After an error there is no file. An error of src itself matches ErrSource.
+// Copy writes all of src to a fresh file path, hashing it on the way. It syncs
+// neither the file nor its folder: the caller does, see [Unsynced]. A source of
+// more than limit bytes is ErrTooLong. After an error there is no file. An error of
+// src itself matches ErrSource.
 func (d Disk) Copy(step, path string, mode fs.FileMode, src io.Reader, limit int64) (Copied, error) {
 	var c Copied
 	h := sha256.New()
-	err := d.fill(step, path, mode, func(w io.Writer) error {
+	err := d.fill(step, path, mode, false, func(w io.Writer) error {
 		in := &source{r: io.LimitReader(src, limit+1)}
 		n, err := io.Copy(io.MultiWriter(w, h), in)
 		switch {
@@ -114,9 +130,9 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fill makes a fresh file, lets write fill it, syncs and closes it, and removes
-// it again if any of these fails.
-func (d Disk) fill(step, path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+// fill makes a fresh file, lets write fill it, syncs it now or begins to write it
+// to the disk, closes it, and removes it again if any of these fails.
+func (d Disk) fill(step, path string, mode fs.FileMode, syncNow bool, write func(io.Writer) error) (err error) {
 	var f *os.File
 	err = d.take(Step{Name: step + ".create", Op: OpCreate, Path: path}, func() error {
 		var err error
@@ -140,7 +156,9 @@ func (d Disk) fill(step, path string, mode fs.FileMode, write func(io.Writer) er
 	if err = write(&file{d: d, step: step, f: f}); err != nil {
 		return err
 	}
-	if err = d.take(Step{Name: step + ".fsync", Op: OpSync, Path: path}, f.Sync); err != nil {
+	if !syncNow {
+		beginWriting(f)
+	} else if err = d.take(Step{Name: step + ".fsync", Op: OpSync, Path: path}, f.Sync); err != nil {
 		return err
 	}
 	return d.take(Step{Name: step + ".close", Op: OpClose, Path: path}, f.Close)

@@ -35,6 +35,15 @@ func javascript(id, script string) request {
 	return request{id: id, language: "javascript", command: "node script.js", memoryMB: 256, inputs: map[string]string{"script.js": script}}
 }
 
+// modes are the two ways that a sandbox comes to be.
+var modes = []struct {
+	name, config string
+	slots        bool
+}{
+	{"cold", "slots:\n  memory_mb: 0\n", false},
+	{"slots", "slots:\n  memory_mb: 384\n", true},
+}
+
 // TestEscapeAttempts sends programs through the gate that try to get out, in
 // every language of the node, and wants each attempt refused by the means that
 // is meant to refuse it.
@@ -55,32 +64,59 @@ func TestEscapeAttempts(t *testing.T) {
 			c.Close()
 		}
 	}()
-	n := newNode(t, escapeConfig)
-	host := takeInventory(t, n)
-	py := era("TR-20260209-300001Z-escapepython", hostileFile(t, "attempts.py"))
-	js := javascript("TR-20260209-300002Z-escapejs", hostileFile(t, "attempts.js"))
-	monty := request{id: "TR-20260209-300003Z-escapemonty", backend: "monty", code: hostileFile(t, "attempts.monty.py"),
-		inputs: map[string]string{"control": "input"}}
-	for _, r := range []request{py, js, monty} {
-		n.send(r)
-	}
-	for _, tt := range []struct {
-		id  string
-		min int
-	}{{py.id, 80}, {js.id, 37}, {monty.id, 85}} {
-		t.Run(tt.id[strings.LastIndex(tt.id, "-escape")+len("-escape"):], func(t *testing.T) {
-			f := n.await(tt.id)
-			r := readResultOf(t, f)
-			out := wholeStdout(t, f.ResultPath, r)
-			if r.ExitCode != 0 {
-				t.Errorf("exit code %d (%s): %s", r.ExitCode, f.Cause, r.Stderr.Text)
+	for _, mode := range modes {
+		t.Run(mode.name, func(t *testing.T) {
+			n := newNode(t, escapeConfig, mode.config)
+			host := takeInventory(t, n)
+			py := era("TR-20260209-300001Z-escapepython", hostileFile(t, "attempts.py"))
+			js := javascript("TR-20260209-300002Z-escapejs", hostileFile(t, "attempts.js"))
+			monty := request{id: "TR-20260209-300003Z-escapemonty", backend: "monty", code: hostileFile(t, "attempts.monty.py"),
+				inputs: map[string]string{"control": "input"}}
+			taken := 0
+			if mode.slots {
+				awaitSlots(n)
+				taken = len(n.slots.taken(n.slots.look()))
 			}
-			checkAttempts(t, out, tt.min)
+			for _, r := range []request{py, js, monty} {
+				n.send(r)
+			}
+			for _, tt := range []struct {
+				id  string
+				min int
+			}{{py.id, 84}, {js.id, 37}, {monty.id, 85}} {
+				t.Run(tt.id[strings.LastIndex(tt.id, "-escape")+len("-escape"):], func(t *testing.T) {
+					f := n.await(tt.id)
+					r := readResultOf(t, f)
+					out := wholeStdout(t, f.ResultPath, r)
+					if r.ExitCode != 0 {
+						t.Errorf("exit code %d (%s): %s", r.ExitCode, f.Cause, r.Stderr.Text)
+					}
+					checkAttempts(t, out, tt.min)
+				})
+			}
+			if now := len(n.slots.taken(n.slots.look())); mode.slots && now < taken+3 || !mode.slots && now != 0 {
+				t.Errorf("%d slots were taken by three runs", now-taken)
+			}
+			unharmed(t, n)
+			n.check()
+			host.compare(t, n)
+			nothingAfterwards(t, n)
 		})
 	}
-	unharmed(t, n)
-	n.check()
-	host.compare(t, n)
+}
+
+// awaitSlots waits until every image has one and no more are made: what is not
+// ready yet can't be told from what is.
+func awaitSlots(n *node) {
+	n.t.Helper()
+	const calm = 2 * time.Second
+	had, since := 0, time.Now()
+	n.until("slots of all images", func() bool {
+		if now := len(n.slots.look()); now != had {
+			had, since = now, time.Now()
+		}
+		return had > len(n.cfg.Backends.ERA.Languages) && time.Since(since) > calm
+	})
 }
 
 // checkAttempts wants "name | outcome | wanted outcomes" lines that agree.

@@ -77,7 +77,7 @@ func count(t *testing.T, n *node) inventory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []string{"processes", "shims", "namespaces", "control groups", "mounts of runs", "descriptors of the gate"} {
+	for _, k := range []string{"containers", "processes", "shims", "namespaces", "control groups", "mounts of runs", "descriptors of the gate"} {
 		inv[k] += 0
 	}
 	namespaces, waiting := map[string]bool{}, map[string]bool{}
@@ -227,4 +227,82 @@ func (before inventory) compare(t *testing.T, n *node) {
 		}
 	}
 	t.Logf("on the host, before and after:\n%s", table.String())
+}
+
+// nothingAfterwards stops the node: no sandbox, mount, process or control group of
+// it may be left, not even the groups' parent unless others have groups there.
+func nothingAfterwards(t *testing.T, n *node) {
+	t.Helper()
+	ids := n.slots.taken(nil)
+	for _, e := range n.events() {
+		if e.Type == ledger.RunStarted {
+			ids = append(ids, e.RunID)
+		}
+	}
+	if err := n.stop(); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for end := time.Now().Add(settleTime); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if left = leftovers(t, n, marks(ids)); len(left) == 0 {
+			return
+		}
+	}
+	t.Errorf("left after the node was stopped:\n%s", strings.Join(left, "\n"))
+}
+
+func leftovers(t *testing.T, n *node, ofNode func(string) bool) []string {
+	t.Helper()
+	var left []string
+	base := filepath.Dir(n.cfg.RunDir())
+	for line := range strings.Lines(read(t, "/proc/self/mountinfo")) {
+		if strings.Contains(line, base) {
+			left = append(left, "mount "+strings.TrimSpace(line))
+		}
+	}
+	parents, err := filepath.Glob("/sys/fs/cgroup/*/threegate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(parents, "/sys/fs/cgroup/threegate") {
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			continue
+		}
+		groups := 0
+		for _, e := range entries {
+			if !e.IsDir() {
+				continue
+			}
+			groups++
+			if ofNode(e.Name()) {
+				left = append(left, "control group "+filepath.Join(p, e.Name()))
+			}
+		}
+		if groups == 0 && !othersServe() {
+			left = append(left, "control group "+p)
+		}
+	}
+	procs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range procs {
+		groups, _ := os.ReadFile(filepath.Join(p, "cgroup"))
+		line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		if ofNode(string(groups)) || strings.Contains(string(line), n.dir) || strings.Contains(string(line), base) {
+			left = append(left, "process "+strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return left
+}
+
+// othersServe says whether another node is served on this host: the empty parent
+// may be its own then.
+func othersServe() bool {
+	procs, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(procs, func(p string) bool {
+		line, _ := os.ReadFile(p)
+		return strings.Contains(string(line), "containerd\x00--config") || strings.Contains(string(line), "containerd-shim")
+	})
 }

@@ -29,7 +29,7 @@ func TestPosture(t *testing.T) {
 		t.Errorf("reports %+v", reports)
 	}
 	for _, r := range reports {
-		if r.Tried < 200 || r.Allowed != 0 || r.Other != 0 {
+		if r.Tried < 300 || r.Allowed != 0 || r.Other != 0 {
 			t.Errorf("network %s: %d tried, %d allowed, %d denied otherwise", r.Network, r.Tried, r.Allowed, r.Other)
 		}
 		for _, f := range r.Findings {

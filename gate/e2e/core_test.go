@@ -88,7 +88,7 @@ func (m *coreMount) freeze() (thaw func()) {
 func (m *coreMount) node(drain string) *node {
 	m.t.Helper()
 	n := newNode(m.t, "core_inbound:\n  path: "+m.dir+"\n")
-	n.until("the node to be served", func() bool { return strings.Contains(n.log.String(), "msg=serving") })
+	n.untilServed()
 	if err := n.stop(); err != nil {
 		m.t.Fatal(err)
 	}

@@ -115,6 +115,12 @@ func (n *node) serve() {
 	n.killed = false
 }
 
+// untilServed waits until the gate owns the node: from then on it stops in order.
+func (n *node) untilServed() {
+	n.t.Helper()
+	n.until("the node to be served", func() bool { held, err := spool.Locked(n.dir); return held && err == nil })
+}
+
 // kill ends the gate as a crash would.
 func (n *node) kill() {
 	n.t.Helper()
@@ -143,7 +149,7 @@ func (n *node) stop() error {
 func (n *node) end() {
 	if n.killed { // what it left must be collected by a last one
 		n.serve()
-		n.until("the last gate to serve", func() bool { held, err := spool.Locked(n.dir); return held && err == nil })
+		n.untilServed()
 	}
 	if err := n.stop(); err != nil {
 		n.t.Errorf("serve did not end in order: %v", err)

@@ -39,6 +39,7 @@ const (
 	stopTime      = 10 * time.Second
 	pingTime      = 5 * time.Second
 	restartPause  = 500 * time.Millisecond
+	strayTime     = 10 * time.Second
 )
 
 // daemon is the private containerd. It is a session of its own, so that a
@@ -51,6 +52,8 @@ type daemon struct {
 	ctx      context.Context // ends when the daemon is let go of
 	cancel   context.CancelFunc
 	watching sync.WaitGroup
+
+	strays *time.Timer // looks for stray shims once more
 
 	mu   sync.Mutex // guards proc while watch runs
 	proc *process
@@ -80,7 +83,9 @@ func startDaemon(ctx context.Context, cfg Private) (*daemon, error) {
 			return nil, fmt.Errorf("private containerd: %w", err)
 		}
 	}
+	d.strays = time.AfterFunc(strayTime, d.killStrayShims)
 	if err := d.ensure(ctx); err != nil {
+		d.strays.Stop()
 		return nil, err
 	}
 	d.watching.Add(1)
@@ -99,7 +104,9 @@ func (d *daemon) ensure(ctx context.Context) error {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		return fmt.Errorf("private containerd: lock its state: %w", err)
 	}
-	defer d.killStrayShims()
+	d.killStrayShims()
+	// What was being made when a client or the daemon died may come up yet.
+	defer d.strays.Reset(strayTime)
 	for {
 		proc, ok := d.find()
 		if !ok {
@@ -254,6 +261,7 @@ func (d *daemon) watch() {
 // unwatch ends watch, and is not called twice.
 func (d *daemon) unwatch() {
 	d.cancel()
+	d.strays.Stop()
 	d.mu.Lock()
 	d.proc.interrupt()
 	d.mu.Unlock()
@@ -284,5 +292,6 @@ func (d *daemon) stop(ctx context.Context) error {
 		}
 	}
 	_ = os.Remove(filepath.Join(d.cfg.State, pidName))
+	d.killStrayShims()
 	return nil
 }

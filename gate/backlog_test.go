@@ -21,6 +21,7 @@ import (
 // backlogSize is how many requests lie in the inbox at once.
 var (
 	backlogSize = flag.Int("backlog", 300, "requests that TestBacklog puts into the inbox before the gate starts")
+	backlogJunk = flag.Int("backlog.junk", 300, "other files that TestBacklog puts beside them")
 	backlogTake = flag.Int("backlog.take", 0, "stop after about so many; 0 takes all")
 )
 
@@ -38,6 +39,10 @@ func TestBacklog(t *testing.T) {
 		must(t, os.Mkdir(stem+".inputs", 0o755))
 		must(t, os.WriteFile(stem+".inputs/x.csv", []byte("input"), 0o644))
 		must(t, os.WriteFile(stem+".md", bytes.ReplaceAll(crashRequest("ok"), []byte(crashID), []byte(id)), 0o644))
+	}
+	junk := []string{"junk-%d", ".hidden-%d", "TR-%d.md.part", "TR-nobody-%d.md.sig"}
+	for i := range *backlogJunk {
+		must(t, os.WriteFile(filepath.Join(w.cfg.Inboxes[0].Path, fmt.Sprintf(junk[i%len(junk)], i)), nil, 0o644))
 	}
 	calm := &injector{kind: killBefore}
 	ctx, stop := context.WithCancel(context.Background())
@@ -83,7 +88,14 @@ func TestBacklog(t *testing.T) {
 	if len(results) != n {
 		t.Errorf("%d results of %d requests", len(results), n)
 	}
-	t.Logf("backlog %d, %d taken: %.2f ms each, heap grew by %.1f MiB, peak RSS %s", waiting, n,
+	looked := time.Now()
+	s, err := gate.Inspect(w.cfg)
+	must(t, err)
+	if want := waiting - n; *backlogTake == 0 && s.Inboxes[0].Waiting != want {
+		t.Errorf("status says that %d wait, want %d", s.Inboxes[0].Waiting, want)
+	}
+	t.Logf("status took %s, its inbox has %d requests", time.Since(looked).Round(time.Millisecond), s.Inboxes[0].Waiting)
+	t.Logf("backlog %d beside %d other files, %d taken: %.2f ms each, heap grew by %.1f MiB, peak RSS %s", waiting, *backlogJunk, n,
 		float64(took.Microseconds())/1000/float64(n), float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/(1<<20), peakRSS())
 }
 

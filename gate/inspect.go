@@ -113,15 +113,9 @@ func (t *Totals) add(e ledger.Event) {
 
 func inspectInbox(in config.Inbox) InboxStatus {
 	s := InboxStatus{Name: in.Name, Path: in.Path}
-	entries, err := os.ReadDir(in.Path)
-	if err != nil {
+	var err error
+	if s.Waiting, err = spool.Waiting(in.Path); err != nil {
 		s.Error = err.Error()
-		return s
-	}
-	for _, e := range entries {
-		if spool.IsRequestName(e.Name()) {
-			s.Waiting++
-		}
 	}
 	return s
 }

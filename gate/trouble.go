@@ -38,6 +38,10 @@ func (g *Gate) mend(err error) string {
 	switch {
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT), errors.Is(err, spool.ErrNoSpace):
 		return "make room on that disk"
+	case errors.Is(err, spool.ErrAway):
+		return "mount CORE's folder again; runs go on meanwhile, and results wait"
+	case errors.Is(err, unix.EROFS):
+		return "remount that file system so that it can be written"
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		return "let the node open more files (LimitNOFILE= of its service)"
 	}

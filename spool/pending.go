@@ -211,6 +211,24 @@ func (s *Spool) read(in *inboxState) (names []string, more bool, err error) {
 	return names, more, nil
 }
 
+// Waiting counts the requests that lie in an inbox, reading it by parts: it may
+// hold a million files.
+func Waiting(dir string) (int, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	count := 0
+	err = readDirNames(f, func(name string) bool {
+		if IsRequestName(name) {
+			count++
+		}
+		return true
+	})
+	return count, err
+}
+
 // newest is a heap with the youngest on top, which is the first to be left out.
 type newest []waiting
 

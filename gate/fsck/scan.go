@@ -81,15 +81,11 @@ func (n *node) folders() {
 		}
 	}
 	for _, in := range n.cfg.Inboxes {
-		es, err := os.ReadDir(in.Path)
+		waiting, err := spool.Waiting(in.Path)
 		if err != nil {
 			n.found(CheckLayout, "", in.Path, "make the folder again, or mount it", "inbox %s can't be read: %v", in.Name, err)
 		}
-		for _, e := range es {
-			if spool.IsRequestName(e.Name()) {
-				n.report.Balance.Waiting++
-			}
-		}
+		n.report.Balance.Waiting += waiting
 	}
 }
 

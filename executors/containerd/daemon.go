@@ -88,6 +88,7 @@ func startDaemon(ctx context.Context, cfg Private) (*daemon, error) {
 		d.strays.Stop()
 		return nil, err
 	}
+	d.killStrayShims()
 	d.watching.Add(1)
 	go d.watch()
 	return d, nil
@@ -104,7 +105,6 @@ func (d *daemon) ensure(ctx context.Context) error {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		return fmt.Errorf("private containerd: lock its state: %w", err)
 	}
-	d.killStrayShims()
 	// What was being made when a client or the daemon died may come up yet.
 	defer d.strays.Reset(strayTime)
 	for {
@@ -276,6 +276,7 @@ func (d *daemon) release() {
 
 // stop ends the daemon.
 func (d *daemon) stop(ctx context.Context) error {
+	d.killStrayShims()
 	d.unwatch()
 	defer d.proc.close()
 	limit := stopTime

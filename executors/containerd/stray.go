@@ -2,13 +2,16 @@ package containerd
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"golang.org/x/sys/unix"
 )
 
@@ -29,16 +32,62 @@ func (d *daemon) strayDaemon() (*process, bool) {
 	return found[0], true
 }
 
-// killStrayShims ends the shims of this daemon whose bundle is gone: they serve
-// no task.
+// killStrayShims ends the shims of this daemon that serve no task: their bundle
+// is gone, or the daemon has no container of that name. A container is there
+// before its shim is started and until its task has been deleted.
 func (d *daemon) killStrayShims() {
-	for _, p := range ours(func(args []byte) bool { return hasArgs(args, "-address", d.address) }) {
-		// A shim works in its bundle.
-		if dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid)); err == nil && strings.HasSuffix(dir, " (deleted)") {
+	shims := ours(func(args []byte) bool { return hasArgs(args, "-address", d.address) })
+	known := map[string][]string{} // by namespace: the ids of containers
+	for _, p := range shims {
+		if d.isStray(p, known) {
 			_ = p.signal(unix.SIGKILL)
 		}
 		p.close()
 	}
+}
+
+func (d *daemon) isStray(p *process, known map[string][]string) bool {
+	// A shim works in its bundle.
+	if dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid)); err != nil || strings.HasSuffix(dir, " (deleted)") {
+		return err == nil
+	}
+	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+	id, namespace := argOf(args, "-id"), argOf(args, "-namespace")
+	if err != nil || id == "" || namespace == "" {
+		return false
+	}
+	ids, ok := known[namespace]
+	if !ok {
+		if ids, err = d.containers(namespace); err != nil {
+			return false // it is not up; the next look tells
+		}
+		known[namespace] = ids
+	}
+	return !slices.Contains(ids, id)
+}
+
+// containers are the ids that the daemon has in a namespace.
+func (d *daemon) containers(namespace string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(d.ctx, pingTime)
+	defer cancel()
+	cl, _, err := dial(ctx, d.address, namespace, false)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	list, err := cl.ContainerService().List(namespaces.WithNamespace(ctx, namespace))
+	ids := []string{}
+	for _, c := range list {
+		ids = append(ids, c.ID)
+	}
+	return ids, err
+}
+
+// argOf is the value of an option of a command line.
+func argOf(args []byte, option string) string {
+	_, rest, _ := strings.Cut(string(args), "\x00"+option+"\x00")
+	value, _, _ := strings.Cut(rest, "\x00")
+	return value
 }
 
 func isDaemonOf(p Private, args []byte) bool {

@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/containerd/containerd/v2/core/containers"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/types/known/anypb"
 )
 
 // TestStrayDaemon: a gate died between starting its daemon and writing its pid
@@ -45,7 +48,8 @@ func TestStrayDaemon(t *testing.T) {
 	}
 }
 
-// TestStrayShims: a shim whose bundle is gone is ended, another one is not.
+// TestStrayShims: a shim whose bundle is gone is ended, and one whose container
+// the daemon does not know; another one is not.
 func TestStrayShims(t *testing.T) {
 	cfg := private(t)
 	a := mustOpen(t, cfg)
@@ -79,20 +83,25 @@ func TestStrayShims(t *testing.T) {
 		}
 	}
 	gone, strays := shim(fmt.Sprintf("stray%d", os.Getpid()))
-	_, others := shim(fmt.Sprintf("other%d", os.Getpid()))
+	_, unknown := shim(fmt.Sprintf("unknown%d", os.Getpid()))
+	other := fmt.Sprintf("other%d", os.Getpid())
+	_, others := shim(other)
+	_, err := a.ContainerService().Create(namespaces.WithNamespace(t.Context(), DefaultNamespace),
+		containers.Container{ID: other, Runtime: containers.RuntimeInfo{Name: "io.containerd.runc.v2"}, Spec: &anypb.Any{}})
+	must(t, err)
 	must(t, os.RemoveAll(gone))
-	if strays() != 1 || others() != 1 {
-		t.Fatalf("%d and %d shims run", strays(), others())
+	if strays() != 1 || unknown() != 1 || others() != 1 {
+		t.Fatalf("%d, %d and %d shims run", strays(), unknown(), others())
 	}
 	must(t, a.Close())
 	b := mustOpen(t, cfg)
 	defer b.Close()
-	for end := time.Now().Add(10 * time.Second); strays() > 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); strays()+unknown() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the stray still runs")
 		}
 	}
 	if others() != 1 {
-		t.Error("a shim with a bundle was ended")
+		t.Error("a shim with a bundle and a container was ended")
 	}
 }

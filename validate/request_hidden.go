@@ -137,6 +137,10 @@ func (rr *requestReader) foreignWords(c span) {
 		start, foreign, all = -1, 0, true
 	}
 	for i, r := range src {
+		if r >= 0xFF01 && r <= 0xFF5E || r == 0x2215 || r == 0x2044 || r == 0x29F8 {
+			rr.at("sec.hidden", c.start+i, "type plain characters", "%s only looks like a plain character", text.Name(r))
+			return
+		}
 		if !unicode.IsLetter(r) {
 			flush(i)
 			continue

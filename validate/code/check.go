@@ -68,6 +68,7 @@ func (c *checker) source(src string, base, depth int) []Token {
 	ts := fold(c.lang, Tokens(c.lang, src))
 	c.strings(src, ts, base)
 	c.processes(ts, base)
+	c.worked(ts, base)
 	if c.lang == Python {
 		c.magic(src, base)
 	}
@@ -153,7 +154,7 @@ func fold(lang Language, ts []Token) []Token {
 		t := ts[i]
 		b.WriteString(t.Text)
 		for {
-			if i+1 < len(ts) && ts[i+1].Kind == String && ts[i+1].Offset > t.Offset && (lang == Python || lang == Ruby) && ts[i+1].Offset >= t.End {
+			if i+1 < len(ts) && ts[i+1].Kind == String && ts[i+1].Offset > t.Offset && (lang == Python || lang == Ruby || lang == Awk) && ts[i+1].Offset >= t.End {
 				i++
 			} else if i+2 < len(ts) && ts[i+1].Kind == Punct && joins(ts[i+1:], op) > 0 && i+1+joins(ts[i+1:], op) < len(ts) && ts[i+1+joins(ts[i+1:], op)].Kind == String {
 				i += 1 + joins(ts[i+1:], op)

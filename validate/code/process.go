@@ -31,6 +31,7 @@ var processModules = map[Language]map[string]bool{
 	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric`),
 	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn spawn_sync process_wrap`),
 	Ruby:       words(`open3 pty shell shellwords`),
+	Awk:        words(`fork`),
 	Perl:       words(`IPC::Open2 IPC::Open3 IPC::Run IPC::Cmd IPC::System::Simple Shell`),
 }
 
@@ -41,8 +42,8 @@ func StartsProcesses(lang Language, module string) bool { return processModules[
 // Functions that start processes, called by their bare name.
 var processCalls = map[Language]map[string]bool{
 	Python:     words(``),
-	JavaScript: words(`execSync execFileSync spawnSync execFile`),
-	Ruby:       words(`system exec spawn fork`),
+	JavaScript: words(`execSync execFileSync spawnSync execFile runCommand`),
+	Ruby:       words(`system exec spawn fork ccall`),
 	Perl:       words(`system exec fork readpipe`),
 	PHP:        words(`system exec shell_exec passthru popen proc_open pcntl_exec`),
 	R:          words(`system system2 shell shell.exec pipe`),
@@ -57,7 +58,7 @@ var processMethods = map[Language]map[string]map[string]bool{
 		"startfile": words(`os`), "fork": words(`os`), "forkpty": words(`os`), "spawn": words(`pty`), "Popen": words(`*`), "check_output": words(`*`), "check_call": words(`*`), "getoutput": words(`*`), "getstatusoutput": words(`*`),
 		"create_subprocess_exec": words(`*`), "create_subprocess_shell": words(`*`), "subprocess_shell": words(`*`), "subprocess_exec": words(`*`),
 	},
-	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp`), "fork": words(`child_process cp`)},
+	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "system": words(`os`), "spawn_command_line_sync": words(`*`), "spawn_command_line_async": words(`*`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp os`), "fork": words(`child_process cp`)},
 	Ruby:       {"system": words(`*`), "spawn": words(`*`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
 	Lua:        {"execute": words(`os`), "popen": words(`io`)},
 }
@@ -173,6 +174,8 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, name)
 	case name == "add" && prev == "." && prev2 == "Pkg": // Julia
 		c.install(at, "Pkg.add")
+	case c.lang == JavaScript && name == "$" && prev2 == "Bun":
+		c.process(at, "Bun.$")
 	case prev == "." || prev == "::" || prev == "->":
 		if rs, ok := processMethods[c.lang][name]; ok && (next == "(" || c.lang == Ruby) {
 			if (rs["*"] || rs[prev2]) && !rs["!"+prev2] {
@@ -185,8 +188,6 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		}
 	case c.lang == Awk && name == "getline" && prev == "|":
 		c.process(at, "| getline")
-	case c.lang == JavaScript && name == "$" && prev2 == "Bun":
-		c.process(at, "Bun.$")
 	case (name == "exec" || name == "eval") && next == "(" && prev != "." && prev != "def" && (c.lang == Python || c.lang == JavaScript && name == "eval") && i+2 < len(ts) && ts[i+2].Kind != String:
 		c.dynamic(at, name)
 		for j := i + 2; j < len(ts) && j < i+16; j++ {

@@ -137,8 +137,9 @@ func (l *lexer) run(closing byte) {
 			l.pos++
 		case l.comment():
 		case l.literal():
-		case isNameStart(c):
+		case isNameStart(c) || c == '$' && l.lang == JavaScript:
 			start := l.pos
+			l.pos++
 			l.name()
 			l.emit(Name, start, l.src[start:l.pos])
 		case c >= '0' && c <= '9':
@@ -376,6 +377,8 @@ func (l *lexer) escape(b *strings.Builder) {
 		hex(4)
 	case 'U':
 		hex(8)
+	case 'N':
+		l.named(b)
 	case '0', '1', '2', '3', '4', '5', '6', '7':
 		end := l.pos
 		for end < len(l.src) && end < l.pos+2 && l.src[end] >= '0' && l.src[end] <= '7' {
@@ -387,6 +390,30 @@ func (l *lexer) escape(b *strings.Builder) {
 	case '\n':
 	default:
 		b.WriteByte(c)
+	}
+}
+
+// named decodes Python's \N{NAME}, for the names of what paths are made of.
+func (l *lexer) named(b *strings.Builder) {
+	end := strings.IndexByte(l.src[l.pos:min(l.pos+60, len(l.src))], '}')
+	if l.peek(0) != '{' || end < 0 {
+		b.WriteByte('N')
+		return
+	}
+	name := strings.ToUpper(l.src[l.pos+1 : l.pos+end])
+	l.pos += end + 1
+	letter, small := strings.CutPrefix(name, "LATIN SMALL LETTER ")
+	switch {
+	case small && len(letter) == 1:
+		b.WriteByte(letter[0] | 0x20)
+	case name == "SOLIDUS":
+		b.WriteByte('/')
+	case name == "FULL STOP":
+		b.WriteByte('.')
+	case name == "TILDE":
+		b.WriteByte('~')
+	default:
+		b.WriteRune('\uFFFD')
 	}
 }
 

@@ -13,17 +13,17 @@ var interpreterVersion = regexp.MustCompile(`^(python|pypy|perl|ruby|node|nodejs
 
 // interpreterOf is the language of an interpreter, by its program's name.
 func interpreterOf(name string) (code.Language, bool) {
-	if m := interpreterVersion.FindStringSubmatch(name); m != nil {
+	if m := interpreterVersion.FindStringSubmatch(name); m != nil && name != "perl6" {
 		name = m[1]
 	}
 	switch name {
-	case "python", "pypy", "py", "ipython", "micropython", "monty":
+	case "python", "pypy", "py", "ipython", "micropython", "monty", "sage", "bpython", "ptpython":
 		return code.Python, true
-	case "node", "nodejs", "deno", "bun", "qjs", "d8", "ts-node", "tsx":
+	case "node", "nodejs", "deno", "bun", "qjs", "d8", "ts-node", "tsx", "mongosh", "rhino", "gjs", "js", "coffee":
 		return code.JavaScript, true
-	case "ruby", "jruby", "irb", "julia": // Julia quotes commands with backticks too
+	case "ruby", "jruby", "irb", "pry", "crystal", "rails", "rake", "truffleruby", "julia": // Julia quotes commands with backticks too
 		return code.Ruby, true
-	case "perl":
+	case "perl", "prename", "perl-rename", "file-rename":
 		return code.Perl, true
 	case "php":
 		return code.PHP, true
@@ -37,6 +37,12 @@ func interpreterOf(name string) (code.Language, bool) {
 	return "", false
 }
 
+// evaluates are subcommands of interpreters behind which code stands.
+var evaluates = set("eval runner r e")
+
+// renames are programs whose first argument is code of Perl.
+var renames = set("prename perl-rename file-rename")
+
 type literalCode struct {
 	text   string
 	offset int
@@ -48,13 +54,16 @@ type literalCode struct {
 var codeOptions = map[code.Language]struct{ letters, long string }{
 	code.Python:     {"c", ""},
 	code.JavaScript: {"ep", "--eval --print"},
-	code.Ruby:       {"e", ""},
+	code.Ruby:       {"eE", "--eval --print --exec"},
 	code.Perl:       {"eE", ""},
 	code.PHP:        {"rBRE", "--run --process-begin --process-code --process-end"},
 	code.Lua:        {"e", ""},
 	code.R:          {"e", ""},
 	code.Awk:        {"e", "--source"},
 }
+
+// ownLetters are further options of that kind which only some programs have.
+var ownLetters = map[string]string{"gjs": "c", "rake": "pE"}
 
 // attachedOptions end a cluster of short options: the rest is their value.
 var attachedOptions = map[code.Language]string{
@@ -79,13 +88,14 @@ func oneLiners(lang code.Language, argv []word) []literalCode {
 		out = append(out, literalCode{text, at, exact})
 	}
 	options := codeOptions[lang]
+	options.letters += ownLetters[baseName(argv[0].text)]
 	long := set(options.long)
 	fromFile := false
 	for i := 1; i < len(argv); i++ {
 		text := argv[i].text
 		name, value, attached := strings.Cut(text, "=")
 		switch {
-		case lang == code.JavaScript && text == "eval" && i+1 < len(argv):
+		case (lang == code.JavaScript || lang == code.Ruby) && evaluates[text] && i == 1 && i+1 < len(argv):
 			add(argv[i+1], argv[i+1].text)
 			return out
 		case strings.HasPrefix(text, "--"):
@@ -141,7 +151,7 @@ func oneLiners(lang code.Language, argv []word) []literalCode {
 				}
 			}
 		default:
-			if lang == code.Awk && !fromFile && len(out) == 0 {
+			if (lang == code.Awk || renames[baseName(argv[0].text)]) && !fromFile && len(out) == 0 {
 				add(argv[i], text)
 			}
 			return out // the program's file and its own arguments
@@ -157,6 +167,8 @@ func (c *checker) modules(lang code.Language, argv []word) {
 		switch {
 		case lang == code.Perl && (strings.HasPrefix(w.text, "-M") || strings.HasPrefix(w.text, "-m")), lang == code.Ruby && strings.HasPrefix(w.text, "-r"):
 			module, _, _ = strings.Cut(w.text[2:], "=")
+		case lang == code.Awk && (w.text == "-l" || w.text == "--load") && i+2 < len(argv):
+			module = argv[i+2].text
 		case lang == code.JavaScript && (w.text == "-r" || w.text == "--require" || w.text == "--import") && i+2 < len(argv):
 			module = argv[i+2].text
 		case !strings.HasPrefix(w.text, "-"):
@@ -179,8 +191,8 @@ func (c *checker) contains(args []word, re *regexp.Regexp, what string) {
 }
 
 // options looks at options whose value is a command; always says that starting
-// any command by it needs a shell.
-func (c *checker) options(args []word, depth int, names map[string]bool, always bool) {
+// any command by it needs a shell, but for the programs of the last argument.
+func (c *checker) options(args []word, depth int, names map[string]bool, always bool, but map[string]bool) {
 	for i, w := range args {
 		name, value, attached := strings.Cut(w.text, "=")
 		if !names[name] {
@@ -193,7 +205,7 @@ func (c *checker) options(args []word, depth int, names map[string]bool, always 
 			}
 			command = args[i+1]
 		}
-		if always || strings.ContainsAny(command.text, " \t;|&$`") || code.IsShell(command.text) {
+		if always && !but[command.text] || strings.ContainsAny(command.text, " \t;|&$`") || code.IsShell(command.text) {
 			c.add("sec.shell.wrapped", w.offset, "the option "+document.Quote(name)+" starts a command", oneProgram)
 		}
 		c.inner(command, depth)
@@ -203,8 +215,8 @@ func (c *checker) options(args []word, depth int, names map[string]bool, always 
 var tarCommand = regexp.MustCompile(`^--checkpoint-action=exec|^exec=`)
 
 func (c *checker) tar(args []word, depth int) {
-	c.options(args, depth, set("--to-command --info-script --new-volume-script --rmt-command --rsh-command"), true)
-	c.options(args, depth, set("-I --use-compress-program"), false)
+	c.options(args, depth, set("--to-command --info-script --new-volume-script --rmt-command --rsh-command"), true, nil)
+	c.options(args, depth, set("-I --use-compress-program"), true, harmlessCommands)
 	c.contains(args, tarCommand, "tar is told to start a command")
 }
 

@@ -227,8 +227,13 @@ func (c *checker) unwrap(name string, argv []word) ([]word, bool) {
 		case w.line[text] && i+1 < len(argv):
 			i++
 			c.inner(argv[i], 1)
-		case name == "env" && strings.HasPrefix(text, "-S") && len(text) > 2:
-			c.inner(word{text: text[2:], offset: argv[i].offset}, 1)
+		case name == "env" && splitOption.MatchString(text):
+			rest := text[strings.IndexByte(text, 'S')+1:]
+			if rest == "" && i+1 < len(argv) {
+				i++
+				rest = argv[i].text
+			}
+			c.inner(word{text: rest, offset: argv[i].offset}, 1)
 		case w.valued[text]:
 			i++
 		case strings.HasPrefix(text, "-") && len(text) > 1 && !attached && !knownShort(w, text) && strings.HasPrefix(text, "--"):
@@ -236,6 +241,7 @@ func (c *checker) unwrap(name string, argv []word) ([]word, bool) {
 			c.suffixes(argv[i+1:], 1)
 		case strings.HasPrefix(text, "-") && len(text) > 1:
 		case w.assigns && strings.Contains(text, "=") && !strings.HasPrefix(text, "="):
+			c.variable(argv[i], option, value)
 		case skip > 0:
 			skip--
 		default:
@@ -244,6 +250,9 @@ func (c *checker) unwrap(name string, argv []word) ([]word, bool) {
 	}
 	return nil, false
 }
+
+// splitOption is env's -S, also behind other letters.
+var splitOption = regexp.MustCompile(`^-[iv0]*S`)
 
 func knownShort(w wrapper, text string) bool { return len(text) > 1 && w.valued[text[:2]] }
 
@@ -279,19 +288,19 @@ func (c *checker) special(name string, argv []word, depth int) {
 	case "tar", "gtar", "bsdtar":
 		c.tar(args, depth)
 	case "nc", "ncat", "netcat":
-		c.options(args, depth, set("-e -c --exec --sh-exec --lua-exec"), true)
+		c.options(args, depth, set("-e -c --exec --sh-exec --lua-exec"), true, nil)
 	case "rsync":
-		c.options(args, depth, set("-e --rsh --rsync-path"), false)
+		c.options(args, depth, set("-e --rsh --rsync-path"), true, nil)
 	case "zip":
-		c.options(args, depth, set("-TT --unzip-command"), true)
+		c.options(args, depth, set("-TT --unzip-command"), true, nil)
 	case "sort", "gsort":
-		c.options(args, depth, set("--compress-program"), false)
+		c.options(args, depth, set("--compress-program"), true, harmlessCommands)
 	case "split", "gsplit":
-		c.options(args, depth, set("--filter"), true)
+		c.options(args, depth, set("--filter"), true, nil)
 	case "rg", "ripgrep":
-		c.options(args, depth, set("--pre --hostname-bin"), false)
+		c.options(args, depth, set("--pre --hostname-bin"), true, nil)
 	case "git":
-		c.options(args, depth, set("--upload-pack --exec --receive-pack --open-files-in-pager -O"), true)
+		c.options(args, depth, set("--upload-pack --exec --receive-pack --open-files-in-pager -O"), true, nil)
 		c.contains(args, gitCommand, "git starts a command")
 	case "socat":
 		c.contains(args, socatCommand, "socat starts a command")
@@ -299,11 +308,11 @@ func (c *checker) special(name string, argv []word, depth int) {
 		c.contains(args, editorCommand, "the program is told to start a command")
 	case "sqlite3", "duckdb":
 		c.contains(args, sqliteCommand, "the program is told to start a command")
-	case "psql", "mysql", "mariadb":
+	case "psql", "mysql", "mariadb", "usql", "pgcli", "mycli", "mysqlsh":
 		c.contains(args, clientCommand, "the program is told to start a command")
 	case "m4":
 		c.contains(args, m4Command, "m4 is told to start a command")
-	case "make", "gmake":
+	case "make", "gmake", "remake", "bmake", "ninja":
 		c.contains(args, makeCommand, "make is told to start a command")
 	case "dc":
 		c.contains(args, dcCommand, "dc is told to start a command")
@@ -319,10 +328,10 @@ var (
 	gitCommand    = regexp.MustCompile(`(?i)(?:^|\s)(?:alias\.|core\.(?:pager|editor|sshCommand|fsmonitor|hooksPath|gitProxy|askPass|alternateRefsCommand)|diff\.(?:external|[\w-]+\.(?:command|textconv))|difftool\.|mergetool\.|merge\.[\w-]+\.driver|filter\.|gpg\.(?:[\w-]+\.)?program|credential\.helper|sequence\.editor|pager\.|init\.templateDir|remote\.[\w-]+\.(?:uploadpack|receivepack|vcs)|uploadpack\.|protocol\.ext|ssh\.variant|browser\.|man\.|web\.|include\.path|includeIf)|ext::|^--exec-path=|^--config-env|^--template`)
 	socatCommand  = regexp.MustCompile(`(?i)^(?:exec|system|shell):`)
 	editorCommand = regexp.MustCompile(`(?i)(?:^|[\s:+|])!\s*\S|\bshell\b|\bterm(?:inal)?\b|system\(|call-process|start-process|os\.exec|os\.system|popen|subprocess`)
-	sqliteCommand = regexp.MustCompile(`(?im)^\s*\.(?:shell|system)\b`)
-	clientCommand = regexp.MustCompile(`(?i)\\!|\b(?:to|from)\s+program\b|(?:^|;)\s*system\s`)
+	sqliteCommand = regexp.MustCompile(`(?im)^\s*\.(?:sh|shell|system|load)\b|^\s*\.(?:once|output|import|excel|read)\s+['"]?\||\bload_extension\s*\(|\bedit\s*\(`)
+	clientCommand = regexp.MustCompile(`(?i)\\!|\b(?:to|from)\s+program\b|(?:^|;)\s*system\s|\bsys_(?:exec|eval)\s*\(|\\(?:o|g|w|gx)\s*\||\\setenv\b`)
 	m4Command     = regexp.MustCompile(`syscmd|esyscmd`)
-	makeCommand   = regexp.MustCompile(`\$\(shell|!=`)
+	makeCommand   = regexp.MustCompile(`\$\(shell|!=|^\.?SHELL(?:FLAGS)?=`)
 	dcCommand     = regexp.MustCompile(`!`)
 )
 
@@ -345,6 +354,11 @@ func (c *checker) adjacent(name string, args []word, depth int) {
 
 func (c *checker) find(args []word, depth int) {
 	for i := 0; i < len(args); i++ {
+		option, value, attached := strings.Cut(args[i].text, "=")
+		if attached && strings.HasPrefix(option, "--exec") {
+			c.inner(word{text: value, offset: args[i].offset}, depth)
+			continue
+		}
 		switch args[i].text {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			end := len(args)

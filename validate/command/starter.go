@@ -14,13 +14,17 @@ import (
 
 var (
 	// A shell that is told to run a command, as part of a longer argument.
-	shellInside = regexp.MustCompile(`(?:^|[\s=:|!("'/])(?:ba|da|z|k|a|c|tc|fi)?sh\s+-[a-z]*c\b|(?:^|=)[|!]\s*[A-Za-z./]`)
-	// Long options whose value is a command or a library to load.
-	commandOption = regexp.MustCompile(`^--?(?:rsh|rsh-command|rmt-command|password-command|passphrase-command|use-askpass|to-command|info-script|new-volume-script|hostname-bin|lua-filter|` +
-		`on-(?:download|bt-download)-[a-z-]+|on-(?:exit|error|success|start|complete)|shell|shell-escape|enable-write18|external-dir|script-security|engine|askpass|pre-hook|post-hook|deploy-hook|prepare|cleanup|exec-command|run-command|startup-command|init-command|wrapper|editor|pager|install-extension)(?:=|$)`)
+	shellInside = regexp.MustCompile(`(?:^|^-[A-Za-z]|[\s=:|!("'/,])(?:ba|da|z|k|a|c|tc|fi)?sh\s+-[a-z]*c\b|(?:^|^-[A-Za-z]|=)[|!]\s*[A-Za-z./]`)
+	// Options that are there to start something, with or without a value.
+	commandOption = regexp.MustCompile(`^--?(?:rsh|use-askpass|info-script|new-volume-script|hostname-bin|lua-filter|on-(?:download|bt-download)-[a-z-]+|on-(?:exit|error|success|start|complete)|shell|shell-escape|enable-write18|` +
+		`external-dir|script-security|engine|prepare|cleanup|install-extension|passwordeval|exec-path|post-renderer|run[-_]under|vettool|toolexec|XX:On[A-Za-z]*Error)(?:=|$)`)
+	// Options whose name says that their value is a command.
+	namedCommand = regexp.MustCompile(`^--?(?:(?:[a-z0-9]+[-_])+(?:cmd|command|commands|exec|hook|shell|pager|editor)|askpass|wrapper|editor|pager)$`)
+	// What stands before such a name where it asks for nothing.
+	onlyNamed = regexp.MustCompile(`^--?(?:no|list|show|print|dump|help|skip|without|disable|ignore|sub|sql|max|min|last|first|log|count|with)[-_]`)
 	sshOption = regexp.MustCompile(`(?i)^(?:-o)?(?:ProxyCommand|LocalCommand|PermitLocalCommand|KnownHostsCommand|PKCS11Provider|ssh_command)\b`)
 	// Calls that start programs, in languages that are not read any closer.
-	foreignCall = regexp.MustCompile("(?i)(?:\\b(?:system2?|sh|shell|shell_exec|shell-command|popen|open3?|exec|execute|exec[vl]p?e?|spawn|unix|run|run-program|run-shell-command|sys-system|call-?command|read-?process|create-?process|cmd|command|pipe|term|write18|directlua)\\s*[(\"'`\\[{\\\\]|%pipe%|%\\(|\\.execute\\(\\)|\\.!|sys\\.process|\\bos:cmd|getruntime|processbuilder|os\\.execute|io\\.popen|child_process|java\\.shell|esyscmd|%\\{lua:|ephemeral:|\\bmsl:|!\\s*\\w)")
+	foreignCall = regexp.MustCompile("(?i)(?:\\b(?:system2?|sh|shell|shell_exec|shell-command|popen|open3?|exec|execute|exec[vl]p?e?|spawn|unix|run|run-?program|run-?process|run-?command|run-shell-command|sys-system|call-?command|read-?process|create-?process|process_create|open_port|executable|start-?process|cmd|command|pipe|term|write18|directlua|q?qx)\\*?\\s*[(\"'`\\[{<\\\\]|spawn_command_line|do shell script|[\"']\\|\\s*\\w|^:?(?:shell|terminal)\\s+[-\\w]|%sh\\{|ccall\\(:system|\"\\s+(?:system|run-process)\\b|%pipe%|%\\(|\\.execute\\(\\)|\\.!|sys\\.process|\\bos:cmd|getruntime|processbuilder|os\\.execute|io\\.popen|child_process|java\\.shell|esyscmd|%\\{lua:|ephemeral:|\\bmsl:|!\\s*\\w)")
 	tclCall     = regexp.MustCompile(`(?m)(?:^|[;\[{\s])(?:exec|spawn|system|open\s+["{]?\|)\s*\S`)
 )
 
@@ -28,7 +32,14 @@ var (
 // hold code.
 var foreign = set(`octave octave-cli gnuplot maxima gp scilab scilab-cli jrunscript jjs groovy scala kotlin kotlinc clojure clj bb erl elixir iex ocaml guile racket sbcl ecl clisp gosh swipl gprolog yap slsh
 	pry chef-apply knife latex pdftex pdflatex xetex xelatex lualatex luatex luahbtex tex etex ghc runghc stack rpm rpmquery rpmspec rake jshell dart nim crystal v raku rakudo fennel hy janet factor gforth j ngn k q
-	ghostscript gs convert magick identify mogrify composite montage tig mail mailx mutt w3m lynx zathura rview rvim gvim evim vim vi nvim view ex less more man puppet tasksh ftp lftp sftp telnet gimp blender inkscape freecad`)
+	ghostscript gs convert magick identify mogrify composite montage tig mail mailx mutt w3m lynx zathura rview rvim gvim evim vim vi nvim view ex less more man puppet tasksh ftp lftp sftp telnet gimp blender inkscape freecad
+	cling raku perl6 exiftool rpmbuild redis-cli fzf clickhouse clickhouse-local clickhouse-client mongo mongosh ranger vifm lf kak mpv gdb lldb wolframscript math gap magma`)
+
+// Options whose value is code, whatever the program.
+var evalOption = regexp.MustCompile(`^(?:-[A-Za-z]*[eEcgx]|-js|-if|-run|-batch|-code|-command|--?(?:eval|evaluate|expr|expression|execute|exec|code|command|run|batch|batch-string|python-expr|script-expr|query-goal|cmd|eval-command|commands))$`)
+
+// harmlessCommands are what an option for a command may name: they show or pack text.
+var harmlessCommands = set(`cat less more never always auto none true false on off yes no gzip pigz bzip2 xz zstd lz4 lzop`)
 
 var tcl = set(`tclsh wish expect jimsh tclsh8.6 wish8.6`)
 
@@ -38,11 +49,13 @@ var starters = map[string][]string{
 	"bundle": {"exec"}, "direnv": {"exec"}, "singularity": {"exec", "shell", "run"}, "apptainer": {"exec", "shell", "run"}, "vagrant": {"ssh"}, "flatpak-spawn": {""}, "dotenv": {""}, "dotenvx": {"run"}, "ssh-agent": {""}, "torify": {""}, "multitime": {""},
 	"hyperfine": {""}, "perf": {"stat", "record", "trace"}, "heaptrack": {""}, "catchsegv": {""}, "eatmydata": {""}, "cgexec": {""}, "sem": {""}, "task-spooler": {""}, "tsp": {""}, "chronic": {""}, "ifne": {""}, "mispipe": {""}, "pexec": {""},
 	"just": {"--shell", "--command"}, "knife": {"exec"}, "ansible": {""}, "ansible-playbook": {""}, "ansible-console": {""}, "vipw": {""}, "vigr": {""}, "wscript": {""}, "cscript": {""}, "mshta": {""}, "logrotate": {""}, "run-parts": {""}, "aria2c": {"--on-"},
-	"git": {"bisect run", "submodule foreach", "rebase -x", "rebase --exec", "difftool -x", "difftool --extcmd", "filter-branch", "mergetool"}, "hg": {"--config alias", "--config hooks"}, "cvs": {"-d :ext"}, "svn": {"--config-option config:tunnels"},
+	"git": {"send-email", "instaweb", "daemon", "bisect run", "submodule foreach", "rebase -x", "rebase --exec", "difftool -x", "difftool --extcmd", "filter-branch", "mergetool"}, "hg": {"--config alias.", "--config hooks.", "--config extensions.", "--config ui.", "--config merge-tools.", "--config extdiff."}, "cvs": {"-d :ext"}, "svn": {"--config-option config:tunnels"},
 	"ip": {"netns exec"}, "tcpdump": {"-z"}, "tshark": {"-X lua"}, "wireshark": {"-X lua"}, "nmap": {"--script", "-sC"}, "mvn": {"exec:exec", "exec:java"}, "openssl": {"engine", "-engine"}, "ssh-keygen": {"-D"}, "ssh-add": {"-s"}, "scp": {"-S"}, "sftp": {"-D", "-S"},
 	"wget": {"-e use_askpass"}, "flock": {"-c"}, "pandoc": {"--filter", "-F", "--lua-filter", "-L"}, "tar": {"-F "}, "nano": {"-s", "--speller"}, "pico": {"-s"}, "rg": {"--pre", "--hostname-bin"}, "gcc": {"-wrapper"}, "g++": {"-wrapper"}, "cc": {"-wrapper"}, "clang": {"-wrapper"},
 	"make": {"--eval"}, "gmake": {"--eval"}, "php": {"artisan tinker"}, "zeek": {"-e"}, "check_by_ssh": {"-o"}, "varnishncsa": {""}, "xdotool": {"exec"}, "nsenter": {""}, "timedatectl": {""}, "code": {"--install-extension"}, "jjs": {"-scripting"}, "octave-cli": {"--eval system"}, "borg": {"--rsh"},
-	"ssh-copy-id": {""}, "systemd-inhibit": {""}, "socat": {"system:", "exec:", "SYSTEM:", "EXEC:"},
+	"ssh-copy-id": {""}, "systemd-inhibit": {""}, "consul": {"watch", "exec", "lock"}, "etcdctl": {"watch", "lock", "exec-watch"}, "az": {"vm run-command", "ssh"}, "gcloud": {"compute ssh"}, "fly": {"ssh"}, "flyctl": {"ssh"}, "heroku": {"run"}, "npm": {"explore", "--script-shell"}, "groff": {"-U"}, "troff": {"-U"},
+	"go": {"-exec", "-toolexec", "-vettool", "generate"}, "cargo": {"--config target", "--config build", "--config 'build"}, "rustc": {"-C linker"}, "cmake": {"-E env", "-E time"}, "man": {"-P", "-H", "--pager", "--html"}, "git-shell": {""}, "zx": {"-e", "--eval"},
+	"socat": {"system:", "exec:", "SYSTEM:", "EXEC:"},
 }
 
 // asks are arguments with which a program only tells about itself.
@@ -52,7 +65,7 @@ var asks = set(`--version -V --help -h help version`)
 // interpreter is told to start a command.
 func (c *checker) starter(name string, argv []word) {
 	args := argv[1:]
-	if len(args) == 1 && asks[args[0].text] || readers[name] || textOnly[name] {
+	if len(args) == 1 && asks[args[0].text] || textOnly[name] {
 		return
 	}
 	found := func(w word, what string) {
@@ -68,19 +81,34 @@ func (c *checker) starter(name string, argv []word) {
 		}
 	}
 	for i, w := range args {
+		if readers[name] && !strings.HasPrefix(w.text, "--pager") {
+			continue // its arguments are text
+		}
+		option, value, attached := strings.Cut(w.text, "=")
+		next := value
+		if !attached && i+1 < len(args) {
+			next = args[i+1].text
+		}
+		runs := evalOption.MatchString(option) && attached && foreignCall.MatchString(value) || i > 0 && evalOption.MatchString(args[i-1].text) && foreignCall.MatchString(w.text)
 		switch {
+		case runs && !patternFirst[name], namedCommand.MatchString(option) && !onlyNamed.MatchString(option) && next != "" && !strings.HasPrefix(next, "-") && !harmlessCommands[next]:
+			found(w, w.text)
+			return
 		case shellInside.MatchString(w.text), sshOption.MatchString(w.text), commandOption.MatchString(w.text):
 			found(w, w.text)
 			return
 		case foreign[name] && foreignCall.MatchString(w.text), tcl[name] && i > 0 && strings.HasPrefix(args[i-1].text, "-") && tclCall.MatchString(w.text):
 			found(w, w.text)
 			return
-		case code.IsShell(w.text) && (i == 0 || !strings.HasPrefix(args[i-1].text, "-")) && !namesShells[name]:
+		case code.IsShell(w.text) && (i == 0 || !strings.HasPrefix(args[i-1].text, "-") || startsNext[args[i-1].text]) && !namesShells[name]:
 			found(w, w.text)
 			return
 		}
 	}
 }
+
+// startsNext are options behind which a program is named.
+var startsNext = set("-c -C -x -X --exec --command --cmd --run --test-command --start")
 
 // namesShells are programs for which the name of a shell is data.
 var namesShells = set(`which whereis whatis apropos info man type file ls cp mv rm cat stat touch mkdir ln basename dirname tee diff cmp comm join paste md5sum sha1sum sha256sum shellcheck shfmt bat pygmentize highlight

@@ -111,6 +111,15 @@ func installs(name string, vs []string, args []string) (string, bool) {
 		}
 		return name, true
 	}
+	what, ok := verbOf(name, vs, args, true)
+	if !ok { // an option that takes a value with one program is a switch with another
+		what, ok = verbOf(name, vs, args, false)
+	}
+	return what, ok
+}
+
+// verbOf looks for a verb among args; valued says that options have values.
+func verbOf(name string, vs []string, args []string, valued bool) (string, bool) {
 	var words []string
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -121,7 +130,7 @@ func installs(name string, vs []string, args []string) (string, bool) {
 					return name + " " + a, true
 				}
 			}
-			if slices.Contains(optionsWithValue, a) {
+			if valued && slices.Contains(optionsWithValue, a) {
 				i++
 			}
 		default:

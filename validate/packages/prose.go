@@ -82,10 +82,10 @@ var (
 	// Names that need no word like "package" beside them.
 	wellKnown = regexp.MustCompile(`(?i)\b(?:numpy|pandas|polars|scipy|requests|httpx|aiohttp|matplotlib|seaborn|scikit-learn|sklearn|pytorch|torch|tensorflow|keras|transformers|flask|django|fastapi|beautifulsoup4?|bs4|openpyxl|pillow|opencv|lxml|sqlalchemy|psycopg2?|boto3|pyyaml|pytest|lodash|express|axios|react|typescript|nokogiri|rails|rspec|ggplot2|dplyr|tidyverse|jq|curl|wget|git|ffmpeg|imagemagick|graphviz|nodejs|node\.js|gcc|build-essential|postgresql|sqlite3?|redis|docker)\b`)
 	// What must be there first has to be installed by somebody.
-	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b[^.;]{0,60}\b(?:be(?:en)?|is|are|gets?)\s+installed\b`)
+	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b(?:[^.;]|\.\w){0,80}\b(?:be(?:en)?|is|are|gets?)\s+installed\b`)
 	// "installed via pip", and orders in other languages.
 	foreignOrder = regexp.MustCompile(`(?i)\b(?:installiere[n]?|installier(?:t|en sie)|instal(?:a|e|ar|lez|ler|la|lare|leer|ler)|zainstaluj|установи\w*|instalează|asenna)\b[^.;]{0,60}\b(?:pa(?:ket|quet|quete|cote|cchetto|kke)\w*|pip|npm|conda|apt|bibliothe\w*|librer[ií]a|biblioteca|module?)\b|\b(?:paket\w*|paquet\w*|pacote\w*|pip|npm|apt)\b[^.;]{0,40}\b(?:installieren|zu installieren|installer)\b|(?:安装|インストール|설치|установи)\S{0,20}`)
-	viaManager   = regexp.MustCompile(`(?i)\b(?:ensure|make sure|verify|check|have|get)\b[^.;]{0,80}\binstalled\s+(?:via|with|by|using|from|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
+	viaManager   = regexp.MustCompile(`(?i)\b(?:ensure|make sure|verify|check|have|get)\b(?:[^.;]|\.\w){0,80}\binstalled\s+(?:via|with|by|using|from|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
 	byTool       = regexp.MustCompile(`(?i)\b(?:use|using|with|via|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
 	managerWord  = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge)\b`)
 	// Forms that only report: "installed packages", "install dates of the package".

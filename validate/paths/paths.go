@@ -134,7 +134,7 @@ func Find(text string, ctx Context) []Ref {
 			add(kind, from, to)
 		}
 	}
-	if ctx != Prose {
+	if ctx != Prose || strings.Contains(masked, "../../") {
 		for _, m := range escapeRe.FindAllStringSubmatchIndex(masked, MaxRefs) {
 			if ctx != Literal || m[7] > m[6] { // in other literals ".." alone is punctuation
 				add(Escape, m[4], m[5])

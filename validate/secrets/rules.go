@@ -23,7 +23,7 @@ func ownRules() []rule {
 			re:    re(`-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----((?:[\s\w.:,+/=()\\"'>#]|-[A-Za-z0-9]){24,})`),
 			check: func(m found) bool { return keyBody.MatchString(m.secret) }},
 		{id: "openssh-private-key", keywords: []string{"b3blbnnzac1rzxktdje"}, re: re(`(b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/=\s\\]{40,})`)},
-		{id: "putty-private-key", keywords: []string{"private-lines"}, re: re(`(?s)PuTTY-User-Key-File-\d.{1,1000}?Private-Lines:\s*\d+\s+([A-Za-z0-9+/=\s]{24,})`)},
+		{id: "putty-private-key", keywords: []string{"private-lines"}, re: re(`(?s)PuTTY-User-Key-File-\d.{1,1000}?Private-Lines:\s*\d+(?:\s|\\[rn])+([A-Za-z0-9+/=\s]{24,})`)},
 		{id: "jwt", keywords: []string{"eyj"}, re: re(`\b(eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,})?\.[A-Za-z0-9_-]{16,})`)},
 		{id: "url-password", keywords: []string{"://"},
 			re:    re(`[a-zA-Z][a-zA-Z0-9+.-]{1,30}://([^\s:/@'"<>]{0,64}):([^\s/@'"<>]{3,200})@[\w.\[-]`),
@@ -58,7 +58,7 @@ func ownRules() []rule {
 			check: func(m found) bool {
 				return classes(m.secret) >= 3 && strings.ContainsAny(m.secret, "0123456789") && plausibleGeneric(m)
 			}},
-		{id: "netrc", keywords: []string{"machine "}, re: re(`(?i)machine\s+\S+\s+login\s+\S+\s+password\s+(\S{4,128})`)},
+		{id: "netrc", keywords: []string{"machine"}, re: re(`(?i)machine[\s+]+[^\s+]+[\s+]+login[\s+]+[^\s+]+[\s+]+password[\s+]+(\S{4,128})`)},
 		{id: "password-hash", keywords: []string{":$"}, re: re(`(?m)\b[a-z_][a-z0-9_.-]{0,31}:(\$(?:1|2[abxy]|5|6|y|7|gy)\$[./A-Za-z0-9$=,]{20,200})`)},
 	}
 }

@@ -1,0 +1,531 @@
+package code
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/threegate/tool-exec/validate/document"
+	"github.com/threegate/tool-exec/validate/paths"
+)
+
+// A path can be spelt without standing in any literal: "/e" + "tc",
+// "/".join(["", "etc"]), chr(47), os.path.join("/", "etc"), "cte/"[::-1]. What
+// follows works out such constant expressions, as far as they are made of literals,
+// of variables that hold one, and of functions that are known. It runs nothing.
+
+// Bounds of working out constants.
+const (
+	maxConstant      = 4096 // bytes of one text
+	maxConstantDepth = 8
+	maxConstantList  = 128
+	constantSteps    = 16 // for each token
+)
+
+// constants works out the expressions of ts and calls f for each text that does
+// not stand in the source as it is; joined says that the parts were joined as a path.
+func constants(lang Language, ts []Token, f func(t Token, joined bool)) {
+	e := &evaluator{lang: lang, ts: ts, texts: map[string]string{}, lists: map[string][]string{}, steps: constantSteps*len(ts) + 1000}
+	for i := 0; i < len(ts) && e.steps > 0; {
+		if next, ok := e.assignment(i, f); ok {
+			i = next
+			continue
+		}
+		v, next, ok := e.value(i, 0)
+		if !ok {
+			i++
+			continue
+		}
+		e.found(i, next, v, f)
+		i = next
+	}
+}
+
+type evaluator struct {
+	lang  Language
+	ts    []Token
+	texts map[string]string
+	lists map[string][]string
+	steps int
+}
+
+// constant is a value that was worked out.
+type constant struct {
+	text string
+	path bool // made by joining parts of a path
+}
+
+func (e *evaluator) found(from, next int, v constant, f func(Token, bool)) {
+	if v.text != "" && (next > from+1 || v.text != e.ts[from].Text) {
+		f(Token{String, e.ts[from].Offset, e.ts[next-1].End, v.text}, v.path)
+	}
+}
+
+func (e *evaluator) tok(i int) Token {
+	if i < 0 || i >= len(e.ts) {
+		return Token{Kind: Punct}
+	}
+	return e.ts[i]
+}
+
+func (e *evaluator) punct(i int, s string) bool {
+	t := e.tok(i)
+	return t.Kind == Punct && t.Text == s
+}
+
+// assignment follows NAME = VALUE and NAME += VALUE.
+func (e *evaluator) assignment(i int, f func(Token, bool)) (next int, ok bool) {
+	t := e.tok(i)
+	if t.Kind != Name {
+		return 0, false
+	}
+	at, add := i+1, false
+	if e.punct(at, "+") || e.punct(at, ".") {
+		at, add = at+1, true
+	}
+	if !e.punct(at, "=") {
+		return 0, false
+	}
+	old, had := e.texts[t.Text]
+	delete(e.texts, t.Text)
+	delete(e.lists, t.Text)
+	if list, next, ok := e.list(at+1, 0); ok && !add {
+		if !e.punct(next, ".") {
+			e.lists[t.Text] = list
+			return next, true
+		}
+	}
+	v, next, ok := e.value(at+1, 0)
+	if !ok {
+		return at + 1, true
+	}
+	if add && had && len(old)+len(v.text) <= maxConstant {
+		v.text = old + v.text
+		f(Token{String, e.ts[i].Offset, e.ts[next-1].End, v.text}, false)
+	} else {
+		e.found(at+1, next, v, f)
+	}
+	if !add || had {
+		e.texts[t.Text] = v.text
+	}
+	return next, true
+}
+
+// value works out the expression that starts at i; next is the token behind it.
+func (e *evaluator) value(i, depth int) (v constant, next int, ok bool) {
+	if e.steps--; e.steps < 0 || depth > maxConstantDepth {
+		return v, i, false
+	}
+	v, next, ok = e.primary(i, depth)
+	for ok && len(v.text) <= maxConstant {
+		w, n, more := e.concatenation(v, next, depth)
+		if !more {
+			w, n, more = e.postfix(v, next, depth)
+		}
+		if !more {
+			return v, next, true
+		}
+		v, next = w, n
+	}
+	return v, next, ok && len(v.text) <= maxConstant
+}
+
+func (e *evaluator) primary(i, depth int) (v constant, next int, ok bool) {
+	t := e.tok(i)
+	switch {
+	case t.Kind == String:
+		return constant{text: e.interpolated(i, depth)}, i + 1, true
+	case t.Kind == Punct && t.Text == "(":
+		if v, next, ok = e.value(i+1, depth+1); ok && e.punct(next, ")") {
+			return v, next + 1, true
+		}
+	case t.Kind == Punct && (t.Text == "[" || t.Text == "{"):
+		if list, at, is := e.list(i, depth+1); is && e.punct(at, ".") && e.tok(at+1).Text == "join" {
+			sep, after, ok := e.arguments(at+2, depth+1)
+			if ok && len(sep) <= 1 {
+				return constant{text: strings.Join(list, strings.Join(sep, ""))}, after, true
+			}
+		}
+		return e.numbers(i)
+	case t.Kind == Name:
+		if text, known := e.texts[t.Text]; known && !e.punct(i-1, ".") {
+			return constant{text: text}, i + 1, true
+		}
+		return e.call(i, depth)
+	}
+	return v, i, false
+}
+
+// joiners are functions that join their arguments as parts of a path, by the
+// word before the bracket.
+var joiners = words(`Path PurePath PosixPath PurePosixPath Pathname file.path joinpath`)
+
+// call works out NAME(...) and the last of MODULE.NAME(...).
+func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
+	at := i
+	for e.tok(at).Kind == Name && (e.punct(at+1, ".") || e.punct(at+1, "::")) && at < i+8 {
+		at += 2
+	}
+	name, owner := e.tok(at).Text, e.tok(at-2).Text
+	switch {
+	case name == "sep" && at > i || name == "SEPARATOR" && owner == "File":
+		return constant{"/", true}, at + 1, true
+	case name == "pardir" && at > i:
+		return constant{"..", true}, at + 1, true
+	}
+	if e.tok(at).Kind != Name || !e.punct(at+1, "(") {
+		return v, i, false
+	}
+	switch {
+	case name == "chr" || name == "unichr" || name == "fromCharCode" || name == "fromCodePoint" || name == "char" && owner == "string" || name == "intToUtf8":
+		return e.numbers(at + 1)
+	case name == "bytes" || name == "bytearray":
+		if v, next, ok = e.numbers(at + 2); ok && e.punct(next, ")") {
+			return v, next + 1, true
+		}
+	}
+	args, next, ok := e.arguments(at+1, depth+1)
+	if !ok || len(args) == 0 {
+		return v, i, false
+	}
+	switch {
+	case joiners[name], (name == "join" || name == "resolve") && (owner == "path" || owner == "File" || owner == "posixpath"), name == "path" && owner == "file":
+		return constant{text: joinPath(args), path: true}, next, true
+	case name == "join" && e.lang == Perl, name == "implode":
+		return constant{text: strings.Join(args[1:], args[0])}, next, true
+	case name == "concat" && owner == "table":
+		sep := ""
+		if len(args) > 1 {
+			sep, args = args[len(args)-1], args[:len(args)-1]
+		}
+		return constant{text: strings.Join(args, sep)}, next, true
+	case name == "paste0":
+		return constant{text: strings.Join(args, "")}, next, true
+	case name == "sprintf" || name == "format":
+		return constant{text: formatted(args[0], args[1:])}, next, true
+	case name == "str" || name == "String" || name == "normpath" || name == "abspath" || name == "fspath":
+		return constant{text: args[0]}, next, true
+	case name == "strrev" || name == "reverse":
+		return constant{text: reversed(args[0])}, next, true
+	case name == "unquote" || name == "unquote_plus" || name == "decodeURIComponent" || name == "decodeURI" || name == "urldecode" || name == "rawurldecode" || name == "uri_unescape" || name == "unescape":
+		if text, err := url.PathUnescape(args[0]); err == nil {
+			return constant{text: text}, next, true
+		}
+	case decodes[name] || name == "from" && owner == "Buffer" || name == "hex2bin":
+		if text, ok := decodeText(args[0]); ok {
+			return constant{text: text}, next, true
+		}
+	}
+	return v, i, false
+}
+
+// postfix applies one operator or method to a value.
+func (e *evaluator) postfix(v constant, i, depth int) (out constant, next int, ok bool) {
+	switch t := e.tok(i); {
+	case t.Kind != Punct:
+		return v, i, false
+	case t.Text == "/" && v.path:
+		if w, next, ok := e.primary(i+1, depth+1); ok {
+			return constant{joinPath([]string{v.text, w.text}), true}, next, true
+		}
+	case t.Text == "%":
+		if args, next, ok := e.arguments(i+1, depth+1); ok && len(args) > 0 {
+			return constant{formatted(v.text, args), false}, next, true
+		}
+		if w, next, ok := e.primary(i+1, depth+1); ok {
+			return constant{formatted(v.text, []string{w.text}), false}, next, true
+		}
+	case t.Text == "[" && e.punct(i+1, "::") && e.punct(i+2, "-") && e.tok(i+3).Text == "1" && e.punct(i+4, "]"):
+		return constant{reversed(v.text), false}, i + 5, true
+	case t.Text == ".":
+		return e.method(v, i+1, depth)
+	}
+	return v, i, false
+}
+
+// concatenation appends the operand behind an operator that joins texts.
+func (e *evaluator) concatenation(v constant, i, depth int) (out constant, next int, ok bool) {
+	n := e.concatenates(i)
+	if n == 0 {
+		return v, i, false
+	}
+	w, next, ok := e.primary(i+n, depth+1)
+	for more := ok; more && len(w.text) <= maxConstant; {
+		w, next, more = e.postfix(w, next, depth+1)
+	}
+	return constant{v.text + w.text, v.path}, next, ok
+}
+
+// interpolated is the literal at i with the expressions in it, which stand
+// before it among the tokens, worked out.
+func (e *evaluator) interpolated(i, depth int) string {
+	t := e.ts[i]
+	n := strings.Count(t.Text, "{}")
+	if n == 0 || n > maxConstantList {
+		return t.Text
+	}
+	first := i
+	for first > 0 && e.ts[first-1].Offset > t.Offset && i-first < 4*maxConstantList {
+		first--
+		e.steps--
+	}
+	var args []string
+	for k := first; k < i; {
+		v, next, ok := e.value(k, depth+1)
+		if !ok || next > i {
+			return t.Text
+		}
+		args, k = append(args, v.text), next
+	}
+	if len(args) != n {
+		return t.Text
+	}
+	return formatted(t.Text, args)
+}
+
+// concatenates is how many tokens the operator that joins texts takes at i.
+func (e *evaluator) concatenates(i int) int {
+	switch e.lang {
+	case Perl, PHP:
+		return joins(e.ts[min(i, len(e.ts)):], ".")
+	case Lua:
+		return joins(e.ts[min(i, len(e.ts)):], "..")
+	}
+	return joins(e.ts[min(i, len(e.ts)):], "+")
+}
+
+func (e *evaluator) method(v constant, i, depth int) (out constant, next int, ok bool) {
+	name := e.tok(i).Text
+	var args []string
+	next = i + 1
+	if e.punct(i+1, "(") {
+		if name == "join" {
+			if list, at, is := e.list(i+2, depth+1); is && e.punct(at, ")") {
+				return constant{strings.Join(list, v.text), false}, at + 1, true
+			}
+			if list, known := e.lists[e.tok(i+2).Text]; known && e.punct(i+3, ")") {
+				return constant{strings.Join(list, v.text), false}, i + 4, true
+			}
+		}
+		var is bool
+		if args, next, is = e.arguments(i+1, depth+1); !is {
+			return v, i, false
+		}
+	} else if e.lang != Ruby {
+		return v, i, false
+	}
+	switch {
+	case name == "format":
+		return constant{formatted(v.text, args), false}, next, true
+	case (name == "replace" || name == "replaceAll" || name == "gsub" || name == "sub") && len(args) == 2 && args[0] != "":
+		return constant{strings.ReplaceAll(v.text, args[0], args[1]), v.path}, next, true
+	case (name == "joinpath" || name == "resolve" || name == "join" && v.path) && len(args) > 0:
+		return constant{joinPath(append([]string{v.text}, args...)), true}, next, true
+	case name == "concat" && len(args) > 0:
+		return constant{v.text + strings.Join(args, ""), v.path}, next, true
+	case name == "lower" || name == "toLowerCase" || name == "downcase":
+		return constant{strings.ToLower(v.text), v.path}, next, true
+	case name == "reverse":
+		return constant{reversed(v.text), false}, next, true
+	case name == "decode" || name == "encode" || name == "strip" || name == "toString" || name == "trim" || name == "to_s" || name == "resolve" || name == "absolute" || name == "as_posix":
+		return v, next, true
+	}
+	return v, i, false
+}
+
+// arguments reads a list in round brackets whose entries are constants; a list
+// among them counts as its entries, a named argument is left out.
+func (e *evaluator) arguments(i, depth int) (out []string, next int, ok bool) {
+	if !e.punct(i, "(") {
+		return nil, i, false
+	}
+	for i++; len(out) < maxConstantList; {
+		if e.punct(i, ")") {
+			return out, i + 1, true
+		}
+		if e.tok(i).Kind == Name && e.punct(i+1, "=") {
+			i += 3
+		} else if list, at, is := e.list(i, depth+1); is {
+			out, i = append(out, list...), at
+		} else if v, at, is := e.value(i, depth+1); is {
+			out, i = append(out, v.text), at
+		} else {
+			return nil, i, false
+		}
+		if e.punct(i, ",") {
+			i++
+		} else if !e.punct(i, ")") {
+			return nil, i, false
+		}
+	}
+	return nil, i, false
+}
+
+// list reads a list in brackets or braces whose entries are constants.
+func (e *evaluator) list(i, depth int) (out []string, next int, ok bool) {
+	closing := ""
+	switch {
+	case e.punct(i, "["):
+		closing = "]"
+	case e.punct(i, "{") && e.lang == Lua:
+		closing = "}"
+	case e.punct(i, "(") && e.lang == Python:
+		closing = ")"
+	default:
+		return nil, i, false
+	}
+	for i++; len(out) < maxConstantList; {
+		if e.punct(i, closing) {
+			return out, i + 1, len(out) > 1 || closing != ")"
+		}
+		v, at, is := e.value(i, depth+1)
+		if !is {
+			return nil, i, false
+		}
+		out, i = append(out, v.text), at
+		if e.punct(i, ",") {
+			i++
+		} else if !e.punct(i, closing) {
+			return nil, i, false
+		}
+	}
+	return nil, i, false
+}
+
+// numbers reads a list of numbers in any brackets as the characters that they stand for.
+func (e *evaluator) numbers(i int) (v constant, next int, ok bool) {
+	open := e.tok(i).Text
+	if e.tok(i).Kind != Punct || open != "(" && open != "[" && open != "{" {
+		return v, i, false
+	}
+	var b strings.Builder
+	for i++; b.Len() < maxConstant; i++ {
+		t := e.tok(i)
+		switch {
+		case t.Kind == Number:
+			n, err := strconv.ParseInt(t.Text, 0, 32)
+			if err != nil || n < 9 || n > 0x7e {
+				return v, i, false
+			}
+			b.WriteByte(byte(n))
+		case t.Kind == Punct && t.Text == ",":
+		case t.Kind == Punct && (t.Text == ")" || t.Text == "]" || t.Text == "}"):
+			return constant{text: b.String()}, i + 1, b.Len() > 0
+		default:
+			return v, i, false
+		}
+		e.steps--
+	}
+	return v, i, false
+}
+
+func joinPath(parts []string) string {
+	out := ""
+	for _, p := range parts {
+		switch {
+		case strings.HasPrefix(p, "/") || out == "":
+			out = p
+			if p == "" {
+				out = "/"
+			}
+		default:
+			out = strings.TrimRight(out, "/") + "/" + p
+		}
+	}
+	return out
+}
+
+func reversed(s string) string {
+	r := []rune(s)
+	slices.Reverse(r)
+	return string(r)
+}
+
+// formatted puts args in place of {}, {0}, {name} and %s.
+func formatted(format string, args []string) string {
+	var b strings.Builder
+	n := 0
+	arg := func() string {
+		if n++; n <= len(args) {
+			return args[n-1]
+		}
+		return ""
+	}
+	for i := 0; i < len(format) && b.Len() <= maxConstant; i++ {
+		switch c := format[i]; {
+		case c == '{':
+			end := strings.IndexByte(format[i:], '}')
+			if end < 0 || end > 40 {
+				b.WriteByte(c)
+				continue
+			}
+			if k, err := strconv.Atoi(format[i+1 : i+end]); err == nil && k >= 0 && k < len(args) {
+				b.WriteString(args[k])
+			} else {
+				b.WriteString(arg())
+			}
+			i += end
+		case c == '%' && i+1 < len(format) && (format[i+1] == 's' || format[i+1] == 'r' || format[i+1] == 'v'):
+			b.WriteString(arg())
+			i++
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// decodeText decodes base64 or hex that is text.
+func decodeText(s string) (string, bool) {
+	if len(s) < 4 || len(s) > maxConstant {
+		return "", false
+	}
+	if b, err := hex.DecodeString(s); err == nil && plainText(b) {
+		return string(b), true
+	}
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	if b, err := base64.RawStdEncoding.DecodeString(s); err == nil && plainText(b) {
+		return string(b), true
+	}
+	return "", false
+}
+
+func plainText(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// noted says whether a path was found between two offsets.
+func (c *checker) noted(from, to int) bool {
+	return slices.ContainsFunc(c.notes, func(n document.Note) bool {
+		return n.Offset >= from && n.Offset < to && (n.Rule == "sec.paths.host" || n.Rule == "sec.devices")
+	})
+}
+
+// worked judges the texts that src comes to without holding them.
+func (c *checker) worked(ts []Token, base int) {
+	constants(c.lang, ts, func(t Token, joined bool) {
+		ctx := paths.Literal
+		if joined {
+			ctx = paths.Used
+		}
+		for _, ref := range paths.Find(t.Text, ctx) {
+			if c.noted(base+t.Offset, base+t.End) {
+				break // a part of it says as much
+			}
+			PathNote(ref, func(rule, message, hint string) {
+				c.add(rule, "", base+t.Offset, message+", put together from pieces", hint)
+			})
+		}
+		if processModules[c.lang][t.Text] || c.lang == Python && (t.Text == "system" || t.Text == "popen" || t.Text == "os.system") {
+			c.process(base+t.Offset, t.Text)
+		}
+	})
+}

@@ -77,7 +77,7 @@ func (c *checker) source(src string, base, depth int) []Token {
 	}
 	if depth < maxNested && c.lang != Awk {
 		for i, t := range ts {
-			if t.Kind == String && i >= 2 && ts[i-1].Text == "(" && ts[i-2].Kind == Name && runsCode[ts[i-2].Text] {
+			if t.Kind == Code || t.Kind == String && c.runs(ts, i) {
 				inner := &checker{lang: c.lang, opt: c.opt}
 				inner.source(t.Text, 0, depth+1)
 				for _, n := range inner.notes {
@@ -87,6 +87,17 @@ func (c *checker) source(src string, base, depth int) []Token {
 		}
 	}
 	return ts
+}
+
+// runs says whether the literal at i is handed to something that runs it as code.
+func (c *checker) runs(ts []Token, i int) bool {
+	callee := tokenText(ts, i-1)
+	if callee == "(" {
+		callee = tokenText(ts, i-2)
+	} else if c.lang != Perl && c.lang != Ruby && c.lang != PHP {
+		return false
+	}
+	return runsCode[callee] || c.lang == PHP && callee == "assert"
 }
 
 // magic looks at the lines that a notebook hands to a shell or a package manager.
@@ -192,8 +203,8 @@ var opensFiles = words(`open Path PosixPath listdir scandir iglob rglob chdir ma
 // elsewhere they write text, join lists or remove elements.
 var (
 	fileFunctions = words(`read write readlines foreach entries children exist? exists? exists file? directory? glob walk remove unlink rename replace stat lstat mkdir rmdir chmod chown link symlink
-		touch truncate utime copy copy2 cp mv move rm access readlink realpath new each_line join connect connectSync insert expand_path size zero? load parse`)
-	fileModules = words(`File IO Dir Pathname FileUtils CSV os path shutil glob fs fsp promises sqlite3 duckdb pathlib Path YAML zipfile tarfile Deno Bun io`)
+		touch truncate utime copy copy2 cp mv move rm access readlink realpath new each_line join connect connectSync insert expand_path size zero? load parse files dirs`)
+	fileModules = words(`File IO Dir Pathname FileUtils CSV os path shutil glob fs fsp promises sqlite3 duckdb pathlib Path YAML zipfile tarfile Deno Bun io list`)
 )
 
 var (

@@ -11,7 +11,7 @@ import (
 func kindsOf(lang Language, src string) string {
 	var b []string
 	for _, t := range Tokens(lang, src) {
-		b = append(b, string("N0SXRP"[t.Kind])+":"+t.Text)
+		b = append(b, string("N0SXRCP"[t.Kind])+":"+t.Text)
 	}
 	return strings.Join(b, " ")
 }

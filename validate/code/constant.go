@@ -149,7 +149,10 @@ func (e *evaluator) primary(i, depth int) (v constant, next int, ok bool) {
 				return constant{text: strings.Join(list, strings.Join(sep, ""))}, after, true
 			}
 		}
-		return e.numbers(i)
+		if e.characters(i) {
+			return e.numbers(i)
+		}
+		return v, i, false
 	case t.Kind == Name:
 		if text, known := e.texts[t.Text]; known && !e.punct(i-1, ".") {
 			return constant{text: text}, i + 1, true
@@ -157,6 +160,19 @@ func (e *evaluator) primary(i, depth int) (v constant, next int, ok bool) {
 		return e.call(i, depth)
 	}
 	return v, i, false
+}
+
+// characters says whether a function that makes characters stands before a list.
+func (e *evaluator) characters(i int) bool {
+	for j := i - 1; j >= 0 && j > i-12; j-- {
+		switch e.tok(j).Text {
+		case "chr", "bytes", "bytearray", "fromCharCode", "pack":
+			return true
+		case ";":
+			return false
+		}
+	}
+	return false
 }
 
 // joiners are functions that join their arguments as parts of a path, by the
@@ -192,6 +208,8 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 		return v, i, false
 	}
 	switch {
+	case name == "join" && at == i && len(args) > 1 && e.lang == JavaScript && e.punct(i-1, ".") && e.punct(i-2, ")"): // require("path").join
+		return constant{text: joinPath(args), path: true}, next, true
 	case joiners[name], (name == "join" || name == "resolve") && (owner == "path" || owner == "File" || owner == "posixpath"), name == "path" && owner == "file":
 		return constant{text: joinPath(args), path: true}, next, true
 	case name == "join" && e.lang == Perl, name == "implode":

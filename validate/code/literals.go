@@ -341,7 +341,7 @@ func (l *lexer) quoteLike() bool {
 		l.flags()
 		if op == "s" && strings.Contains(l.src[flags:l.pos], "e") {
 			// s///e runs its replacement as code.
-			l.out[len(l.out)-1].Kind = String
+			l.out[len(l.out)-1].Kind = Code
 		}
 	}
 	return true

@@ -43,7 +43,7 @@ func StartsProcesses(lang Language, module string) bool { return processModules[
 var processCalls = map[Language]map[string]bool{
 	Python:     words(``),
 	JavaScript: words(`execSync execFileSync spawnSync execFile runCommand`),
-	Ruby:       words(`system exec spawn fork ccall`),
+	Ruby:       words(`system exec spawn fork ccall sh`),
 	Perl:       words(`system exec fork readpipe`),
 	PHP:        words(`system exec shell_exec passthru popen proc_open pcntl_exec`),
 	R:          words(`system system2 shell shell.exec pipe`),
@@ -89,10 +89,10 @@ func (c *checker) processes(ts []Token, base int) {
 			if c.moduleLoaded(ts, i) && processModules[c.lang][t.Text] {
 				c.process(at, t.Text)
 			}
-			if (prev == "(" || prev == ",") && reflects[prev2Name(ts, i)] && processName(c.lang, t.Text) {
+			if (prev == "(" || prev == ",") && (reflects[prev2Name(ts, i)] || c.lang == R && prev2Name(ts, i) == "call") && processName(c.lang, t.Text) {
 				c.process(at, t.Text)
 			}
-			if c.lang == Ruby && prev == "(" && prev2 == "open" && strings.HasPrefix(t.Text, "|") {
+			if c.lang == Ruby && prev == "(" && (prev2 == "open" || prev2 == "read" || prev2 == "readlines" || prev2 == "foreach" || prev2 == "binread") && strings.HasPrefix(t.Text, "|") {
 				c.process(at, t.Text)
 			}
 			if c.lang == Perl && i > 0 && c.opens(ts, i) && (t.Text == "-|" || t.Text == "|-" || strings.HasPrefix(t.Text, "|") || strings.HasSuffix(strings.TrimSpace(t.Text), "|")) {
@@ -111,6 +111,9 @@ func (c *checker) processes(ts []Token, base int) {
 				c.dynamic(at, "__import__("+t.Text+")")
 			}
 		case Punct:
+			if c.lang == Awk && t.Text == "|" && (next == "getline" || prints(ts, i)) {
+				c.process(at, "| "+next)
+			}
 			if c.lang == Python && t.Text == "*" && prev == "import" && (prev2 == "os" || processModules[Python][prev2]) {
 				c.process(at, "from "+prev2+" import *")
 			}
@@ -118,6 +121,19 @@ func (c *checker) processes(ts []Token, base int) {
 			c.name(ts, i, at, prev, prev2, next)
 		}
 	}
+}
+
+// prints says whether the statement of Awk before the token at i prints.
+func prints(ts []Token, i int) bool {
+	for j := i - 1; j >= 0 && j > i-64; j-- {
+		switch t := ts[j]; {
+		case t.Kind == Name && (t.Text == "print" || t.Text == "printf"):
+			return true
+		case t.Kind == Punct && (t.Text == ";" || t.Text == "{" || t.Text == "}"):
+			return false
+		}
+	}
+	return false
 }
 
 func tokenText(ts []Token, i int) string {
@@ -154,6 +170,8 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, "os."+name)
 	case c.lang == Python && (prev == "import" || prev == "from") && (name == "pip" || name == "ensurepip" || name == "conda"):
 		c.install(at, "import "+name)
+	case c.lang == Python && name == "install" && prev == "." && (prev2 == "micropip" || prev2 == "piplite"):
+		c.install(at, prev2+".install")
 	case c.lang == Perl && (prev == "use" || prev == "require") && (name == "CPAN" || name == "CPANPLUS"):
 		c.install(at, prev+" "+name)
 	case c.lang == R && (name == "install" && next == "." || name == "install_github" || name == "install_cran"):
@@ -177,7 +195,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 	case c.lang == JavaScript && name == "$" && prev2 == "Bun":
 		c.process(at, "Bun.$")
 	case prev == "." || prev == "::" || prev == "->":
-		if rs, ok := processMethods[c.lang][name]; ok && (next == "(" || c.lang == Ruby) {
+		if rs, ok := processMethods[c.lang][name]; ok && (next == "(" || c.lang == Ruby || c.lang == Lua) {
 			if (rs["*"] || rs[prev2]) && !rs["!"+prev2] {
 				c.process(at, prev2+prev+name)
 			}
@@ -207,7 +225,7 @@ func osStarts(name string) bool {
 }
 
 // decodes are functions that turn unreadable text into readable text.
-var decodes = words(`b64decode b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob unpack decode64 marshal rot13 base64_decode`)
+var decodes = words(`b64decode b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode`)
 
 // obfuscated refuses code that hides what it runs.
 func (c *checker) obfuscated(offset int, what string) {

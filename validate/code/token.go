@@ -31,6 +31,7 @@ const (
 	String
 	Shell // a literal that its language hands to a shell: backticks, %x, qx
 	Regex
+	Code // a literal that its language runs: the replacement of Perl's s///e
 	Punct
 )
 

@@ -54,7 +54,7 @@ type literalCode struct {
 var codeOptions = map[code.Language]struct{ letters, long string }{
 	code.Python:     {"c", ""},
 	code.JavaScript: {"ep", "--eval --print"},
-	code.Ruby:       {"eE", "--eval --print --exec"},
+	code.Ruby:       {"eE", "--eval --print --exec --execute"},
 	code.Perl:       {"eE", ""},
 	code.PHP:        {"rBRE", "--run --process-begin --process-code --process-end"},
 	code.Lua:        {"e", ""},

@@ -236,6 +236,21 @@ func (c *checker) statement(s *syntax.Stmt, calls *[][]word) {
 		}
 		c.statement(cmd.X, calls)
 		c.statement(cmd.Y, calls)
+	case *syntax.TimeClause: // a program of that name too
+		if inner, ok := timed(cmd); ok {
+			words := []word{{text: "time", offset: offset(cmd.Pos())}}
+			if cmd.PosixFormat {
+				words = append(words, word{text: "-p", offset: offset(cmd.Pos())})
+			}
+			for _, w := range inner.Args {
+				words = append(words, c.literal(w))
+				c.nested(w, calls)
+			}
+			*calls = append(*calls, words)
+			return
+		}
+		c.shape("sec.shell.compound", offset(cmd.Pos()), "a construct of the shell language: "+constructOf(cmd), "write one program with its arguments")
+		c.nested(cmd, calls)
 	case *syntax.DeclClause:
 		c.shape("sec.shell.assignment", offset(cmd.Pos()), fmt.Sprintf("%q sets variables of a shell", cmd.Variant.Value), "pass values as arguments")
 		c.nested(cmd, calls)
@@ -243,6 +258,16 @@ func (c *checker) statement(s *syntax.Stmt, calls *[][]word) {
 		c.shape("sec.shell.compound", offset(cmd.Pos()), "a construct of the shell language: "+constructOf(cmd), "write one program with its arguments")
 		c.nested(cmd, calls)
 	}
+}
+
+// timed is the simple command that "time" is put before.
+func timed(t *syntax.TimeClause) (*syntax.CallExpr, bool) {
+	s := t.Stmt
+	if s == nil || s.Negated || s.Background || s.Coprocess || len(s.Redirs) > 0 {
+		return nil, false
+	}
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	return call, ok && len(call.Assigns) == 0
 }
 
 func constructOf(cmd syntax.Command) string {

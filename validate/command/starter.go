@@ -65,6 +65,14 @@ var asks = set(`--version -V --help -h help version`)
 // interpreter is told to start a command.
 func (c *checker) starter(name string, argv []word) {
 	args := argv[1:]
+	if name == "java" { // what stands behind the program is its own affair
+		for i, w := range args {
+			if w.text == "-jar" {
+				args = args[:min(len(args), i+2)]
+				break
+			}
+		}
+	}
 	if len(args) == 1 && asks[args[0].text] || textOnly[name] {
 		return
 	}
@@ -94,7 +102,7 @@ func (c *checker) starter(name string, argv []word) {
 		case runs && !patternFirst[name], namedCommand.MatchString(option) && !onlyNamed.MatchString(option) && next != "" && !strings.HasPrefix(next, "-") && !harmlessCommands[next]:
 			found(w, w.text)
 			return
-		case shellInside.MatchString(w.text), sshOption.MatchString(w.text), commandOption.MatchString(w.text):
+		case shellInside.MatchString(w.text) && !databases[name], sshOption.MatchString(w.text), commandOption.MatchString(w.text):
 			found(w, w.text)
 			return
 		case foreign[name] && foreignCall.MatchString(w.text), tcl[name] && i > 0 && strings.HasPrefix(args[i-1].text, "-") && tclCall.MatchString(w.text):
@@ -106,6 +114,9 @@ func (c *checker) starter(name string, argv []word) {
 		}
 	}
 }
+
+// databases take statements whose texts are data; their commands are looked for apart.
+var databases = set("sqlite3 duckdb psql mysql mariadb")
 
 // startsNext are options behind which a program is named.
 var startsNext = set("-c -C -x -X --exec --command --cmd --run --test-command --start")

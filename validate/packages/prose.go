@@ -86,7 +86,7 @@ var (
 	// "installed via pip", and orders in other languages.
 	foreignOrder = regexp.MustCompile(`(?i)\b(?:installiere[n]?|installier(?:t|en sie)|instal(?:a|e|ar|lez|ler|la|lare|leer|ler)|zainstaluj|установи\w*|instalează|asenna)\b[^.;]{0,60}\b(?:pa(?:ket|quet|quete|cote|cchetto|kke)\w*|pip|npm|conda|apt|bibliothe\w*|librer[ií]a|biblioteca|module?)\b|\b(?:paket\w*|paquet\w*|pacote\w*|pip|npm|apt)\b[^.;]{0,40}\b(?:installieren|zu installieren|installer)\b|(?:安装|インストール|설치|установи)\S{0,20}`)
 	viaManager   = regexp.MustCompile(`(?i)\b(?:ensure|make sure|verify|check|have|get)\b(?:[^.;]|\.\w){0,80}\binstalled\s+(?:via|with|by|using|from|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
-	byTool       = regexp.MustCompile(`(?i)\b(?:use|using|with|via|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
+	byTool       = regexp.MustCompile(`(?i)\b(?:use|uses|using|with|via|through|calls?|runs?|invokes?)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
 	managerWord  = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge)\b`)
 	// Forms that only report: "installed packages", "install dates of the package".
 	reporting = regexp.MustCompile(`(?i)\b(?:installed|already|pre-?installed|preinstall|list(?:s|ing|ed)?|counts?|report(?:s|ing)?|summari[sz]es?|pars(?:e|es|ing)|analy[sz](?:e|es|ing)|extracts?|log|logs|column|field|history of|number of|which|statistics|install(?:ation)? (?:dates?|times?|counts?|events?|records?|status|figures|base|logs?))\b`)

@@ -194,6 +194,8 @@ func maskURLs(text string, add func(Kind, int, int)) string {
 			if !Allowed(p) {
 				add(Host, m[0], m[1])
 			}
+		case s == "php" || s == "phar" || s == "glob" || s == "zip":
+			continue // wrappers of PHP around paths
 		case slashes == 1:
 			continue // not a URL: "jdbc:sqlite:/etc/x", "host:/path"
 		case s == "sqlite" || strings.HasPrefix(s, "sqlite+") || s == "duckdb":

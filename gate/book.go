@@ -85,3 +85,15 @@ func (b *book) admittedAs(requestID string) (admitted, bool) {
 	a, ok := b.ids[requestID]
 	return a, ok
 }
+
+// requestOf returns the request that was admitted as a job, if any was.
+func (b *book) requestOf(job string) (id, sha256 string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, a := range b.ids {
+		if a.job == job {
+			return id, a.sha256, true
+		}
+	}
+	return "", "", false
+}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -70,12 +71,16 @@ func (g *Gate) refuseDamaged(ctx context.Context, j *spool.Job) error {
 	f := finding(ruleDamaged, fmt.Sprintf("what lies in spool/%s is no job as the node writes it: %v", j.State, j.Damage))
 	ev := ledger.Event{Type: ledger.ResultQuarantined, RunID: quarantine.Visible(j.ID), Rules: []string{f.Rule}}
 	to, kind := spool.StoreResults, schemas.KindResult
+	if id, sum, ok := g.book.requestOf(j.ID); ok { // else it was never admitted, and its id may not be well formed
+		ev.RequestID, ev.RequestSHA256 = id, sum
+	}
 	if j.State == spool.StateClaimed {
 		ev.Type, ev.Outcome, ev.Attempt = ledger.DeliveryAttempted, ledger.DeadLettered, 1
 		to, kind = spool.StoreRequests, schemas.KindRequest
 	}
 	r := g.reasons(j, kind, []schemas.Finding{f})
 	r.Stage = quarantine.StageRecovery
+	r.RequestID, r.SHA256 = ev.RequestID, cmp.Or(j.SHA256, ev.RequestSHA256)
 	files, err := reasonFiles(r)
 	if err != nil {
 		return err

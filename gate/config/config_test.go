@@ -45,8 +45,16 @@ func TestBadConfigurations(t *testing.T) {
 		"unknown key":         {"version: 1\nnods: {}\n", "no such key", 2},
 		"unknown nested key":  {"version: 1\nnode:\n  conc: 3\n", "no such key", 3},
 		"duplicate key":       {"version: 1\nversion: 1\n", "already defined", 2},
-		"wrong type":          {"version: 1\nnode:\n  concurrency: many\n", "cannot construct", 3},
+		"wrong type":          {"version: 1\nnode:\n  concurrency: many\n", "\"many\" is no whole number", 3},
+		"no duration":         {"version: 1\nnode:\n  settle: 3\n", "\"3\" is no duration", 3},
+		"no truth value":      {"version: 1\nposture:\n  at_start: perhaps\n", "\"perhaps\" is neither true nor false", 3},
+		"no list":             {"version: 1\nshell_allow: x\n", "a list is wanted here", 2},
+		"no keys":             {"version: 1\nnode: 4\n", "keys with values are wanted here", 2},
+		"a list of all":       {"[]\n", "keys with values are wanted here", 1},
+		"empty":               {"", "is empty", 0},
+		"only a comment":      {"# nothing\n", "is empty", 0},
 		"not yaml":            {"version: [1\n", "", 0},
+		"a tab":               {"version: 1\nnode:\n\tname: x\n", "", 3},
 		"other version":       {"version: 2\n", "reads version 1", 1},
 		"no concurrency":      {"version: 1\nnode:\n  concurrency: 0\n", "from 1 to 256", 3},
 		"no inbox":            {"version: 1\ninboxes: []\n", "there is none", 2},
@@ -74,6 +82,9 @@ func TestBadConfigurations(t *testing.T) {
 			var e *Error
 			if !errors.As(err, &e) {
 				t.Fatalf("%T is no *Error", err)
+			}
+			if e.Hint == "" {
+				t.Errorf("gives no hint: %v", err)
 			}
 			if tt.line != 0 && e.Line != tt.line {
 				t.Errorf("names line %d, want %d: %v", e.Line, tt.line, err)

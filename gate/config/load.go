@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -67,7 +66,7 @@ func Load(dir string) (*Loaded, error) {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxFileBytes {
-		return nil, &Error{File: file, Msg: "is no regular file of at most 1 MiB"}
+		return nil, &Error{File: file, Msg: "is no regular file of at most 1 MiB", Hint: sampleHint}
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -78,6 +77,9 @@ func Load(dir string) (*Loaded, error) {
 
 func parse(dir, file string, raw []byte) (*Loaded, error) {
 	l := &Loaded{Config: Default(), Dir: dir, File: file, lines: map[string]int{}}
+	if blank(raw) {
+		return nil, &Error{File: file, Msg: "is empty: it configures nothing", Hint: sampleHint}
+	}
 	var doc yaml.Node
 	if err := yaml.Load(raw, &doc); err != nil {
 		return nil, yamlError(file, err)
@@ -100,35 +102,6 @@ func parse(dir, file string, raw []byte) (*Loaded, error) {
 		l.AllowedSigners = b
 	}
 	return l, nil
-}
-
-// yamlError turns the library's errors into ours, one each.
-func yamlError(file string, err error) error {
-	var many *yaml.LoadErrors
-	if errors.As(err, &many) {
-		var errs []error
-		for _, e := range many.Errors {
-			errs = append(errs, oneYAMLError(file, e))
-		}
-		return errors.Join(errs...)
-	}
-	var one *yaml.LoadError
-	if errors.As(err, &one) {
-		return oneYAMLError(file, one)
-	}
-	return &Error{File: file, Msg: strings.TrimPrefix(err.Error(), "yaml: ")}
-}
-
-// unknownKey is how the library says that a key is not in our types.
-var unknownKey = regexp.MustCompile(`^field (\S+) not found in type \S+$`)
-
-func oneYAMLError(file string, e *yaml.LoadError) error {
-	out := &Error{File: file, Line: e.Mark.Line, Msg: e.Message}
-	if m := unknownKey.FindStringSubmatch(e.Message); m != nil {
-		out.Key, out.Msg = m[1], "there is no such key"
-		out.Hint = "`threegate config show` lists every key that there is"
-	}
-	return out
 }
 
 func collectLines(n *yaml.Node, prefix string, out map[string]int) {
@@ -154,6 +127,9 @@ func (l *Loaded) Origin(key string) string {
 }
 
 func (l *Loaded) fault(key, msg, hint string) error {
+	if hint == "" {
+		hint = "docs/configuration.md says what each key means"
+	}
 	return &Error{File: l.File, Line: l.lines[key], Key: key, Msg: msg, Hint: hint}
 }
 

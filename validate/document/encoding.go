@@ -33,7 +33,7 @@ func decode(raw []byte, maxBytes int64) ([]byte, *Report, bool) {
 	}
 	if int64(len(raw)) > maxBytes {
 		r := NewReport(nil)
-		r.Whole("doc.size", fmt.Sprintf("the document has %d bytes, %d are allowed", len(raw), maxBytes),
+		r.Whole("doc.size", fmt.Sprintf("the document has more than the %d bytes that are allowed", maxBytes),
 			"keep data out of the document: pass it as an input file")
 		return nil, r, false
 	}

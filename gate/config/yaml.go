@@ -1,0 +1,77 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+const (
+	sampleHint = "`version: 1` is the least that it must hold; `threegate init DIR` makes another node with one to copy from"
+	syntaxHint = "write `key: value`, what belongs to a key indented by spaces below it, never by tabs"
+)
+
+// blank says whether there is nothing but comments.
+func blank(raw []byte) bool {
+	for line := range strings.Lines(string(raw)) {
+		if line = strings.TrimSpace(line); line != "" && line != "---" && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// yamlError turns the library's errors into ours, one each.
+func yamlError(file string, err error) error {
+	var many *yaml.LoadErrors
+	if errors.As(err, &many) {
+		var errs []error
+		for _, e := range many.Errors {
+			errs = append(errs, oneYAMLError(file, e))
+		}
+		return errors.Join(errs...)
+	}
+	var one *yaml.LoadError
+	if errors.As(err, &one) {
+		return oneYAMLError(file, one)
+	}
+	return &Error{File: file, Msg: strings.TrimPrefix(err.Error(), "yaml: "), Hint: syntaxHint}
+}
+
+// How the library says that a key is not in our types, or a value not of its type.
+var (
+	unknownKey = regexp.MustCompile(`^field (\S+) not found in type \S+$`)
+	wrongType  = regexp.MustCompile("^cannot construct !!\\w+(?: `(.*)`)? into (\\S+)$")
+)
+
+func oneYAMLError(file string, e *yaml.LoadError) error {
+	out := &Error{File: file, Line: e.Mark.Line, Msg: e.Message, Hint: syntaxHint}
+	if m := unknownKey.FindStringSubmatch(e.Message); m != nil {
+		out.Key, out.Msg = m[1], "there is no such key"
+		out.Hint = "`threegate config show` lists every key that there is"
+	}
+	if m := wrongType.FindStringSubmatch(e.Message); m != nil {
+		out.Msg, out.Hint = typeFault(m[1], m[2])
+	}
+	return out
+}
+
+// typeFault says what a value of another Go type was wanted.
+func typeFault(value, goType string) (msg, hint string) {
+	switch {
+	case goType == "time.Duration":
+		return fmt.Sprintf("%q is no duration", value), "write a number and its unit: 500ms, 30s, 5m, 720h"
+	case strings.HasPrefix(goType, "int"):
+		return fmt.Sprintf("%q is no whole number", value), "write digits only"
+	case goType == "bool":
+		return fmt.Sprintf("%q is neither true nor false", value), "write true or false"
+	case strings.HasPrefix(goType, "[]"):
+		return "a list is wanted here", "write it as [a, b], or each entry on a line of its own after a dash"
+	case goType == "string":
+		return "text is wanted here", "write a single value; `threegate config show` has an example of every key"
+	}
+	return "keys with values are wanted here", "write each `key: value` on a line of its own, indented; `threegate config show` has an example of every key"
+}

@@ -2,16 +2,13 @@ package gate
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
-	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -127,72 +124,4 @@ func countEntries(dir string) (int, error) {
 		return 0, fmt.Errorf("read the spool: %w", err)
 	}
 	return len(entries), nil
-}
-
-// Fate is what became of a request id so far.
-type Fate struct {
-	RequestID string `json:"request_id"`
-	Job       string `json:"job,omitempty"`
-	// State is "unknown", "waiting", "admitted", "running", "finished",
-	// "delivered", "quarantined" or "result-quarantined".
-	State      string        `json:"state"`
-	Rules      []string      `json:"rules,omitempty"`
-	ExitCode   *int          `json:"exit_code,omitempty"`
-	Cause      schemas.Cause `json:"cause,omitempty"`
-	ResultID   string        `json:"result_id,omitempty"`
-	ResultPath string        `json:"result_path,omitempty"`
-	// ReasonsPath is the folder to look at when it was refused.
-	ReasonsPath string `json:"reasons_path,omitempty"`
-}
-
-// Settled says that nothing more will come.
-func (f *Fate) Settled() bool {
-	return f.State == "delivered" || f.State == "quarantined" || f.State == "result-quarantined"
-}
-
-// FateOf reads what became of a request id. A request that was refused before
-// its id could be read is found by no id: only by its quarantine item.
-func FateOf(cfg *config.Loaded, requestID string) (*Fate, error) {
-	f := &Fate{RequestID: requestID, State: "unknown"}
-	for _, in := range cfg.Inboxes {
-		if _, err := os.Lstat(filepath.Join(in.Path, requestID+".md")); err == nil {
-			f.State = "waiting"
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	_, _, err := ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
-		if e.RequestID == requestID {
-			f.follow(cfg, e)
-		}
-		return nil
-	})
-	return f, err
-}
-
-func (f *Fate) follow(cfg *config.Loaded, e ledger.Event) {
-	// A duplicate that was refused does not change what became of the first.
-	if f.Job != "" && e.RunID != f.Job && f.State != "quarantined" {
-		return
-	}
-	f.Job = e.RunID
-	switch e.Type {
-	case ledger.DeliveryAttempted:
-		if e.Outcome == ledger.Delivered {
-			f.State, f.Rules, f.ReasonsPath = "admitted", nil, ""
-			return
-		}
-		f.State, f.Rules = "quarantined", e.Rules
-		f.ReasonsPath = filepath.Join(cfg.Dir, spool.DirQuarantineRequests, e.RunID)
-	case ledger.RunStarted:
-		f.State = "running"
-	case ledger.RunCompleted, ledger.RunFailed:
-		f.State, f.ExitCode, f.Cause = "finished", e.ExitCode, e.Cause
-	case ledger.ResultDelivered:
-		f.State, f.ResultID = "delivered", e.ResultID
-		f.ResultPath = filepath.Join(cfg.CoreInbound.Path, e.ResultID+".md")
-	case ledger.ResultQuarantined:
-		f.State, f.ResultID, f.Rules = "result-quarantined", e.ResultID, e.Rules
-		f.ReasonsPath = filepath.Join(cfg.Dir, spool.DirQuarantineResults, e.RunID)
-	}
 }

@@ -68,9 +68,10 @@ func (f *eventsFlags) wants(e ledger.Event) bool {
 func (a *app) events(ctx context.Context, l *config.Loaded, f eventsFlags) error {
 	dir := filepath.Join(l.Dir, spool.DirLedger)
 	var kept []ledger.Event // the last f.last of them, while reading the first time
+	record := ledger.Follow(dir)
 	var seen int64
 	read := func(show func(ledger.Event) error) error {
-		last, _, err := ledger.Read(dir, func(e ledger.Event) error {
+		take := func(e ledger.Event) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -78,7 +79,13 @@ func (a *app) events(ctx context.Context, l *config.Loaded, f eventsFlags) error
 				return nil
 			}
 			return show(e)
-		})
+		}
+		err := record.Read(take)
+		if errors.Is(err, ledger.ErrChanged) { // a gate may have taken back what it could not write
+			record = ledger.Follow(dir)
+			err = record.Read(take)
+		}
+		last, _ := record.Head()
 		seen = max(seen, last)
 		switch {
 		case err == nil || errors.Is(err, context.Canceled):
@@ -106,17 +113,14 @@ func (a *app) events(ctx context.Context, l *config.Loaded, f eventsFlags) error
 			return err
 		}
 	}
-	for mark := ledgerMark(l); f.follow; {
+	for f.follow {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(pollEvery):
 		}
-		if now := ledgerMark(l); now != mark {
-			mark = now
-			if err := read(a.printEvent); err != nil {
-				return err
-			}
+		if err := read(a.printEvent); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -136,18 +136,16 @@ func (a *app) runOnce(ctx context.Context, l, node *config.Loaded, id string) (_
 func (a *app) await(ctx context.Context, node *config.Loaded, id string, ended chan error) (*gate.Fate, error) {
 	progress := a.ui.Progress(id, 0)
 	defer progress.Done()
-	for mark := ""; ; {
-		if now := recordMark(node, id); now != mark {
-			mark = now
-			f, err := gate.FateOf(node, id)
-			if err != nil {
-				return nil, troublef(err, "", "can't follow the run")
-			}
-			if f.Settled() {
-				return f, nil
-			}
-			progress.Set(f.State)
+	watch := gate.WatchFate(node, id)
+	for {
+		f, err := watch.Look()
+		if err != nil {
+			return nil, troublef(err, "", "can't follow the run")
 		}
+		if f.Settled() {
+			return f, nil
+		}
+		progress.Set(f.State)
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()

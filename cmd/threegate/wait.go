@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,24 +63,20 @@ func (a *app) wait(ctx context.Context, l *config.Loaded, id string, timeout tim
 	defer progress.Done()
 	began := time.Now()
 	unserved := false
-	for mark := ""; ; {
-		// The record is read again only when it has grown.
-		now := recordMark(l, id)
-		if now != mark || time.Since(began) > unknownGrace {
-			mark = now
-			f, err := gate.FateOf(l, id)
-			switch {
-			case err != nil:
-				return nil, troublef(err, "", "can't look for %s", id)
-			case f.Settled():
-				return f, nil
-			case f.State == fateUnknown && time.Since(began) > unknownGrace:
-				return nil, unknownRequest(id)
-			case f.State != fateUnknown:
-				began = time.Now()
-			}
-			progress.Set(f.State)
+	watch := gate.WatchFate(l, id)
+	for {
+		f, err := watch.Look()
+		switch {
+		case err != nil:
+			return nil, troublef(err, "", "can't look for %s", id)
+		case f.Settled():
+			return f, nil
+		case f.State == fateUnknown && time.Since(began) > unknownGrace:
+			return nil, unknownRequest(id)
+		case f.State != fateUnknown:
+			began = time.Now()
 		}
+		progress.Set(f.State)
 		if !unserved {
 			if served, err := spool.Locked(l.Dir); err == nil && !served {
 				unserved = true
@@ -100,30 +94,4 @@ func (a *app) wait(ctx context.Context, l *config.Loaded, id string, timeout tim
 		case <-time.After(pollEvery):
 		}
 	}
-}
-
-// recordMark changes whenever the record or the request's place in an inbox does.
-func recordMark(l *config.Loaded, id string) string {
-	mark := ""
-	for _, in := range l.Inboxes {
-		if _, err := os.Lstat(filepath.Join(in.Path, id+".md")); err == nil {
-			mark += in.Name + ";"
-		}
-	}
-	return mark + ledgerMark(l)
-}
-
-// ledgerMark is the last segment's name and length.
-func ledgerMark(l *config.Loaded) string {
-	entries, err := os.ReadDir(filepath.Join(l.Dir, spool.DirLedger))
-	if err != nil || len(entries) == 0 {
-		return ""
-	}
-	mark := ""
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			mark = fmt.Sprintf("%s:%d", e.Name(), info.Size())
-		}
-	}
-	return mark
 }

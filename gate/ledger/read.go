@@ -36,12 +36,16 @@ type replayed struct {
 
 // readSegment reads one segment that goes on after seq and prev.
 func readSegment(path string, seq int64, prev string, last bool, each func(Event, []byte) error) (replayed, error) {
-	r := replayed{seq: seq, prev: prev}
 	f, err := os.Open(path)
 	if err != nil {
-		return r, fmt.Errorf("read ledger: %w", err)
+		return replayed{seq: seq, prev: prev}, fmt.Errorf("read ledger: %w", err)
 	}
 	defer f.Close()
+	return readLines(f, path, replayed{seq: seq, prev: prev}, last, each)
+}
+
+// readLines reads whole lines from where r says that f stands.
+func readLines(f io.Reader, path string, r replayed, last bool, each func(Event, []byte) error) (replayed, error) {
 	br := bufio.NewReaderSize(f, maxLineBytes)
 	for {
 		line, err := br.ReadSlice('\n')
@@ -90,22 +94,4 @@ func decode(line []byte, seq int64, prev string) (Event, error) {
 		return e, errors.New("does not fit the event before it: one of the two was changed")
 	}
 	return e, nil
-}
-
-// Read calls each with every event of the record in dir, in order, checking the
-// chain; a torn last line, which a running gate may just be writing, is left
-// out. It returns the last sequence number and hash.
-func Read(dir string, each func(Event) error) (int64, string, error) {
-	segs, err := segments(dir)
-	if err != nil {
-		return 0, "", err
-	}
-	r := replayed{prev: zeroHash}
-	for i, seg := range segs {
-		r, err = readSegment(seg, r.seq, r.prev, i == len(segs)-1, func(e Event, _ []byte) error { return each(e) })
-		if err != nil {
-			return r.seq, r.prev, err
-		}
-	}
-	return r.seq, r.prev, nil
 }

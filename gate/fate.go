@@ -1,0 +1,119 @@
+package gate
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// Fate is what became of a request id so far.
+type Fate struct {
+	RequestID string `json:"request_id"`
+	Job       string `json:"job,omitempty"`
+	// State is "unknown", "waiting", "admitted", "running", "finished",
+	// "delivered", "quarantined" or "result-quarantined".
+	State      string        `json:"state"`
+	Rules      []string      `json:"rules,omitempty"`
+	ExitCode   *int          `json:"exit_code,omitempty"`
+	Cause      schemas.Cause `json:"cause,omitempty"`
+	ResultID   string        `json:"result_id,omitempty"`
+	ResultPath string        `json:"result_path,omitempty"`
+	// ReasonsPath is the folder to look at when it was refused.
+	ReasonsPath string `json:"reasons_path,omitempty"`
+}
+
+// Settled says that nothing more will come.
+func (f *Fate) Settled() bool {
+	return f.State == "delivered" || f.State == "quarantined" || f.State == "result-quarantined"
+}
+
+// FateWatch follows what becomes of a request id: the record is read once, and
+// then only what came to it. It is not safe for concurrent use.
+type FateWatch struct {
+	cfg    *config.Loaded
+	fate   Fate
+	record *ledger.Follower
+}
+
+// WatchFate begins to follow a request id.
+func WatchFate(cfg *config.Loaded, requestID string) *FateWatch {
+	w := &FateWatch{cfg: cfg}
+	w.restart(requestID)
+	return w
+}
+
+func (w *FateWatch) restart(requestID string) {
+	w.fate = Fate{RequestID: requestID}
+	w.record = ledger.Follow(filepath.Join(w.cfg.Dir, spool.DirLedger))
+}
+
+// Look says what became of the request so far. One that was refused before its id
+// could be read is found by no id: only by its quarantine item.
+func (w *FateWatch) Look() (*Fate, error) {
+	// Before the record: a request that leaves its inbox meanwhile is on record then.
+	state := "unknown"
+	for _, in := range w.cfg.Inboxes {
+		if _, err := os.Lstat(filepath.Join(in.Path, w.fate.RequestID+".md")); err == nil {
+			state = "waiting"
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	err := w.readOn()
+	if err != nil { // a gate may have taken back what it could not write: all of it once more
+		w.restart(w.fate.RequestID)
+		err = w.readOn()
+	}
+	f := w.fate
+	if f.Job == "" {
+		f.State = state
+	}
+	return &f, err
+}
+
+func (w *FateWatch) readOn() error {
+	return w.record.Read(func(e ledger.Event) error {
+		if e.RequestID == w.fate.RequestID {
+			w.fate.follow(w.cfg, e)
+		}
+		return nil
+	})
+}
+
+// FateOf is one look of a FateWatch.
+func FateOf(cfg *config.Loaded, requestID string) (*Fate, error) {
+	return WatchFate(cfg, requestID).Look()
+}
+
+func (f *Fate) follow(cfg *config.Loaded, e ledger.Event) {
+	// A duplicate that was refused does not change what became of the first.
+	if f.Job != "" && e.RunID != f.Job && f.State != "quarantined" {
+		return
+	}
+	f.Job = e.RunID
+	switch e.Type {
+	case ledger.DeliveryAttempted:
+		if e.Outcome == ledger.Delivered {
+			f.State, f.Rules, f.ReasonsPath = "admitted", nil, ""
+			return
+		}
+		f.State, f.Rules = "quarantined", e.Rules
+		f.ReasonsPath = filepath.Join(cfg.Dir, spool.DirQuarantineRequests, e.RunID)
+	case ledger.RunStarted:
+		f.State = "running"
+	case ledger.RunCompleted, ledger.RunFailed:
+		f.State, f.ExitCode, f.Cause = "finished", e.ExitCode, e.Cause
+	case ledger.ResultDelivered:
+		f.State, f.ResultID = "delivered", e.ResultID
+		f.ResultPath = filepath.Join(cfg.CoreInbound.Path, e.ResultID+".md")
+	case ledger.ResultQuarantined:
+		f.State, f.ResultID, f.Rules = "result-quarantined", e.ResultID, e.Rules
+		f.ReasonsPath = filepath.Join(cfg.Dir, spool.DirQuarantineResults, e.RunID)
+	}
+}

@@ -1,0 +1,48 @@
+package gate_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// TestWatchFateReadsOn: each look sees what came, without reading what it has read;
+// a record that was written anew is read anew.
+func TestWatchFateReadsOn(t *testing.T) {
+	w := mustWorld(t, scenario{name: "watched", word: "ok"})
+	watch := gate.WatchFate(w.cfg, crashID)
+	want := func(state string) {
+		t.Helper()
+		if f, err := watch.Look(); err != nil || f.State != state {
+			t.Fatalf("%+v, %v, want %s", f, err, state)
+		}
+	}
+	want("waiting")
+	dying := &injector{kind: killBefore}
+	dying.each = func() {
+		if n := len(dying.steps); n > 0 && dying.steps[n-1].Name == "executor.start" {
+			dying.at = n + 1
+		}
+	}
+	if _ = w.process(dying, false); !dying.dead {
+		t.Fatal("it did not die")
+	}
+	want("running")
+	segment := w.one(t, filepath.Join(spool.DirLedger, "*"))
+	whole, err := os.ReadFile(segment)
+	must(t, err)
+	// The first line is damaged while the rest is read on, and no look notices.
+	must(t, os.WriteFile(segment, append([]byte("x"), whole[1:]...), 0o600))
+	want("running")
+	must(t, os.WriteFile(segment, whole, 0o600))
+	must(t, w.process(&injector{}, false))
+	want("delivered")
+	whole, err = os.ReadFile(segment)
+	must(t, err)
+	must(t, os.WriteFile(segment+".new", whole, 0o600))
+	must(t, os.Rename(segment+".new", segment))
+	want("delivered")
+}

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,9 +38,12 @@ func newAudit(a *app) *cobra.Command {
 it, and compares every result that still lies in CORE's folder with the hash that
 was recorded when it was delivered.
 
+It fails, too, if the node holds jobs that the record does not know.
+
 It prints the head: the number and hash of the last event. Whoever keeps a head
 elsewhere proves with --anchor later that nothing before it was cut off or changed:
-jq -r .head takes it out of what verify prints with --json.`,
+jq -r .head takes it out of what verify prints with --json. Without --anchor nothing
+holds the end: events that were cut off with all that they were about are not missed.`,
 		Example: `  threegate audit verify --node /var/lib/threegate
   threegate audit verify --anchor "$(cat last-head)"`,
 		Args: cobra.NoArgs,
@@ -64,7 +69,9 @@ type auditReport struct {
 	Delivered int      `json:"results_delivered"`
 	Compared  int      `json:"results_compared"`
 	Changed   []string `json:"results_changed"`
-	Anchored  bool     `json:"anchored"`
+	// Unknown are jobs of the node that no event names.
+	Unknown  []string `json:"jobs_unknown"`
+	Anchored bool     `json:"anchored"`
 }
 
 func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error {
@@ -72,7 +79,8 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 	if err != nil {
 		return err
 	}
-	r := auditReport{Changed: []string{}}
+	r := auditReport{Changed: []string{}, Unknown: []string{}}
+	jobs := recordedJobs(l.Dir) // before the record: what announces a job there comes first
 	progress := a.ui.Progress("checking", 0)
 	defer progress.Done()
 	dir := filepath.Join(l.Dir, spool.DirLedger)
@@ -84,6 +92,7 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 		if e.Seq == anchorSeq+1 && e.Prev == anchorHash {
 			r.Anchored = true
 		}
+		delete(jobs, e.RunID)
 		if e.Type == ledger.ResultDelivered {
 			r.Delivered++
 			troubled = compareResult(l, e, &r)
@@ -102,6 +111,7 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 		return &fault{exit: exitReject, code: schemas.CodeInternal, message: "the record is not whole: " + err.Error(), cause: err,
 			hint: "keep the folder " + dir + " as it is, and compare it with a backup"}
 	}
+	r.Unknown = slices.Sorted(maps.Keys(jobs))
 	r.Events, r.Head = seq, fmt.Sprintf("%d:%s", seq, head)
 	if anchor != "" && seq == anchorSeq && head == anchorHash {
 		r.Anchored = true
@@ -114,16 +124,50 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 	} else {
 		fmt.Fprintf(a.ui.Out, "%s, each follows the one before it\n%s delivered, %d still there and compared\nhead %s\n",
 			plural(int(r.Events), "event", "events"), plural(r.Delivered, "result", "results"), r.Compared, r.Head)
+		if anchor == "" {
+			fmt.Fprintln(a.ui.Out, "the end is not anchored: keep this head elsewhere, and give it to --anchor next time")
+		}
 	}
 	if anchor != "" && !r.Anchored {
 		return &fault{exit: exitReject, code: schemas.CodeInternal, message: "the record does not hold the anchor " + anchor,
 			hint: "events were cut off or the record was written anew since that head was noted"}
+	}
+	if n := len(r.Unknown); n > 0 {
+		message := fmt.Sprintf("the record does not know %s of the node: %s", plural(n, "job", "jobs"), strings.Join(r.Unknown[:min(n, maxNamed)], ", "))
+		if r.Events == 0 {
+			message = fmt.Sprintf("the record is empty, and %s in the node", plural(n, "job lies", "jobs lie"))
+		}
+		return &fault{exit: exitReject, code: schemas.CodeInternal, message: message,
+			hint: "events were cut off or the record was written anew: compare " + dir + " with a backup; threegate fsck says more"}
 	}
 	if len(r.Changed) > 0 {
 		return &fault{exit: exitReject, code: schemas.CodeInternal, message: "results are not what was delivered: " + strings.Join(r.Changed, ", "),
 			hint: "the archive holds what was delivered"}
 	}
 	return nil
+}
+
+// maxNamed is how many jobs an error names.
+const maxNamed = 5
+
+// recordedJobs are the jobs of a node that must be on record: all that have a verdict.
+func recordedJobs(dir string) map[string]bool {
+	jobs := map[string]bool{}
+	places := []string{filepath.Join(spool.DirArchive, "*", "*"), spool.DirQuarantineRequests, spool.DirQuarantineResults}
+	for _, st := range spool.States {
+		if st != spool.StateClaimed {
+			places = append(places, filepath.Join(spool.DirSpool, string(st)))
+		}
+	}
+	for _, p := range places {
+		found, _ := filepath.Glob(filepath.Join(dir, p, "*")) // the pattern is sound
+		for _, job := range found {
+			if id := filepath.Base(job); spool.ValidID(id) {
+				jobs[id] = true
+			}
+		}
+	}
+	return jobs
 }
 
 func parseAnchor(anchor string) (int64, string, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,8 @@ const (
 	checkOK   = "ok"
 	checkWarn = "warning"
 	checkFail = "fails"
+	// checkUnseen: who asks may not look.
+	checkUnseen = "unseen"
 )
 
 // check is one thing that doctor looked at.
@@ -38,6 +41,32 @@ type check struct {
 	Detail string `json:"detail"`
 	// Mend is the command, or the words, that mends it.
 	Mend string `json:"mend,omitempty"`
+}
+
+// checks is what doctor has looked at. root says whether it may look at everything.
+type checks struct {
+	list []check
+	root bool
+	dir  string
+}
+
+func (cs *checks) add(name string, err error, detail, mend string) {
+	c := check{Name: name, State: checkOK, Detail: detail}
+	switch {
+	case err == nil:
+	case !cs.root && errors.Is(err, fs.ErrPermission):
+		c.State, c.Detail, c.Mend = checkUnseen, "can't be looked at without being root: "+err.Error(), "sudo threegate doctor"
+		if cs.dir != "" {
+			c.Mend += " --node " + cs.dir
+		}
+	default:
+		c.State, c.Detail, c.Mend = checkFail, err.Error(), mend
+	}
+	cs.list = append(cs.list, c)
+}
+
+func (cs *checks) warn(name, detail, mend string) {
+	cs.list = append(cs.list, check{Name: name, State: checkWarn, Detail: detail, Mend: mend})
 }
 
 func newDoctor(a *app) *cobra.Command {
@@ -57,40 +86,34 @@ ends with exit code 1 if something is missing that the node can't do without.`,
 }
 
 func (a *app) doctor(ctx context.Context) error {
-	var checks []check
-	add := func(name string, err error, detail, mend string) {
-		c := check{Name: name, State: checkOK, Detail: detail}
-		if err != nil {
-			c.State, c.Detail, c.Mend = checkFail, err.Error(), mend
-		}
-		checks = append(checks, c)
-	}
-	add("rights", notRoot(), "root", "run it with sudo")
+	cs := &checks{root: os.Geteuid() == 0, dir: a.node}
+	cs.add("rights", notRoot(), "root", "run threegate doctor and threegate serve with sudo")
 	host, err := sandbox.Probe()
 	detail := "cgroup v1"
 	if host.Unified {
 		detail = "cgroup v2"
 	}
-	add("isolation", err, detail, "see the message")
+	cs.add("isolation", err, detail, "see the message")
 	l, err := a.loadNode()
 	if err != nil {
 		mend := "threegate init DIR"
 		if f, ok := errors.AsType[*fault](err); ok && f.hint != "" {
 			mend = f.hint
 		}
-		add("configuration", err, "", mend)
+		cs.add("configuration", err, "", mend)
 	} else {
-		add("configuration", nil, l.File, "")
-		checks = append(checks, nodeChecks(ctx, l)...)
+		cs.add("configuration", nil, l.File, "")
+		cs.dir = l.Dir
+		nodeChecks(ctx, cs, l)
 	}
 	if a.json {
-		if err := a.printJSON(checks); err != nil {
+		if err := a.printJSON(cs.list); err != nil {
 			return err
 		}
-	} else if err := a.printChecks(checks); err != nil {
+	} else if err := a.printChecks(cs.list); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(checks, func(c check) bool { return c.State == checkFail }) {
+	if slices.ContainsFunc(cs.list, func(c check) bool { return c.State == checkFail }) {
 		return verdict(exitReject)
 	}
 	return nil
@@ -104,29 +127,18 @@ func notRoot() error {
 }
 
 // nodeChecks looks at what the configuration names.
-func nodeChecks(ctx context.Context, l *config.Loaded) []check {
-	var checks []check
-	add := func(name string, err error, detail, mend string) {
-		c := check{Name: name, State: checkOK, Detail: detail}
-		if err != nil {
-			c.State, c.Detail, c.Mend = checkFail, err.Error(), mend
-		}
-		checks = append(checks, c)
-	}
+func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	program, err := initPath(l)
 	if err == nil {
 		err = container.CheckInit(program)
 	}
-	add(initName, err, program, initMend)
-	warn := func(name, detail, mend string) {
-		checks = append(checks, check{Name: name, State: checkWarn, Detail: detail, Mend: mend})
-	}
+	cs.add(initName, err, program, initMend)
 	if l.Containerd.Address != "" {
 		_, err := os.Stat(l.Containerd.Address)
-		add("containerd", err, "the host's, at "+l.Containerd.Address, "systemctl start containerd, or correct containerd.address")
+		cs.add("containerd", err, "the host's, at "+l.Containerd.Address, "systemctl start containerd, or correct containerd.address")
 	} else {
-		path, err := exec.LookPath("containerd")
-		add("containerd", err, path+", private to the node", "apt-get install --no-install-recommends containerd")
+		path, err := lookProgram("containerd")
+		cs.add("containerd", err, path+", private to the node", "apt-get install --no-install-recommends containerd")
 	}
 	runtime := l.Containerd.RuntimeBinary
 	if runtime == "" && l.Containerd.Runtime == config.Default().Containerd.Runtime {
@@ -134,49 +146,65 @@ func nodeChecks(ctx context.Context, l *config.Loaded) []check {
 	}
 	ownKernel := container.HasOwnKernel(l.Containerd.Runtime)
 	if runtime != "" {
-		path, err := exec.LookPath(runtime)
+		path, err := lookProgram(runtime)
 		if err == nil {
 			version := runtimeVersion(ctx, path)
 			ownKernel = ownKernel || container.HasOwnKernel(version)
 			path += version + otherRuntimes(path)
 		}
-		add("runtime", err, path, "apt-get install --no-install-recommends "+filepath.Base(runtime))
+		cs.add("runtime", err, path, "apt-get install --no-install-recommends "+filepath.Base(runtime))
 	}
 	if !ownKernel && program != "" && notRoot() == nil {
 		switch err := sandbox.TryUserNamespace(ctx, program); {
 		case err == nil:
-			add("user namespaces", nil, "every sandbox has one, with ids of its own", "")
+			cs.add("user namespaces", nil, "every sandbox has one, with ids of its own", "")
 		case l.Containerd.UserNamespace == config.UserNamespaceOptional:
-			warn("user namespaces", err.Error()+"; process 1 of a sandbox is the host's root, with four capabilities", "mend that, then set containerd.user_namespace: required")
+			cs.warn("user namespaces", err.Error()+"; process 1 of a sandbox is the host's root, with four capabilities", "mend that, then set containerd.user_namespace: required")
 		default:
-			add("user namespaces", err, "", "mend that, or do without: containerd.user_namespace: optional")
+			cs.add("user namespaces", err, "", "mend that, or do without: containerd.user_namespace: optional")
 		}
 	}
 	served, err := spool.Locked(l.Dir)
-	add("node", err, map[bool]string{true: "served now", false: "not served now"}[served], "threegate init "+l.Dir)
+	cs.add("node", err, map[bool]string{true: "served now", false: "not served now"}[served], "threegate init "+l.Dir)
 	for _, in := range l.Inboxes {
-		add("inbox "+in.Name, folderCheck(in.Path, unix.R_OK|unix.W_OK|unix.X_OK), in.Path, "mkdir -m 1770 "+in.Path)
+		cs.add("inbox "+in.Name, folderCheck(in.Path, unix.R_OK|unix.W_OK|unix.X_OK), in.Path, "mkdir -m 1770 "+in.Path)
+		if who := tamperers(in.Path); who != "" {
+			cs.warn("inbox "+in.Name, who+" may remove or replace what others put into "+in.Path+": it is theirs to write and not sticky", "chmod +t "+in.Path)
+		}
 	}
-	add("core inbound", folderCheck(l.CoreInbound.Path, unix.W_OK|unix.X_OK), l.CoreInbound.Path, coreMend(l))
+	cs.add("core inbound", folderCheck(l.CoreInbound.Path, unix.W_OK|unix.X_OK), l.CoreInbound.Path, coreMend(l))
 	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
 		digest := l.Backends.ERA.Languages[name].Image
-		add("language "+name, imageCheck(ctx, l.Backends.Images, digest), digest, imageMend(l, name))
+		cs.add("language "+name, imageCheck(ctx, l.Backends.Images, digest), digest, imageMend(l, name))
 	}
 	if len(l.Backends.ERA.Languages) == 0 {
-		warn("languages", "no ERA language has an image: every ERA request is refused", "deploy/images/build "+l.Backends.Images+", then list them under backends.era.languages")
+		cs.warn("languages", "no ERA language has an image: every ERA request is refused", "deploy/images/build "+l.Backends.Images+", then list them under backends.era.languages")
 	}
 	if m := l.Backends.Monty.Image; m != "" {
-		add("monty", imageCheck(ctx, l.Backends.Images, m), m, imageMend(l, "monty"))
+		cs.add("monty", imageCheck(ctx, l.Backends.Images, m), m, imageMend(l, "monty"))
 	} else {
-		warn("monty", "there is no image: every Monty request is refused", "deploy/images/build "+l.Backends.Images+" monty, then set backends.monty.image")
+		cs.warn("monty", "there is no image: every Monty request is refused", "deploy/images/build "+l.Backends.Images+" monty, then set backends.monty.image")
 	}
 	if free, err := freeBytes(l.Dir); err == nil && free < minFree {
-		warn("disk", term.Bytes(int64(free))+" are free below "+l.Dir, "make room: the node takes in nothing when the disk is full")
+		cs.warn("disk", term.Bytes(int64(free))+" are free below "+l.Dir, "make room: the node takes in nothing when the disk is full")
 	}
 	if len(l.Approvals.Approvers) == 0 && !l.Approvals.RequireSignature {
-		warn("approvals", "anybody who can write to an inbox can approve", "list approvals.approvers, or set approvals.require_signature")
+		cs.warn("approvals", "anybody who can write to an inbox can approve", "list approvals.approvers, or set approvals.require_signature")
 	}
-	return checks
+}
+
+// lookProgram finds a program where root would find it, too.
+func lookProgram(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil || filepath.Base(name) != name {
+		return path, err
+	}
+	for _, dir := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
+		if path, serr := exec.LookPath(filepath.Join(dir, name)); serr == nil {
+			return path, nil
+		}
+	}
+	return "", err
 }
 
 // minFree is below which doctor speaks of the disk.
@@ -230,6 +258,21 @@ func folderCheck(dir string, mode uint32) error {
 	return nil
 }
 
+// tamperers says who but the owner may take away or replace files of others in a
+// folder: whoever may write to it, unless it is sticky.
+func tamperers(dir string) string {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil || info.Mode()&os.ModeSticky != 0:
+		return ""
+	case info.Mode().Perm()&0o002 != 0:
+		return "anybody"
+	case info.Mode().Perm()&0o020 != 0:
+		return "all of its group"
+	}
+	return ""
+}
+
 // imageCheck wants the image with that digest, whole.
 func imageCheck(ctx context.Context, layout, digest string) error {
 	if err := ctx.Err(); err != nil {
@@ -245,7 +288,7 @@ func (a *app) printChecks(checks []check) error {
 		width = max(width, term.Width(c.Name))
 	}
 	var b strings.Builder
-	bad := 0
+	bad, unseen := 0, 0
 	for _, c := range checks {
 		state := s.Green(fmt.Sprintf("%-7s", c.State))
 		switch c.State {
@@ -254,11 +297,17 @@ func (a *app) printChecks(checks []check) error {
 		case checkFail:
 			state = s.Red(fmt.Sprintf("%-7s", c.State))
 			bad++
+		case checkUnseen:
+			state = s.Yellow(fmt.Sprintf("%-7s", c.State))
+			unseen++
 		}
 		fmt.Fprintf(&b, "%s  %s%s  %s\n", state, term.Visible(c.Name), strings.Repeat(" ", width-term.Width(c.Name)), term.Visible(c.Detail))
 		if c.Mend != "" {
 			fmt.Fprintf(&b, "         %s%s %s\n", strings.Repeat(" ", width+2), s.Cyan("mend:"), term.Visible(c.Mend))
 		}
+	}
+	if unseen > 0 {
+		fmt.Fprintf(&b, "\n%s\n", s.Yellow(plural(unseen, "thing", "things")+" could not be seen: run it with sudo."))
 	}
 	if bad == 0 {
 		b.WriteString("\n" + s.Green("The node can run requests.") + "\n")

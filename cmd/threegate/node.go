@@ -74,6 +74,9 @@ func loadConfig(dir string) (*config.Loaded, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		f.hint = "is this a node's folder? threegate init makes one"
 	}
+	if errors.Is(err, os.ErrPermission) {
+		f.hint = "run it with sudo, or as a user who may read the node"
+	}
 	return nil, f
 }
 

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// What somebody else than root may not look at is not said to be missing.
+func TestDoctorWithoutRights(t *testing.T) {
+	denied := &fs.PathError{Op: "stat", Path: "/x", Err: fs.ErrPermission}
+	for _, tt := range []struct {
+		root  bool
+		err   error
+		state string
+	}{
+		{true, nil, checkOK}, {false, nil, checkOK},
+		{true, denied, checkFail}, {false, denied, checkUnseen},
+		{true, fs.ErrNotExist, checkFail}, {false, fs.ErrNotExist, checkFail},
+	} {
+		cs := &checks{root: tt.root, dir: "/node"}
+		cs.add("thing", tt.err, "fine", "mkdir /x")
+		c := cs.list[0]
+		if c.State != tt.state || (c.State == checkUnseen) != strings.Contains(c.Mend, "sudo threegate doctor --node /node") {
+			t.Errorf("root %v, %v: %+v", tt.root, tt.err, c)
+		}
+	}
+}
+
+func TestTamperers(t *testing.T) {
+	for mode, want := range map[os.FileMode]string{
+		0o755: "", 0o770: "all of its group", 0o777: "anybody", 0o773: "anybody", 0o750: "",
+		0o777 | os.ModeSticky: "", 0o770 | os.ModeSticky: "",
+	} {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		if got := tamperers(dir); got != want {
+			t.Errorf("%v: %q, want %q", mode, got, want)
+		}
+	}
+	if got := tamperers("/no/such/folder"); got != "" {
+		t.Errorf("of nothing: %q", got)
+	}
+}
+
+func TestLookProgram(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if path, err := lookProgram("ldconfig"); err != nil || !strings.HasSuffix(path, "/sbin/ldconfig") {
+		t.Errorf("%q, %v", path, err)
+	}
+	if _, err := lookProgram("no-such-program"); !errors.Is(err, exec.ErrNotFound) {
+		t.Error("found what is not there")
+	}
+}

@@ -49,9 +49,9 @@ func newPosture(a *app) *cobra.Command {
 		Short: "Try what a sandbox must deny, from inside of one, and say what came of it",
 		Long: `posture runs a program of the node's own in a sandbox like that of any request. The
 program tries some 300 ways out: mounts, namespaces, devices, /proc, privileges,
-other processes, limits, sockets, traces of the host. What worked is shown, and what was denied by another
-means than is meant; with --all everything is. With allowed domains configured it
-does the same beside an egress proxy.
+other processes, limits, sockets, traces of the host. What worked is shown, and what
+was denied by another means than is meant; with --all everything is. With allowed
+domains configured it does the same beside an egress proxy.
 
 It ends with exit code 1 if anything worked, or if the test could not be run to its
 end. The node may be served meanwhile. posture.at_start and posture.every in

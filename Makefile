@@ -55,8 +55,8 @@ accuracy: ## how many forbidden and harmless documents each rule refuses; fails 
 bench-rules: ## the checks of documents beside gitleaks alone, in one run
 	go test ./validate -run '^$$' -bench BenchmarkValidate -benchtime 10x -count=1
 
-escape-gvisor: tools ## the attempts of a static program under gVisor (apt-get install runsc)
-	$(GOTEST) -count=1 -v -tags gvisor -run EscapeGVisor ./executors/container
+escape-gvisor: tools ## the attempts of all programs under gVisor (apt-get install runsc)
+	$(GOTEST) -count=1 -v -tags gvisor -run EscapeGVisor ./executors/container ./gate/e2e
 
 race: tools ## the tests of packages that share memory, under the race detector
 	CGO_ENABLED=1 $(GOTEST) -race $$(go list ./... | grep -vE '$(NORACE)')

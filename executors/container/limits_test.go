@@ -248,6 +248,35 @@ func TestDeadlineWithoutGate(t *testing.T) {
 	}
 }
 
+// A clock that is not the host's says nothing about the host's deadline.
+func TestTimeLeft(t *testing.T) {
+	now := monotonic()
+	for name, tt := range map[string]struct {
+		told, started time.Duration // 0: not there
+		want          time.Duration // 0: not known
+	}{
+		"nothing":          {0, 0, 0},
+		"told":             {now - time.Second, 0, 9 * time.Second},
+		"started":          {0, now - 2*time.Second, 8 * time.Second},
+		"both":             {now - 5*time.Second, now - 2*time.Second, 8 * time.Second},
+		"another's clock":  {now - time.Second, 40 * time.Millisecond, 9 * time.Second},
+		"that clock alone": {now - time.Second, 1, 9 * time.Second},
+	} {
+		b := box(t.TempDir())
+		must(t, "mkdir", os.Mkdir(b.path(gateDir), 0o700))
+		if tt.told > 0 {
+			must(t, "told", b.write(startFile, startRecord{Monotonic: tt.told}))
+		}
+		if tt.started > 0 {
+			must(t, "started", b.write(filepath.Join(gateDir, job.StartedFile), job.Started{Monotonic: tt.started}))
+		}
+		left, known := b.timeLeft(10 * time.Second)
+		if left -= deadlineGrace; known != (tt.want > 0) || known && (left > tt.want || left < tt.want-time.Second) {
+			t.Errorf("%s: %v %v, want %v", name, left, known, tt.want)
+		}
+	}
+}
+
 // Two runs share nothing that the kernel counts for a user.
 func TestRunsHaveIDsOfTheirOwn(t *testing.T) {
 	e := open(t)

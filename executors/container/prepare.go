@@ -155,7 +155,7 @@ func cpuTime(l executors.Limits) time.Duration {
 
 // create checks the final configuration and makes container and task of it.
 func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec, egress bool, labels ...string) (containerdclient.Task, error) {
-	if err := errors.Join(sandbox.Check(spec, e.mapped, egress), sandbox.CheckRoot(spec.Root.Path)); err != nil {
+	if err := errors.Join(sandbox.Check(spec, e.mapped, egress, e.cfg.OwnKernel), sandbox.CheckRoot(spec.Root.Path)); err != nil {
 		return nil, err
 	}
 	marks := map[string]string{nodeLabel: e.cfg.Node}

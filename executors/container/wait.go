@@ -171,13 +171,17 @@ func (e *Executor) awaitTask(ctx context.Context, b box, id string, ended <-chan
 func (b box) timeLeft(limit time.Duration) (left time.Duration, known bool) {
 	var started job.Started
 	var told startRecord
-	switch {
-	case b.read(filepath.Join(gateDir, job.StartedFile), &started) == nil && started.Monotonic > 0:
-		return started.Monotonic + limit + deadlineGrace - monotonic(), true
-	case b.read(startFile, &told) == nil:
-		return told.Monotonic + limit + deadlineGrace - monotonic(), true
+	known = b.read(startFile, &told) == nil
+	from := told.Monotonic
+	// Init's word, being later, is more exact; but a kernel of the sandbox's own has
+	// a clock of its own, which can't be compared with the host's.
+	if b.read(filepath.Join(gateDir, job.StartedFile), &started) == nil && started.Monotonic > 0 && (!known || started.Monotonic >= from) {
+		from, known = started.Monotonic, true
 	}
-	return 0, false
+	if !known {
+		return 0, false
+	}
+	return from + limit + deadlineGrace - monotonic(), true
 }
 
 // gather collects all that is known of a task that has ended, while its

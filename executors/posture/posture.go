@@ -73,7 +73,8 @@ type Sandbox struct {
 // each other (it knows no hidepid), and has priorities and terminals of its own.
 var insideOwnKernel = []string{
 	"lower-oom-score", "cmdline", "init-environ", "init-cmdline", "init-mountinfo", "init-fd", "foreign-processes",
-	"dev-ptmx", "map-exec-tmp", "nice", hostIDs,
+	"dev-ptmx", "map-exec-tmp", "protect-exec-tmp", "nice", "init-priority", "init-affinity", "init-robust-list",
+	"foreign-devices", "foreign-mounts", hostIDs,
 }
 
 // Run tries everything.

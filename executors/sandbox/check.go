@@ -20,8 +20,9 @@ var ErrForbidden = errors.New("sandbox configuration is refused")
 // a container is made of it, and also catches what was changed in between.
 // All faults are reported, joined.
 //
-// Mapped says that there must be a user namespace, egress that TCP is meant.
-func Check(s *specs.Spec, mapped, egress bool) error {
+// Mapped says that there must be a user namespace, egress that TCP is meant,
+// ownKernel that clone3 reaches no kernel of the host.
+func Check(s *specs.Spec, mapped, egress, ownKernel bool) error {
 	c := &checker{}
 	if s == nil || s.Process == nil || s.Root == nil || s.Linux == nil || s.Linux.Resources == nil || s.Linux.Seccomp == nil {
 		return fmt.Errorf("%w: process, root, linux, resources or seccomp is missing", ErrForbidden)
@@ -36,7 +37,7 @@ func Check(s *specs.Spec, mapped, egress bool) error {
 	c.mounts(s.Mounts)
 	c.linux(s.Linux, mapped)
 	c.resources(s.Linux.Resources)
-	c.seccomp(s.Linux.Seccomp, egress)
+	c.seccomp(s.Linux.Seccomp, egress, ownKernel)
 	return errors.Join(c.errs...)
 }
 
@@ -217,7 +218,7 @@ var neverAllowed = []string{
 	"umount", "umount2", "unshare", "userfaultfd", "vhangup",
 }
 
-func (c *checker) seccomp(s *specs.LinuxSeccomp, egress bool) {
+func (c *checker) seccomp(s *specs.LinuxSeccomp, egress, ownKernel bool) {
 	c.must(s.DefaultAction == specs.ActErrno || s.DefaultAction == specs.ActKillProcess, "seccomp: default is %s", s.DefaultAction)
 	c.must(len(s.Architectures) <= 1, "seccomp: system calls of other ABIs are allowed")
 	c.must(len(s.Flags) == 0 && s.ListenerPath == "" && s.ListenerMetadata == "", "seccomp: there are flags or a listener")
@@ -227,7 +228,7 @@ func (c *checker) seccomp(s *specs.LinuxSeccomp, egress bool) {
 		}
 		c.must(rule.Action == specs.ActAllow, "seccomp: action %s", rule.Action)
 		for _, name := range rule.Names {
-			c.must(!slices.Contains(neverAllowed, name), "seccomp: %s is allowed", name)
+			c.must(!slices.Contains(neverAllowed, name) || ownKernel && name == "clone3", "seccomp: %s is allowed", name)
 			switch name {
 			case "clone":
 				const ns = 0x7e020000 // every CLONE_NEW flag

@@ -56,7 +56,11 @@ const socketTypeMask = 0xf
 // seccompProfile is the default profile of containerd for a process without
 // capabilities, tightened. System calls of other ABIs than the host's own are
 // not allowed at all.
-func seccompProfile(egress bool) *specs.LinuxSeccomp {
+//
+// Some runtimes with a kernel of their own give every refusal the same errno, so
+// that programs would not fall back from clone3, and could start no thread. There it
+// is allowed: the namespaces that it can make are those of the sandbox's kernel.
+func seccompProfile(egress, ownKernel bool) *specs.LinuxSeccomp {
 	base := seccomp.DefaultProfile(&specs.Spec{Process: &specs.Process{Capabilities: &specs.LinuxCapabilities{}}})
 	var allowed []string
 	for _, rule := range base.Syscalls {
@@ -67,11 +71,16 @@ func seccompProfile(egress bool) *specs.LinuxSeccomp {
 	allowed = slices.DeleteFunc(allowed, func(name string) bool {
 		return slices.Contains(deniedSyscalls, name) || slices.Contains(absentSyscalls, name) || slices.Contains(conditionalSyscalls, name)
 	})
+	absent := absentSyscalls
+	if ownKernel {
+		absent = slices.DeleteFunc(slices.Clone(absent), isClone3)
+		allowed = append(allowed, "clone3")
+	}
 	slices.Sort(allowed)
 
 	rules := []specs.LinuxSyscall{
 		{Names: slices.Compact(allowed), Action: specs.ActAllow},
-		refuse(unix.ENOSYS, absentSyscalls...),
+		refuse(unix.ENOSYS, absent...),
 		allow("clone", masked(0, newNamespaces, 0)),
 		// named pipes and plain files, no device nodes
 		allow("mknod", masked(1, unix.S_IFMT, unix.S_IFIFO)), allow("mknod", masked(1, unix.S_IFMT, unix.S_IFREG)),
@@ -87,6 +96,8 @@ func seccompProfile(egress bool) *specs.LinuxSeccomp {
 		Syscalls:      append(rules, sockets(egress)...),
 	}
 }
+
+func isClone3(name string) bool { return name == "clone3" }
 
 // sockets allows UNIX sockets and, with egress, TCP. All other families are
 // said not to exist, which is what programs expect of a host without them.

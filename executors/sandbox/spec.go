@@ -63,7 +63,7 @@ func Spec(p Policy) (*specs.Spec, error) {
 				{Type: specs.MountNamespace}, {Type: specs.NetworkNamespace}, {Type: specs.CgroupNamespace},
 			},
 			Resources:         resources(p),
-			Seccomp:           seccompProfile(p.Egress),
+			Seccomp:           seccompProfile(p.Egress, p.OwnKernel),
 			MaskedPaths:       slices.Clone(maskedPaths),
 			ReadonlyPaths:     slices.Clone(readonlyPaths),
 			RootfsPropagation: "private",

@@ -62,14 +62,14 @@ func TestSpecPassesCheck(t *testing.T) {
 		for _, swap := range []bool{false, true} {
 			p := policy()
 			p.Egress, p.SwapControl = egress, swap
-			if err := Check(mustSpec(t, p), true, egress); err != nil {
+			if err := Check(mustSpec(t, p), true, egress, false); err != nil {
 				t.Error(err)
 			}
 		}
 	}
 	p := policy()
 	p.Egress = true
-	if err := Check(mustSpec(t, p), true, false); err == nil {
+	if err := Check(mustSpec(t, p), true, false, false); err == nil {
 		t.Error("TCP sockets passed as no network")
 	}
 }
@@ -215,12 +215,12 @@ func TestCheckRefuses(t *testing.T) {
 			p.Egress = egress
 			s := mustSpec(t, p)
 			weaken(s)
-			if err := Check(s, true, egress); err == nil {
+			if err := Check(s, true, egress, false); err == nil {
 				t.Errorf("%s (egress %v) passed", name, egress)
 			}
 		}
 	}
-	if Check(nil, true, false) == nil || Check(&specs.Spec{}, true, false) == nil {
+	if Check(nil, true, false, false) == nil || Check(&specs.Spec{}, true, false, false) == nil {
 		t.Error("an empty configuration passed")
 	}
 }

@@ -92,12 +92,7 @@ func (m *coreMount) node(drain string) *node {
 	if err := n.stop(); err != nil {
 		m.t.Fatal(err)
 	}
-	file := filepath.Join(n.dir, "threegate.yaml")
-	text := strings.Replace(read(m.t, file), "node:\n", "node:\n  concurrency: 2\n  drain: "+drain+"\n", 1)
-	if err := os.WriteFile(file, []byte(text), 0o640); err != nil {
-		m.t.Fatal(err)
-	}
-	n.load()
+	n.configure("node:\n", "node:\n  concurrency: 2\n  drain: "+drain+"\n")
 	n.serve()
 	return n
 }

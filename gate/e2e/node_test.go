@@ -115,6 +115,17 @@ func (n *node) serve() {
 	n.killed = false
 }
 
+// configure replaces text of the configuration of a node that is not served.
+func (n *node) configure(old, new string) {
+	n.t.Helper()
+	file := filepath.Join(n.dir, config.FileName)
+	text := strings.Replace(read(n.t, file), old, new, 1)
+	if err := os.WriteFile(file, []byte(text), 0o640); err != nil {
+		n.t.Fatal(err)
+	}
+	n.load()
+}
+
 // untilServed waits until the gate owns the node: from then on it stops in order.
 func (n *node) untilServed() {
 	n.t.Helper()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -41,7 +41,7 @@ func newApprove(a *app) *cobra.Command {
 		Long: `approve shows what a request would run, on which files, within which limits, and
 everything in it that a reader might overlook. After a "yes" it fills in the
 hashes of the inputs, the approver and the time, and writes the file back.
-A request that lint would reject can't be approved.
+A request that lint would reject can't be approved, nor can one that is a link.
 
 Inputs are the files in the folder FILE without .md, with .inputs. Files that are
 named with --input are copied there first. A hash that stands in the request and
@@ -69,10 +69,14 @@ ssh-keygen -Y sign -n ` + signatureNamespace + `.`,
 // approval is a request on its way to being approved.
 type approval struct {
 	file, approver string
-	original       []byte
-	doc            *frontmatter.Doc
-	inputs         []bundle.File
-	policy         validate.Policy
+	// place is the folder of file, name what file is called there. It may be the
+	// requester's: what was shown is what is written, wherever its path leads now.
+	place    *bundle.Place
+	name     string
+	original []byte
+	doc      *frontmatter.Doc
+	inputs   []bundle.File
+	policy   validate.Policy
 	// The request as it will be written, and what was found in it.
 	raw      []byte
 	request  *schemas.Request
@@ -87,8 +91,14 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 	if a.json && !f.yes {
 		return usagef("add --yes once the request has been reviewed", "with --json nobody can be asked")
 	}
-	p, err := a.prepareApproval(ctx, file, f)
+	dir, name := filepath.Split(file)
+	place, err := bundle.OpenPlace(cmp.Or(dir, "."))
 	if err != nil {
+		return troublef(err, "", "can't open the folder of %s", file)
+	}
+	defer place.Close()
+	p := &approval{file: file, place: place, name: name, policy: validate.DefaultPolicy(a.now())}
+	if err := a.prepareApproval(ctx, p, f); err != nil {
 		return err
 	}
 	if err := p.fill(a.now()); err != nil {
@@ -125,45 +135,49 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 
 // prepareApproval reads the request and its inputs, and sets them against each
 // other.
-func (a *app) prepareApproval(ctx context.Context, file string, f approveFlags) (*approval, error) {
-	p := &approval{file: file, policy: validate.DefaultPolicy(a.now())}
+func (a *app) prepareApproval(ctx context.Context, p *approval, f approveFlags) error {
+	file := p.file
 	p.policy.AnyNode = true
 	var err error
 	if f.config != "" {
 		if p.policy, err = nodePolicy(f.config, a.now()); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if p.policy.RequireSignature && f.sign == "" {
-		return nil, &fault{exit: exitReject, code: schemas.CodePolicy, rule: "approval.signature",
+		return &fault{exit: exitReject, code: schemas.CodePolicy, rule: "approval.signature",
 			message: "this node wants signed approvals", hint: "add --sign KEY"}
 	}
 	p.policy.RequireSignature = false // it can't be there yet
 	if p.approver, err = a.approverName(f.as); err != nil {
-		return nil, err
+		return err
 	}
-	if p.original, err = source.Read(file, true, p.policy.MaxRequestBytes); err != nil {
-		return nil, troublef(err, lintHint(err), "can't read %s", file)
+	if p.original, err = p.place.Read(p.name, p.policy.MaxRequestBytes); err != nil {
+		hint := lintHint(err)
+		if mode, merr := p.place.Mode(p.name); merr == nil && mode&fs.ModeSymlink != 0 {
+			hint = "approve the file itself: who may write beside a link can lead it elsewhere"
+		}
+		return troublef(err, hint, "can't read %s", file)
 	}
 	if k := source.KindOf(file, p.original); k != schemas.KindRequest {
-		return nil, usagef("only requests are approved", "%s is a %s", file, k)
+		return usagef("only requests are approved", "%s is a %s", file, k)
 	}
 	p.doc, err = frontmatter.Parse(p.original)
 	if err != nil {
 		_, found := validate.Request("", p.original, p.policy)
 		if blocked := a.refuseBlocking(file, p.original, found, "approved"); blocked != nil {
-			return nil, blocked
+			return blocked
 		}
-		return nil, &fault{exit: exitReject, code: schemas.CodeValidation, message: fmt.Sprintf("%s: %v", file, err),
+		return &fault{exit: exitReject, code: schemas.CodeValidation, message: fmt.Sprintf("%s: %v", file, err),
 			hint: "write each key of the front matter on a line of its own, as threegate draft does", cause: err}
 	}
 	if by := strings.TrimSpace(p.doc.Values["approved_by"]); by != "" {
 		p.replaces = by
 	}
 	if p.inputs, err = a.approvalInputs(ctx, p, f); err != nil {
-		return nil, err
+		return err
 	}
-	return p, p.matchInputs(f.rehash)
+	return p.matchInputs(f.rehash)
 }
 
 func (a *app) approverName(as string) (string, error) {
@@ -191,7 +205,7 @@ func (a *app) approvalInputs(ctx context.Context, p *approval, f approveFlags) (
 		if err != nil {
 			return nil, err
 		}
-		err = bundle.CopyFolder(ctx, filepath.Dir(dir), filepath.Base(dir), named, limits, discard{})
+		err = p.place.CopyFolder(ctx, filepath.Base(dir), named, limits, discard{})
 		if errors.Is(err, fs.ErrExist) {
 			return nil, troublef(err, "remove that folder, or leave out --input to approve what lies in it", "the inputs of this request lie in %s already", dir)
 		}
@@ -302,18 +316,13 @@ func (a *app) refuseBlocking(file string, raw []byte, found []schemas.Finding, w
 
 // writeApproval signs and writes what was reviewed.
 func (a *app) writeApproval(ctx context.Context, p *approval, f approveFlags) error {
-	now, err := source.Read(p.file, true, p.policy.MaxRequestBytes)
+	now, err := p.place.Read(p.name, p.policy.MaxRequestBytes)
 	if err != nil || !bytes.Equal(now, p.original) {
 		return troublef(err, "review it again", "%s was changed during the review; nothing was written", p.file)
 	}
-	// A link is followed: what is approved is the file that was shown.
-	file, err := filepath.EvalSymlinks(p.file)
+	mode, err := p.place.Mode(p.name)
 	if err != nil {
 		return troublef(err, "", "can't write %s", p.file)
-	}
-	dir, name := filepath.Split(file)
-	if dir == "" {
-		dir = "."
 	}
 	signature := ""
 	if f.sign != "" {
@@ -321,20 +330,16 @@ func (a *app) writeApproval(ctx context.Context, p *approval, f approveFlags) er
 		if err != nil {
 			return err
 		}
-		if err := bundle.WriteFile(dir, name+".sig", sig, 0o644, true); err != nil {
+		if err := p.place.WriteFile(p.name+".sig", sig, 0o644, true); err != nil {
 			return troublef(err, "", "can't write the signature")
 		}
 		signature = p.file + ".sig"
-	} else if err := os.Remove(file + ".sig"); err == nil {
+	} else if err := p.place.Remove(p.name + ".sig"); err == nil {
 		a.ui.Warn(p.file+".sig did not fit the request any more and was removed", "add --sign KEY to sign again")
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return troublef(err, "", "can't remove the outdated signature %s.sig", p.file)
 	}
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(file); err == nil {
-		mode = info.Mode().Perm()
-	}
-	if err := bundle.WriteFile(dir, name, p.raw, mode, true); err != nil {
+	if err := p.place.WriteFile(p.name, p.raw, mode.Perm(), true); err != nil {
 		return troublef(err, "", "can't write %s", p.file)
 	}
 	sum := sha256.Sum256(p.raw)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -200,7 +199,7 @@ func (a *app) reviewAttention(b *strings.Builder, p *approval) error {
 	if p.replaces != "" {
 		notes = append(notes, fmt.Sprintf("the request was approved before, by %s; this replaces that approval", p.replaces))
 	}
-	if _, err := os.Lstat(p.file + ".sig"); err == nil {
+	if _, err := p.place.Mode(p.name + ".sig"); err == nil {
 		notes = append(notes, "the signature beside it will no longer fit and is replaced or removed")
 	}
 	if len(notes)+len(p.findings) == 0 {

@@ -80,6 +80,11 @@ func OpenBelow(dir, rel string) (*os.File, error) {
 		return nil, err
 	}
 	defer d.Close()
+	return OpenAt(d, rel)
+}
+
+// OpenAt is Open for a file below an opened folder: no part of rel may be a link.
+func OpenAt(d *os.File, rel string) (*os.File, error) {
 	fd, err := unix.Openat2(int(d.Fd()), rel, &unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
@@ -90,9 +95,9 @@ func OpenBelow(dir, rel string) (*os.File, error) {
 	case errors.Is(err, unix.ENXIO):
 		return nil, fmt.Errorf("%w: it is a socket or a device", ErrNotRegular)
 	case err != nil:
-		return nil, &os.PathError{Op: "open", Path: filepath.Join(dir, rel), Err: err}
+		return nil, &os.PathError{Op: "open", Path: filepath.Join(d.Name(), rel), Err: err}
 	}
-	return regular(os.NewFile(uintptr(fd), filepath.Join(dir, rel)))
+	return regular(os.NewFile(uintptr(fd), filepath.Join(d.Name(), rel)))
 }
 
 // Read returns the first limit+1 bytes of a regular file at most: a result that

@@ -12,9 +12,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // options are what the flags say.
@@ -27,7 +29,24 @@ type options struct {
 	clients   []int
 	subjects  []string
 	config    string
+	parts     []string
+	idleFor   time.Duration
+	traced    int
+	growth    int
+	backlogs  []int
 }
+
+// The parts of a measurement.
+const (
+	partRate   = "rate"   // latency and rate of everything, beside the peers
+	partSteps  = "steps"  // where the time of one request goes
+	partGrowth = "growth" // what a request costs beside many, with many inputs, with large outputs
+	partIdle   = "idle"   // what a node costs that has nothing to do
+)
+
+var allParts = []string{partIdle, partRate, partSteps, partGrowth}
+
+func (o options) does(part string) bool { return slices.Contains(o.parts, part) }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -47,20 +66,31 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.runs, "runs", 40, "runs of each subject in each round")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds; subjects take turns within each")
 	clients := f.String("clients", "1,2,4,8", "how many requests are under way at once, a list")
-	subjects := f.String("only", "", "subjects to measure, a list of name beginnings (default: all)")
+	subjects := f.String("only", "", "subjects to measure, name beginnings with ; between them (default: all)")
+	parts := f.String("parts", strings.Join(allParts, ","), "what to measure, a list")
+	f.DurationVar(&o.idleFor, "idle", 10*time.Second, "how long an idle node is watched")
+	f.IntVar(&o.traced, "traced", 40, "runs that the breakdown into steps is made of")
+	f.IntVar(&o.growth, "growth-runs", 20, "runs for each figure of the growth tables")
+	backlogs := f.String("backlogs", "1,100,1000,10000,100000", "how many requests wait, for the growth table, a list")
 	f.StringVar(&o.config, "config", "", "more lines for the node's threegate.yaml, \\n between them")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	for _, s := range strings.Split(*clients, ",") {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			return o, fmt.Errorf("--clients: %q is no number of clients", s)
-		}
-		o.clients = append(o.clients, n)
+	var err error
+	if o.clients, err = numbers(*clients); err != nil {
+		return o, fmt.Errorf("--clients: %w", err)
+	}
+	if o.backlogs, err = numbers(*backlogs); err != nil {
+		return o, fmt.Errorf("--backlogs: %w", err)
 	}
 	if *subjects != "" {
-		o.subjects = strings.Split(*subjects, ",")
+		o.subjects = strings.Split(*subjects, ";")
+	}
+	o.parts = strings.Split(*parts, ",")
+	for _, p := range o.parts {
+		if !slices.Contains(allParts, p) {
+			return o, fmt.Errorf("--parts: there is no part %q; there are %s", p, strings.Join(allParts, ", "))
+		}
 	}
 	for _, p := range []*string{&o.threegate, &o.images, &o.out} {
 		abs, err := filepath.Abs(*p)
@@ -73,6 +103,17 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("it makes containers: run it as root")
 	}
 	return o, nil
+}
+
+func numbers(list string) (ns []int, err error) {
+	for _, s := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is no number above 0", s)
+		}
+		ns = append(ns, n)
+	}
+	return ns, nil
 }
 
 // wanted says whether the flags ask for a subject.

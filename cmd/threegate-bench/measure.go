@@ -40,14 +40,17 @@ type report struct {
 	Rows []*row    `json:"rows"`
 	// Idle says what a node uses that has nothing to do.
 	Idle []idle `json:"idle,omitempty"`
+	// Growth says what a request costs as something grows.
+	Growth []growthRow `json:"growth,omitempty"`
 	// Steps say where the time of one request goes, in microseconds (medians).
 	Steps []stepRow `json:"steps,omitempty"`
 }
 
 type idle struct {
-	Node   string  `json:"node"`
-	Memory int64   `json:"memory_bytes"`
-	CPU    float64 `json:"cpu_ms_per_s"`
+	Node    string  `json:"node"`
+	Seconds float64 `json:"watched_s"`
+	Memory  int64   `json:"memory_bytes"`
+	CPU     float64 `json:"cpu_ms_per_s"`
 }
 
 // subject is one thing to measure: a request of a node, or a peer.
@@ -74,13 +77,36 @@ func bench(ctx context.Context, args []string) (err error) {
 	r := newReport()
 	defer func() { err = errors.Join(err, r.write(o)) }()
 
+	if o.does(partRate) || o.does(partIdle) {
+		if err := r.rates(ctx, o, dir); err != nil {
+			return err
+		}
+	}
+	if o.does(partSteps) {
+		if err := r.traced(ctx, o, dir); err != nil {
+			return err
+		}
+	}
+	if o.does(partGrowth) {
+		return r.growth(ctx, o, dir)
+	}
+	return nil
+}
+
+// rates measures idle nodes, then everything at each number of clients.
+func (r *report) rates(ctx context.Context, o options, dir string) (err error) {
 	subjects, stop, err := o.start(ctx, dir)
 	defer func() { err = errors.Join(err, stop()) }()
 	if err != nil {
 		return err
 	}
-	for _, n := range nodesOf(subjects) {
-		r.Idle = append(r.Idle, n.idle())
+	if o.does(partIdle) {
+		for _, n := range nodesOf(subjects) {
+			r.Idle = append(r.Idle, n.idle(o.idleFor))
+		}
+	}
+	if !o.does(partRate) {
+		return nil
 	}
 	for _, clients := range o.clients {
 		rows := map[string]*row{}
@@ -102,7 +128,7 @@ func bench(ctx context.Context, args []string) (err error) {
 			fmt.Println(rows[s.name])
 		}
 	}
-	return r.traced(ctx, o, dir)
+	return nil
 }
 
 // start starts the nodes and the peers.
@@ -273,8 +299,7 @@ const (
 	// it does in the background.
 	calmPolls = 6
 	// quiet is cpu time per poll that counts as rest.
-	quiet     = 2 * time.Millisecond
-	idleWatch = 3 * time.Second
+	quiet = 2 * time.Millisecond
 )
 
 // rest waits until the node has done what it does in the background.
@@ -291,9 +316,9 @@ func (n *node) rest(ctx context.Context) {
 	}
 }
 
-func (n *node) idle() idle {
+func (n *node) idle(watch time.Duration) idle {
 	n.rest(context.Background())
 	before := n.own()
-	time.Sleep(idleWatch)
-	return idle{Node: filepathBase(n.cfg.Dir), Memory: n.group.memory(), CPU: ms(n.own()-before) / idleWatch.Seconds()}
+	time.Sleep(watch)
+	return idle{Node: filepathBase(n.cfg.Dir), Seconds: watch.Seconds(), Memory: n.group.memory(), CPU: ms(n.own()-before) / watch.Seconds()}
 }

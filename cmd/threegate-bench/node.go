@@ -32,6 +32,9 @@ type node struct {
 	trace string
 	watch *fsnotify.Watcher
 
+	// seen, if set, is told of every result.
+	seen chan time.Time
+
 	mu      sync.Mutex
 	waiting map[string]chan time.Time // by request id
 	serial  int
@@ -39,6 +42,15 @@ type node struct {
 
 // startNode makes a node and serves it.
 func startNode(ctx context.Context, o options, dir, name string, concurrency int, extra string, traced bool) (*node, error) {
+	n, err := prepareNode(ctx, o, dir, name, concurrency, extra)
+	if err != nil {
+		return nil, err
+	}
+	return n, n.serve(o, traced)
+}
+
+// prepareNode makes a node that is not served yet.
+func prepareNode(ctx context.Context, o options, dir, name string, concurrency int, extra string) (*node, error) {
 	n := &node{waiting: map[string]chan time.Time{}}
 	dir = filepath.Join(dir, name)
 	if out, err := exec.CommandContext(ctx, o.threegate, "init", dir, "--images", o.images, "--name", "bench").CombinedOutput(); err != nil {
@@ -67,18 +79,23 @@ func startNode(ctx context.Context, o options, dir, name string, concurrency int
 	if n.group, err = newGroup(fmt.Sprintf("threegate-bench-%d-%s", os.Getpid(), name)); err != nil {
 		return nil, err
 	}
-	args := []string{"serve", "--node", dir}
+	return n, nil
+}
+
+// serve starts the node; stop ends it.
+func (n *node) serve(o options, traced bool) error {
+	args := []string{"serve", "--node", n.cfg.Dir}
 	if traced {
-		n.trace = filepath.Join(dir, "trace.jsonl")
+		n.trace = filepath.Join(n.cfg.Dir, "trace.jsonl")
 		args = append(args, "--trace", n.trace)
 	}
 	n.cmd = exec.Command(o.threegate, args...)
 	n.cmd.Stderr = &n.log
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := n.cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	return n, n.group.add(n.cmd.Process.Pid)
+	return n.group.add(n.cmd.Process.Pid)
 }
 
 // stop ends the node in order and removes what it kept on the host.
@@ -97,6 +114,10 @@ func (n *node) results() {
 		now := time.Now()
 		name, ok := strings.CutPrefix(filepath.Base(e.Name), "TS-")
 		if !ok || !e.Has(fsnotify.Create) || !strings.HasSuffix(name, ".md") {
+			continue
+		}
+		if n.seen != nil {
+			n.seen <- now
 			continue
 		}
 		_, id, _ := strings.Cut(name, "-TR-")

@@ -48,9 +48,6 @@ type stepRow struct {
 	Part bool `json:"part,omitempty"`
 }
 
-// tracedRuns is how many requests a breakdown is made of.
-const tracedRuns = 40
-
 // traced measures where the time of one request goes that comes when the node has
 // nothing else to do, not even in the background.
 func (r *report) traced(ctx context.Context, o options, dir string) error {
@@ -67,7 +64,7 @@ func (r *report) traced(ctx context.Context, o options, dir string) error {
 		}
 		var samples []sample
 		rested := &row{Subject: k.name + ", at rest", Clients: 1}
-		for i := range tracedRuns + 3 {
+		for i := range o.traced + 3 {
 			n.rest(ctx)
 			s, err := n.run(ctx, k.r)
 			if err != nil {
@@ -171,7 +168,7 @@ func (r *report) write(o options) error {
 		fmt.Printf("  %-34s %9.0f  x%.1f\n", indent+s.Step, s.Micros, s.Count)
 	}
 	for _, i := range r.Idle {
-		fmt.Printf("idle node (%s): memory %d MiB, cpu %.2f ms/s\n", i.Node, i.Memory>>20, i.CPU)
+		fmt.Printf("idle node (%s), watched for %.0f s: memory %d MiB, cpu %.2f ms/s\n", i.Node, i.Seconds, i.Memory>>20, i.CPU)
 	}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

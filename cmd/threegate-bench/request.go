@@ -15,6 +15,7 @@ type request struct {
 	language, command string // ERA
 	code              string // Monty
 	inputs            map[string][]byte
+	outputs           []string
 }
 
 // The programs that are measured.
@@ -75,6 +76,13 @@ time_limit_sec: 30
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("## Output Expectations\n\nNone\n\n## Risk Assessment\n\n- Risk level: low\n- Justification: a benchmark\n- Data sensitivity: public\n- Network rationale: none\n")
+	b.WriteString("## Output Expectations\n\n")
+	for _, name := range r.outputs {
+		fmt.Fprintf(&b, "- /out/%s: an output\n", name)
+	}
+	if len(r.outputs) == 0 {
+		b.WriteString("None\n")
+	}
+	b.WriteString("\n## Risk Assessment\n\n- Risk level: low\n- Justification: a benchmark\n- Data sensitivity: public\n- Network rationale: none\n")
 	return []byte(b.String())
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -153,6 +154,7 @@ var secret = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"
 
 func (r *recorder) Collect(_ context.Context, id, dst string) (executors.Collected, error) {
 	var c executors.Collected
+	var wrote map[string]string
 	err := r.take("collect", func() error {
 		t, err := r.task(id)
 		if err != nil {
@@ -168,10 +170,24 @@ func (r *recorder) Collect(_ context.Context, id, dst string) (executors.Collect
 		}
 		c.Stdout, c.Stderr = streamOf(stdout), streamOf("")
 		c.Files = []executors.File{{Path: "d/x.csv", Size: int64(len(out)), SHA256: streamOf(out).SHA256}}
-		return errors.Join(os.WriteFile(filepath.Join(dst, "stdout"), []byte(stdout), 0o600), os.WriteFile(filepath.Join(dst, "stderr"), nil, 0o600),
-			os.RemoveAll(filepath.Join(dst, "out")), os.MkdirAll(filepath.Join(dst, "out", "d"), 0o700), os.WriteFile(filepath.Join(dst, "out", "d", "x.csv"), []byte(out), 0o600))
+		wrote = map[string]string{"stdout": stdout, "stderr": "", "out/d/x.csv": out}
+		return errors.Join(os.RemoveAll(filepath.Join(dst, "out")), os.RemoveAll(filepath.Join(dst, "stdout")), os.RemoveAll(filepath.Join(dst, "stderr")), os.MkdirAll(filepath.Join(dst, "out", "d"), 0o700))
 	})
+	for _, name := range slices.Sorted(maps.Keys(wrote)) {
+		err = errors.Join(err, r.write(filepath.Join(dst, name), wrote[name]))
+	}
 	return c, err
+}
+
+// write writes a file that the gate is to make durable.
+func (r *recorder) write(path, text string) error {
+	err := r.seam(spool.Step{Name: "collect.create", Op: spool.OpCreate, Path: path}, func() error { return os.WriteFile(path, nil, 0o600) })
+	if err != nil {
+		return err
+	}
+	return r.seam(spool.Step{Name: "collect.write", Op: spool.OpWrite, Path: path, Torn: func() error {
+		return os.WriteFile(path, []byte(text[:len(text)/2]), 0o600)
+	}}, func() error { return os.WriteFile(path, []byte(text), 0o600) })
 }
 
 func streamOf(text string) executors.Stream {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
@@ -74,40 +75,87 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	return nil
 }
 
-// stage renders and checks the result, puts what passed beside its final name,
-// and records the verdict.
-func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
-	var none delivery
-	o, err := readOutcome(j)
-	if err != nil {
-		return none, err
-	}
+// rendered is a result as it would leave, and what was found in it.
+type rendered struct {
+	id       string
+	raw      []byte
+	files    []spool.Artifact
+	findings []schemas.Finding
+	dir      string // of the job, when it was rendered
+}
+
+// render renders the result of a run that has ended and checks the rendered bytes.
+// It changes nothing.
+func (g *Gate) render(j *spool.Job, a *admission, o *outcome) (*rendered, error) {
 	r, files, err := buildResult(j, a, o, g.config().Node.Name, g.config().Results.StreamLines)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	raw, err := validate.RenderResult(r)
 	if err != nil {
-		return none, fmt.Errorf("render the result: %w", err)
+		return nil, fmt.Errorf("render the result: %w", err)
 	}
-	checked := g.trace.Step(j.ID, "stage: check")
+	defer g.trace.Step(j.ID, partCheck)()
 	p := g.config().Policy(g.now())
 	_, findings := validate.Result(r.ResultID+".md", raw, p)
 	for _, f := range files {
 		fs, err := checkArtifact(f, p)
 		if err != nil {
-			return none, err
+			return nil, err
 		}
 		findings = append(findings, fs...)
 	}
-	checked()
+	return &rendered{id: r.ResultID, raw: raw, files: files, findings: schemas.SortFindings(findings), dir: j.Path()}, nil
+}
+
+// renderAhead renders the result of a job for its delivery.
+func (g *Gate) renderAhead(j *spool.Job, a *admission, o *outcome) error {
+	g.rendered.Delete(j.ID) // of an earlier try
+	r, err := g.render(j, a, o)
+	if err == nil {
+		g.rendered.Store(j.ID, r)
+	}
+	return err
+}
+
+// renderedOf is the result of a job, rendered now if the end of the run did not do
+// that already.
+func (g *Gate) renderedOf(j *spool.Job, a *admission) (*rendered, error) {
+	if v, ok := g.rendered.LoadAndDelete(j.ID); ok {
+		r := v.(*rendered)
+		for i, f := range r.files { // the job went on
+			r.files[i].SourcePath = j.Path(strings.TrimPrefix(f.SourcePath, r.dir))
+		}
+		return r, nil
+	}
+	o, err := readOutcome(j)
+	if err != nil {
+		return nil, err
+	}
+	return g.render(j, a, o)
+}
+
+// stage renders and checks the result, puts what passed beside its final name,
+// and records the verdict.
+func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
+	var none delivery
+	r, err := g.renderedOf(j, a)
+	if err != nil {
+		return none, err
+	}
+	raw, files, findings := r.raw, r.files, r.findings
 	sum := sha256.Sum256(raw)
-	d := delivery{Version: recordVersion, ResultID: r.ResultID, ResultSHA256: hex.EncodeToString(sum[:]),
-		Artifacts: len(files), Findings: schemas.SortFindings(findings)}
+	d := delivery{Version: recordVersion, ResultID: r.id, ResultSHA256: hex.EncodeToString(sum[:]),
+		Artifacts: len(files), Findings: findings}
 	if err := j.WriteFile(resultFile, raw); err != nil {
 		return none, err
 	}
-	name := r.ResultID + ".md"
+	if err := writeRecord(j, deliveryFile, &d); err != nil {
+		return none, err
+	}
+	// The verdict counts from its event on, which comes after both.
+	synced := g.beside(j.Sync)
+	name := r.id + ".md"
 	if schemas.VerdictOf(findings) == schemas.VerdictAccept {
 		err = g.out.toCore(j, func() error {
 			err := g.publisher.Stage(name, raw, files)
@@ -122,13 +170,7 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 		// An earlier try may have found it good.
 		err = g.out.toCore(j, func() error { return g.publisher.Discard(name) })
 	}
-	if err != nil {
-		return none, err
-	}
-	if err := writeRecord(j, deliveryFile, &d); err != nil {
-		return none, err
-	}
-	return d, j.Sync()
+	return d, errors.Join(err, synced())
 }
 
 // commit makes a staged result visible, once.

@@ -32,6 +32,8 @@ type Gate struct {
 	out       *outbound
 	trace     executors.Trace
 	cleaner   *cleaner
+	// rendered holds results, by job, from the end of a run to its delivery.
+	rendered sync.Map
 	// oneByOne: nothing is done beside anything else, so that fault injection sees
 	// the same order every time.
 	oneByOne bool

@@ -86,6 +86,7 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
+	rendered := func() error { return nil }
 	if o == nil {
 		o, err = g.outcomeOf(ctx, j, a)
 		defer g.trace.Step(j.ID, stepOutcome)()
@@ -93,6 +94,8 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 			err = writeRecord(j, outcomeFile, o)
 		}
 		if err == nil {
+			// What is wanted next changes nothing and hardly needs the disk.
+			rendered = g.beside(func() error { return g.renderAhead(j, a, o) })
 			err = j.Sync()
 		} else if errors.Is(err, executors.ErrNotStarted) {
 			if rerr := j.Return(); rerr != nil {
@@ -100,13 +103,12 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 			}
 		}
 	}
+	if err == nil && !g.book.marks(j.ID).ended {
+		err = g.record(endEvents(j, a, o)...)
+	}
+	_ = rendered() // what went wrong goes wrong again in the delivery, and is told then
 	if err != nil {
 		return err
-	}
-	if !g.book.marks(j.ID).ended {
-		if err := g.record(endEvents(j, a, o)...); err != nil {
-			return err
-		}
 	}
 	return j.Advance(spool.StateFinished)
 }
@@ -205,6 +207,9 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 		o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path())
 		collected()
 		if err != nil {
+			return nil, fmt.Errorf("collect outputs: %w", err)
+		}
+		if err := j.Wrote("stdout", "stderr", "out"); err != nil {
 			return nil, fmt.Errorf("collect outputs: %w", err)
 		}
 	}

@@ -25,6 +25,9 @@ const (
 	stepArchive = "archive"
 	stepCleanup = "cleanup"
 
+	// partCheck is done beside other steps.
+	partCheck = "stage: check"
+
 	stepDisk = "disk."
 )
 

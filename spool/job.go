@@ -177,6 +177,30 @@ func (j *Job) write(step, name string, data []byte) error {
 	return err
 }
 
+// Wrote notes that somebody else wrote files or trees of this name into the job's
+// folder: Sync makes them durable too.
+func (j *Job) Wrote(names ...string) error {
+	j.within.Dir("job.wrote", ".")
+	for _, name := range names {
+		err := filepath.WalkDir(j.Path(name), func(path string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(j.dir, path)
+			if e.IsDir() {
+				j.within.Dir("job."+name, rel)
+			} else {
+				j.within.File("job."+name, rel)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Sync makes durable what was written into the job's folder and where the folder
 // lies. Whoever tells anybody of it, the ledger first of all, or lets anything
 // follow from it, calls Sync before. After an error the files that were not durable

@@ -8,10 +8,8 @@ package outtree
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -44,7 +42,7 @@ type Tree struct {
 }
 
 // Copy copies the regular files below src into the folder dst, which it makes
-// anew: an earlier copy there is removed. On return the files are durable. What
+// anew: an earlier copy there is removed. To make them durable is the caller's. What
 // can't or must not be copied is refused by name; an error is trouble of ours.
 func Copy(src, dst string, b Bounds) (Tree, error) {
 	if err := os.RemoveAll(dst); err != nil {
@@ -67,14 +65,6 @@ func Copy(src, dst string, b Bounds) (Tree, error) {
 
 	w := &walk{dst: root, bytes: b.Bytes, entries: b.Files}
 	if err := w.dir(top, "", 1); err != nil {
-		return Tree{}, fmt.Errorf("collect output: %w", err)
-	}
-	if err := syncDir(root, "."); err != nil {
-		return Tree{}, fmt.Errorf("collect output: %w", err)
-	}
-	if parent, err := os.Open(filepath.Dir(dst)); err != nil {
-		return Tree{}, fmt.Errorf("collect output: %w", err)
-	} else if err := errors.Join(parent.Sync(), parent.Close()); err != nil {
 		return Tree{}, fmt.Errorf("collect output: %w", err)
 	}
 	slices.SortFunc(w.tree.Files, func(a, b executors.File) int { return cmp.Compare(a.Path, b.Path) })
@@ -125,9 +115,6 @@ func (w *walk) dir(d *os.File, prefix string, depth int) error {
 		if err != nil || len(names) == 0 { // io.EOF, or a folder that can't be read any more
 			break
 		}
-	}
-	if made && prefix != "" {
-		return syncDir(w.dst, prefix)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func reasons(tree Tree) string {
 
 var wide = Bounds{Bytes: 1 << 20, Files: 1000}
 
-// checkCopied proves that every file is there, durable bytes and hash agreeing.
+// checkCopied proves that every file is there, bytes and hash agreeing.
 func checkCopied(t *testing.T, dst string, tree Tree) {
 	t.Helper()
 	for _, f := range tree.Files {

@@ -143,13 +143,14 @@ func (g *Gate) Run(ctx context.Context) error {
 		return err
 	}
 	claimed, err := g.resume(ctx)
-	if err != nil {
-		return err
+	if err == nil && g.posture.try != nil && g.config().Posture.AtStart {
+		err = g.checkPosture(ctx)
 	}
-	if g.posture.try != nil && g.config().Posture.AtStart {
-		if err := g.checkPosture(ctx); err != nil {
-			return err
-		}
+	switch {
+	case err != nil && ctx.Err() != nil && !unknown(err): // told to stop as it started
+		return g.record(ledger.Event{Type: ledger.NodeStopped})
+	case err != nil:
+		return err
 	}
 	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopWork(nil)

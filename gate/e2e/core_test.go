@@ -219,3 +219,30 @@ func TestCoreInboundTrouble(t *testing.T) {
 	}
 	n.check()
 }
+
+// TestCoreInboundSlow: every write to CORE's folder may take seconds, and some do.
+// More results than are delivered at once come through, each once.
+func TestCoreInboundSlow(t *testing.T) {
+	m := newCoreMount(t)
+	n := m.node("3s")
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			thaw := m.freeze()
+			time.Sleep(1500 * time.Millisecond)
+			thaw()
+			select {
+			case <-stop:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	rs := n.sendSome("slow", 12)
+	n.wantAll(rs)
+	close(stop)
+	<-stopped
+	n.check()
+	n.mustBeWhole()
+}

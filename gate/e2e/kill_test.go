@@ -61,20 +61,23 @@ const shimOfRun = "shim of a run"
 // tally adds up what rounds of kills came to.
 type tally struct {
 	rounds, kills, requests, whole, interrupted, unseen int
-	killed                                              map[string]int // by what was killed, and when
+
+	cold   int            // kills of nodes that make no sandbox ahead of need
+	killed map[string]int // by what was killed, and when
 }
 
 func (a *tally) add(b tally) {
 	a.rounds, a.kills, a.requests = a.rounds+b.rounds, a.kills+b.kills, a.requests+b.requests
 	a.whole, a.interrupted, a.unseen = a.whole+b.whole, a.interrupted+b.interrupted, a.unseen+b.unseen
+	a.cold += b.cold
 	for what, n := range b.killed {
 		a.killed[what] += n
 	}
 }
 
 func (a *tally) String() string {
-	return fmt.Sprintf("%d kills %v of %d nodes, %d requests: %d ended by themselves (the starts of %d were not seen), %d were interrupted",
-		a.kills, a.killed, a.rounds, a.requests, a.whole, a.unseen, a.interrupted)
+	return fmt.Sprintf("%d kills (%d without slots) %v of %d nodes, %d requests: %d ended by themselves (the starts of %d were not seen), %d were interrupted",
+		a.kills, a.cold, a.killed, a.rounds, a.requests, a.whole, a.unseen, a.interrupted)
 }
 
 // TestKilledAtRandom kills the gate, its containerd and the shims of runs, over
@@ -102,7 +105,7 @@ func TestKilledAtRandom(t *testing.T) {
 	all := tally{killed: map[string]int{}}
 	for all.kills < kills && time.Now().Before(until) && !t.Failed() {
 		t.Run(fmt.Sprintf("node%d", all.rounds), func(t *testing.T) {
-			all.add(killRound(t, rng, min(kills-all.kills, roundKills), until))
+			all.add(killRound(t, rng, all.rounds%2 == 1, min(kills-all.kills, roundKills), until))
 		})
 		t.Logf("after %s: %s", time.Since(begun).Round(time.Second), &all)
 	}
@@ -115,14 +118,19 @@ func TestKilledAtRandom(t *testing.T) {
 }
 
 // killRound makes kills on one node and waits for the end of all that was sent.
-func killRound(t *testing.T, rng *rand.Rand, kills int, until time.Time) tally {
+// A cold node makes no sandbox ahead of need.
+func killRound(t *testing.T, rng *rand.Rand, cold bool, kills int, until time.Time) tally {
 	var n *node
 	t.Cleanup(func() { // after the node's own: no process of it is left
 		if left := processesOf(t, n.cfg.ContainerdState()); len(left) > 0 {
 			t.Errorf("processes are left: %q", left)
 		}
 	})
-	n = newNode(t)
+	extra := ""
+	if cold {
+		extra = "slots:\n  memory_mb: 0\n"
+	}
+	n = newNode(t, extra)
 	starts := watchStarts(t, filepath.Join(n.cfg.RunDir(), "boxes"))
 	n.kill()
 	sup := supervise(n)
@@ -160,6 +168,9 @@ func killRound(t *testing.T, rng *rand.Rand, kills int, until time.Time) tally {
 	n.check()
 	n.threegate("fsck", "--node", n.dir)
 	checkStream(t, n, sent, starts, &made)
+	if cold {
+		made.cold = made.kills
+	}
 	return made
 }
 

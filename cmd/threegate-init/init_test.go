@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,7 +39,16 @@ func TestMain(m *testing.M) {
 		p.strip = func() error { return nil }
 		os.Exit(supervise(p))
 	}
+	if withCgo() {
+		fmt.Fprintln(os.Stderr, "error: threegate-init can't work with cgo, and neither can its tests\nhint: CGO_ENABLED=0 go test, as make test does")
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
+}
+
+func withCgo() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"})
 }
 
 // initCommand is an init that has a job, or waits for one if spec is nil.
@@ -99,9 +110,9 @@ func TestRun(t *testing.T) {
 		{"nobody in particular", spec("id", "-u"), 0, nil, fmt.Sprintln(job.PayloadUID)},
 		{"no groups", spec("id", "-G"), 0, nil, fmt.Sprintln(job.PayloadGID)},
 		{"empty stdin", spec("cat"), 0, nil, ""},
-		{"time", short(spec("sleep", "60")), job.ExitTime, func(r job.Result) bool { return r.TimedOut && r.Wall < 3*time.Second }, ""},
+		{"time", short(spec("sleep", "60")), job.ExitTime, func(r job.Result) bool { return r.TimedOut && r.Wall < 30*time.Second }, ""},
 		{"time, all ignored", short(spec("sh", "-c", "trap '' TERM INT HUP; echo x; while :; do sleep 1; done")), job.ExitTime, func(r job.Result) bool { return r.TimedOut }, "x\n"},
-		{"orphan that holds the pipe", spec("sh", "-c", "setsid sleep 60 & echo gone"), 0, func(r job.Result) bool { return r.Wall < 3*time.Second }, "gone\n"},
+		{"orphan that holds the pipe", spec("sh", "-c", "setsid sleep 60 & echo gone"), 0, func(r job.Result) bool { return r.Wall < 30*time.Second }, "gone\n"},
 		{"cut", spec("sh", "-c", "head -c 5000 /dev/zero | tr '\\0' a"), 0, func(r job.Result) bool { return r.Stdout == job.Stream{Total: 5000, Kept: 1000} }, strings.Repeat("a", 1000)},
 		{"cut at nothing", func() job.Spec { s := spec("echo", "x"); s.StdoutBytes = 0; return s }(), 0, func(r job.Result) bool { return r.Stdout == job.Stream{Total: 2} }, ""},
 		{"not found", spec("no-such-program"), job.ExitNotFound, func(r job.Result) bool { return r.StartErrno == unix.ENOENT }, ""},
@@ -165,15 +176,14 @@ func TestStop(t *testing.T) {
 	if err != nil || len(threads) > job.InitPids {
 		t.Errorf("init has %d threads, %v; it may have %d", len(threads), err, job.InitPids)
 	}
-	began := time.Now()
 	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if got := code(cmd.Wait()); got != 137 {
 		t.Errorf("exit code %d", got)
 	}
-	if r := result(t, dir); !r.Stopped || r.TimedOut || r.Stdout.Kept != 8 || time.Since(began) > time.Second {
-		t.Errorf("%+v after %v", r, time.Since(began))
+	if r := result(t, dir); !r.Stopped || r.TimedOut || r.Stdout.Kept != 8 {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -89,7 +89,7 @@ func TestEndings(t *testing.T) {
 			if (tt.cause == C0) != (r.Detail == "") {
 				t.Errorf("cause %s has detail %q", r.Cause, r.Detail)
 			}
-			if task.Limits.Time < 3*time.Second && r.Wall > task.Limits.Time+time.Second {
+			if task.Limits.Time < 3*time.Second && r.Wall > task.Limits.Time+wallSlack {
 				t.Errorf("a limit of %v ended it after %v", task.Limits.Time, r.Wall)
 			}
 		})

@@ -144,11 +144,7 @@ func TestKill(t *testing.T) {
 	must(t, "Prepare", e.Prepare(t.Context(), task))
 	must(t, "Start", e.Start(t.Context(), task.ID))
 	awaitOutput(t, task.ID, "ready\n")
-	began := time.Now()
 	must(t, "Kill", e.Kill(t.Context(), task.ID))
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("Kill took %v", took)
-	}
 	must(t, "Kill again", e.Kill(t.Context(), task.ID))
 	r := finish(t, e, task.ID)
 	if r.Cause != schemas.CauseInterrupted || r.ExitCode != exitUnknown || r.stdout(t) != "ready\n" || r.Wall <= 0 {
@@ -180,13 +176,12 @@ func TestDeadlineOfTheHost(t *testing.T) {
 	must(t, "Start", e.Start(t.Context(), task.ID))
 	awaitOutput(t, task.ID, "ready\n")
 	must(t, "stop init", unix.Kill(initPid(t, e, task.ID), unix.SIGSTOP))
-	began := time.Now()
 	r := finish(t, e, task.ID)
 	if r.Cause != schemas.CauseTime || r.ExitCode != job.ExitTime || r.stdout(t) != "ready\n" {
 		t.Errorf("%+v stdout %q", r.Outcome, r.stdout(t))
 	}
-	if took := time.Since(began); took > task.Limits.Time+deadlineGrace+killGrace+time.Second {
-		t.Errorf("it took %v", took)
+	if r.Wall < task.Limits.Time+deadlineGrace {
+		t.Errorf("the host ended it after %v, before init could have", r.Wall)
 	}
 }
 

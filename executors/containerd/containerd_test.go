@@ -97,7 +97,7 @@ func TestPatience(t *testing.T) {
 		t.Errorf("it gave up after %v: %v", time.Since(began), err)
 	}
 	began = time.Now()
-	if _, _, err := dial(t.Context(), path, DefaultNamespace, false); err == nil || time.Since(began) > 5*time.Second {
+	if _, _, err := dial(t.Context(), path, DefaultNamespace, false); err == nil || time.Since(began) > time.Minute {
 		t.Errorf("without patience: %v after %v", err, time.Since(began))
 	}
 }

@@ -491,6 +491,9 @@ func TestBytes(t *testing.T) {
 	})
 }
 
+// patience ends what hangs, and what works on no machine however busy.
+const patience = 30 * time.Second
+
 func TestTimes(t *testing.T) {
 	n := newInternet(t)
 	for name, l := range map[string]Limits{
@@ -505,7 +508,7 @@ func TestTimes(t *testing.T) {
 			tc := tls.Client(c, &tls.Config{RootCAs: n.pool, ServerName: "one.example"})
 			must(t, tc.Handshake())
 			io.ReadAll(tc)
-			if d := time.Since(start); d < 350*time.Millisecond || d > 5*time.Second {
+			if d := time.Since(start); d < 350*time.Millisecond || d > patience {
 				t.Errorf("took %v", d)
 			}
 			s.has(t, "one.example", 80, CauseTime)
@@ -525,7 +528,7 @@ func TestTimes(t *testing.T) {
 		}()
 		start := time.Now()
 		data, _ := io.ReadAll(c)
-		if !strings.HasPrefix(string(data), "HTTP/1.1 408 ") || time.Since(start) > 3*time.Second {
+		if !strings.HasPrefix(string(data), "HTTP/1.1 408 ") || time.Since(start) > patience {
 			t.Errorf("%q after %v", data, time.Since(start))
 		}
 	})
@@ -627,7 +630,7 @@ func TestCloseEndsAll(t *testing.T) {
 	start := time.Now()
 	must(t, s.proxy.Close())
 	must(t, s.proxy.Close())
-	if d := time.Since(start); d > 2*time.Second {
+	if d := time.Since(start); d > patience {
 		t.Errorf("Close took %v", d)
 	}
 	for _, c := range []io.Reader{idle, hanging, tunnel} {

@@ -73,7 +73,7 @@ func TestSlowClients(t *testing.T) {
 			for len(s.proxy.slots) == 0 && time.Since(began) < time.Second {
 				time.Sleep(time.Millisecond)
 			}
-			limit := time.Duration(slowLimits.Connections)*tt.most + 3*time.Second
+			limit := time.Duration(slowLimits.Connections)*tt.most + patience
 			for len(s.proxy.slots) > 0 && time.Since(began) < limit {
 				time.Sleep(5 * time.Millisecond)
 			}

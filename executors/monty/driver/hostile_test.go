@@ -166,7 +166,7 @@ func TestTakenOver(t *testing.T) {
 			if got := driver.Run(j, w.env()); got != c.exit {
 				t.Errorf("exit code %d, want %d", got, c.exit)
 			}
-			if d := time.Since(begin); d > 20*time.Second {
+			if d := time.Since(begin); d > time.Minute {
 				t.Errorf("it took %s", d)
 			}
 			says := w.stderr.String()

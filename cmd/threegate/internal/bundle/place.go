@@ -111,8 +111,9 @@ func (p *Place) WriteFile(name string, data []byte, mode fs.FileMode, replace bo
 // temporary is a name that nobody could know before.
 func temporary(name string) string { return "." + name + "." + rand.Text() + ".tmp" }
 
-// rename gives made, that was called temp, its name. If something else had taken
-// the name meanwhile, that is taken away again.
+// rename gives made, that was called temp, its name. That it is gone at once is
+// right: a gate takes it out of its inbox. But if something else had been put into
+// the place of temp, that has the name now, and is taken away if it is a link.
 func (p *Place) rename(temp, name string, made fs.FileInfo, replace bool) error {
 	var flags uint
 	if !replace {
@@ -122,8 +123,17 @@ func (p *Place) rename(temp, name string, made fs.FileInfo, replace bool) error 
 	if err := unix.Renameat2(fd, temp, fd, name, flags); err != nil {
 		return &os.LinkError{Op: "rename", Old: filepath.Join(p.path, temp), New: filepath.Join(p.path, name), Err: err}
 	}
-	if info, err := p.root.Lstat(name); err != nil || !os.SameFile(info, made) {
-		return errors.Join(fmt.Errorf("%s: %w", filepath.Join(p.path, name), errSwapped), err, p.root.RemoveAll(name))
+	info, err := p.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !os.SameFile(info, made):
+		err = fmt.Errorf("%s: %w", filepath.Join(p.path, name), errSwapped)
+		if info.Mode()&fs.ModeSymlink != 0 {
+			err = errors.Join(err, ignoreGone(p.root.Remove(name)))
+		}
+		return err
 	}
 	if err := p.dir.Sync(); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsynced, err)

@@ -121,3 +121,34 @@ func TestPlaceFollowsNothing(t *testing.T) {
 		t.Errorf("%v, %v", fi.Mode(), err)
 	}
 }
+
+// A gate takes what appears in its inbox away at once: that is no failure.
+func TestWhatIsTakenAtOnceWasWritten(t *testing.T) {
+	dir := t.TempDir()
+	stop, stopped := make(chan bool), make(chan int)
+	go func() {
+		taken := 0
+		for {
+			select {
+			case <-stop:
+				stopped <- taken
+				return
+			default:
+			}
+			if os.Remove(filepath.Join(dir, "TR-x.md")) == nil {
+				taken++
+			}
+		}
+	}()
+	const times = 300
+	for range times {
+		if err := WriteFile(dir, "TR-x.md", []byte("request"), 0o640, true); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(stop)
+	if taken := <-stopped; taken == 0 {
+		t.Error("nothing was taken")
+	}
+}

@@ -122,7 +122,7 @@ func TestKilledAtRandom(t *testing.T) {
 func killRound(t *testing.T, rng *rand.Rand, cold bool, kills int, until time.Time) tally {
 	var n *node
 	t.Cleanup(func() { // after the node's own: no process of it is left
-		if left := processesOf(t, n.cfg.ContainerdState()); len(left) > 0 {
+		if left := processesOf(t, filepath.Dir(n.cfg.RunDir())); len(left) > 0 {
 			t.Errorf("processes are left: %q", left)
 		}
 	})

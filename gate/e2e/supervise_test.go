@@ -115,17 +115,31 @@ func (n *node) sandboxes() []string {
 	return ids
 }
 
-// processesOf are the command lines that name a path.
+// processesOf are the processes that name a path in their command line, or that
+// have a mount of it in a mount namespace of their own, as what runs in a sandbox.
 func processesOf(t *testing.T, path string) []string {
 	t.Helper()
-	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	host, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	procs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var found []string
 	for _, p := range procs {
-		if line, err := os.ReadFile(p); err == nil && strings.Contains(string(line), path) {
-			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
+		line, err := os.ReadFile(filepath.Join(p, "cmdline"))
+		if err != nil {
+			continue
+		}
+		ours := strings.Contains(string(line), path)
+		if ns, err := os.Readlink(filepath.Join(p, "ns/mnt")); err == nil && ns != host {
+			mounts, _ := os.ReadFile(filepath.Join(p, "mountinfo"))
+			ours = ours || strings.Contains(string(mounts), path)
+		}
+		if ours {
+			found = append(found, filepath.Base(p)+" "+strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
 	return found

@@ -70,9 +70,12 @@ func isolate(spec job.Spec) error {
 }
 
 // keepOnlyKill gives up the capabilities that only the start of the payload needed.
-func keepOnlyKill() error {
+func keepOnlyKill() error { return keepCapabilities(1 << unix.CAP_KILL) }
+
+// keepCapabilities gives up all others, in every thread.
+func keepCapabilities(set uint32) error {
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	data := [2]unix.CapUserData{{Effective: 1 << unix.CAP_KILL, Permitted: 1 << unix.CAP_KILL}}
+	data := [2]unix.CapUserData{{Effective: set, Permitted: set}}
 	_, _, e := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&hdr)), uintptr(unsafe.Pointer(&data[0])), 0)
 	runtime.KeepAlive(&hdr)
 	runtime.KeepAlive(&data)

@@ -24,5 +24,8 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == job.TrialMode {
 		os.Exit(trial())
 	}
+	if len(os.Args) == 2 && os.Args[1] == job.DirectMode {
+		os.Exit(supervise(direct()))
+	}
 	os.Exit(supervise(sandboxed))
 }

@@ -27,6 +27,8 @@ type place struct {
 	killAll func()
 	// strip gives up what init does not need, ahead of any job.
 	strip func() error
+	// ready tells who made the sandbox that it is complete, if that waits for it.
+	ready func() error
 	// isolate refuses if the sandbox lacks what it must have.
 	isolate func(job.Spec) error
 	// settle gives up what only the start of the payload needed.
@@ -38,6 +40,7 @@ var sandboxed = place{
 	user:    outOwner,
 	killAll: func() { _ = unix.Kill(-1, unix.SIGKILL) },
 	strip:   strip,
+	ready:   func() error { return nil },
 	isolate: isolate,
 	settle:  keepOnlyKill,
 }
@@ -54,9 +57,11 @@ const (
 func supervise(p place) int {
 	runtime.LockOSThread() // the payload is forked from the thread that was stripped
 	debug.SetGCPercent(-1) // nothing below allocates without bound
+	err := p.strip()       // while there are few threads: each has to do it
 	spawnThreads(spareThreads)
-
-	err := p.strip()
+	if err == nil {
+		err = p.ready()
+	}
 	var spec job.Spec
 	if err == nil {
 		spec, err = awaitSpec(p.dir)

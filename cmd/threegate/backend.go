@@ -78,7 +78,7 @@ func openExecutor(ctx context.Context, cfg *config.Loaded, slots bool, trace exe
 	}
 	c.Trace = trace
 	if slots {
-		c.Slots = container.Slots{MemoryBytes: int64(cfg.Slots.MemoryMB) << 20, Limits: cfg.SlotLimits()}
+		c.Slots = container.Slots{MemoryBytes: int64(cfg.Slots.MemoryMB) << 20, Limits: cfg.SlotLimits(), Direct: cfg.Slots.MadeBy == config.SlotsByThreegate}
 	}
 	if err := openRunBase(c.RunDir); err != nil {
 		return nil, troublef(err, "", "the node's run folder")

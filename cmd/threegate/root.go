@@ -55,7 +55,6 @@ quarantine with reasons.`,
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
 			c.GroupID = group
-			teachArgs(c)
 			root.AddCommand(c)
 		}
 	}

@@ -126,13 +126,38 @@ func number(file string) int64 {
 	return n
 }
 
-// procs are the processes in the group at path.
-func procs(root, path string) ([]int, error) {
-	dir := filepath.Join(root, path)
-	if !Unified(root) {
-		dir = filepath.Join(root, "pids", path)
+// processes is the folder of a group that tells its processes.
+func processes(root, path string) string {
+	if Unified(root) {
+		return filepath.Join(root, path)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	return filepath.Join(root, "pids", path)
+}
+
+// Exists says whether there is such a group.
+func Exists(root, path string) bool { return exists(processes(root, path)) }
+
+// List names the groups right below the one at path, if there is that.
+func List(root, path string) ([]string, error) {
+	entries, err := os.ReadDir(processes(root, path))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, d := range entries {
+		if d.IsDir() {
+			names = append(names, d.Name())
+		}
+	}
+	return names, nil
+}
+
+// Procs are the processes in the group at path.
+func Procs(root, path string) ([]int, error) {
+	data, err := os.ReadFile(filepath.Join(processes(root, path), "cgroup.procs"))
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
 		return nil, nil
 	}
@@ -149,15 +174,18 @@ func procs(root, path string) ([]int, error) {
 }
 
 const (
-	killTime  = 5 * time.Second
-	killPause = 5 * time.Millisecond
+	killTime = 5 * time.Second
+	// Looks at a group follow each other at longer and longer intervals.
+	killPauseMin = 200 * time.Microsecond
+	killPauseMax = 5 * time.Millisecond
 )
 
 // Kill ends every process of the group at path and waits until none is left. It
 // is for groups whose runtime is gone; it is no error if there is none.
 func Kill(root, path string) error {
-	for end := time.Now().Add(killTime); ; time.Sleep(killPause) {
-		pids, err := procs(root, path)
+	pause := killPauseMin
+	for end := time.Now().Add(killTime); ; pause = min(2*pause, killPauseMax) {
+		pids, err := Procs(root, path)
 		if err != nil {
 			return fmt.Errorf("kill cgroup %s: %w", path, err)
 		}
@@ -169,9 +197,13 @@ func Kill(root, path string) error {
 		}
 		// Init is among them, and takes all of its pid namespace along.
 		for _, pid := range pids {
+			if pid == os.Getpid() {
+				continue // a thread of ours that made the sandbox, and is about to end
+			}
 			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
 				return fmt.Errorf("kill cgroup %s: %w", path, err)
 			}
 		}
+		time.Sleep(pause)
 	}
 }

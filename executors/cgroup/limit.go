@@ -93,3 +93,17 @@ func set(file, value string) error {
 	}
 	return nil
 }
+
+// Holds says by an error if the group's limits in cgroup v1 are others, or if it
+// allows any but harmless devices.
+func Holds(root, path string, l Limits) error {
+	for file, want := range map[string]int64{
+		"cpu/%/cpu.cfs_period_us": l.CPUPeriodMicros, "cpu/%/cpu.cfs_quota_us": l.CPUQuotaMicros,
+		"memory/%/memory.limit_in_bytes": l.MemoryBytes, "pids/%/pids.max": l.Pids,
+	} {
+		if got := number(filepath.Join(root, strings.Replace(file, "%", path, 1))); got != want {
+			return fmt.Errorf("cgroup %s: %s is %d, not %d", path, file, got, want)
+		}
+	}
+	return devicesHold(filepath.Join(root, "devices", path))
+}

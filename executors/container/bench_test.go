@@ -89,3 +89,44 @@ func BenchmarkWarm(b *testing.B) {
 		b.ReportMetric(float64(d.Microseconds())/1000/float64(b.N), name+"-ms")
 	}
 }
+
+// BenchmarkSustained is how many runs there are in a second, each with its slot made
+// and removed, with two under way at once; slots are of the kind that the
+// environment names (see slotsVar).
+func BenchmarkSustained(b *testing.B) {
+	e, err := Open(b.Context(), slotConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { e.Close() })
+	e.awaitReady(b, testSlots)
+	b.SetParallelism(1)
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		dst := b.TempDir()
+		for pb.Next() {
+			task := newTask("true")
+			if err := e.Prepare(b.Context(), task); err != nil {
+				b.Error("prepare:", err)
+				return
+			}
+			if err := e.Start(b.Context(), task.ID); err != nil {
+				b.Error("start:", err)
+				return
+			}
+			if _, err := e.Wait(b.Context(), task.ID); err != nil {
+				b.Error("wait:", err)
+				return
+			}
+			if _, err := e.Collect(b.Context(), task.ID, dst); err != nil {
+				b.Error("collect:", err)
+				return
+			}
+			if err := e.Cleanup(b.Context(), task.ID); err != nil {
+				b.Error("clean up:", err)
+				return
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+}

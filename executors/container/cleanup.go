@@ -22,6 +22,9 @@ func (e *Executor) Cleanup(ctx context.Context, id string) error {
 		return fmt.Errorf("clean up %s: %w", id, err)
 	}
 	e.release(id)
+	if b.has(processFile) { // no container has to do with it
+		return e.destroy(ctx, e.containerOf(id), b)
+	}
 	if cid := e.containerOf(id); cid != id {
 		// An earlier try to prepare the task may have left one of its own.
 		if _, err := e.destroyContainer(ctx, id); err != nil {
@@ -32,13 +35,23 @@ func (e *Executor) Cleanup(ctx context.Context, id string) error {
 	return e.destroy(ctx, id, b)
 }
 
-// destroy removes a container with all that belongs to it, and the box last.
+// destroy removes a sandbox with all that belongs to it, and the box last.
 func (e *Executor) destroy(ctx context.Context, id string, b box) error {
+	if b.has(processFile) {
+		err := removeDirect(id)
+		if err == nil {
+			err = b.remove()
+		}
+		if err != nil {
+			return fmt.Errorf("clean up %s: %w", id, err)
+		}
+		return nil
+	}
 	found, err := e.destroyContainer(ctx, id)
 	if err != nil {
 		return fmt.Errorf("clean up %s: %w", id, err)
 	}
-	if !found && !b.there() {
+	if !found && !b.there() && !cgroup.Exists(cgroup.Root, cgroupOf(id)) {
 		return nil
 	}
 	// The runtime removes them; this is for one that was killed meanwhile.

@@ -37,7 +37,7 @@ func (e *Executor) checkNetwork(t executors.Task) error {
 // openEgress makes the task's proxy listen inside its network namespace, unless
 // it does so already. An earlier process may have begun: what it decided and
 // let through counts. The task must be created and not ended.
-func (e *Executor) openEgress(ctx context.Context, b box, t executors.Task, task containerdclient.Task) error {
+func (e *Executor) openEgress(ctx context.Context, b box, t executors.Task, task process) error {
 	if t.Network != schemas.NetworkAllowlist {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (e *Executor) openEgress(ctx context.Context, b box, t executors.Task, task
 
 var errEnded = errors.New("the task has ended")
 
-func alive(ctx context.Context, task containerdclient.Task) error {
+func alive(ctx context.Context, task process) error {
 	st, err := task.Status(ctx)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/containerd"
+	"github.com/threegate/tool-exec/executors/direct"
 	"github.com/threegate/tool-exec/executors/egress"
 	"github.com/threegate/tool-exec/executors/sandbox"
 )
@@ -85,7 +86,8 @@ type Executor struct {
 	egressMu sync.Mutex
 	egress   map[string]*egress.Proxy // by task; those that this process holds
 
-	pool   *pool // nil: every task starts cold
+	pool   *pool         // nil: every task starts cold
+	maker  *direct.Maker // nil: slots are containers
 	heldMu sync.Mutex
 	holds  map[string]*slot // by task; those that this process claimed
 }
@@ -144,9 +146,13 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 		client.Close()
 		return nil, err
 	}
-	if err := e.openPool(ctx); err != nil {
+	if err := e.openMaker(); err != nil {
 		client.Close()
 		return nil, err
+	}
+	if err := e.openPool(ctx); err != nil {
+		client.Close()
+		return nil, errors.Join(err, e.closeMaker())
 	}
 	return e, nil
 }
@@ -155,13 +161,13 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 // do not. A task with
 // network: allowlist has none until another Executor waits for it.
 func (e *Executor) Close() error {
-	return errors.Join(e.closePool(), e.closeEgresses(), e.client.Close())
+	return errors.Join(e.closePool(), e.closeMaker(), e.closeEgresses(), e.client.Close())
 }
 
 // Shutdown is Close, and stops a private containerd. Tasks that still run go on
 // under their shims and are found again by the next Open.
 func (e *Executor) Shutdown(ctx context.Context) error {
-	return errors.Join(e.closePool(), e.closeEgresses(), e.client.Stop(ctx))
+	return errors.Join(e.closePool(), e.closeMaker(), e.closeEgresses(), e.client.Stop(ctx))
 }
 
 // rootOf makes the image's root ready, importing the image if need be.

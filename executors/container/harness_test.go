@@ -24,8 +24,13 @@ import (
 // binaryVar may name another containerd than that in PATH to test with.
 const binaryVar = "THREEGATE_TEST_CONTAINERD"
 
-// slotsVar makes the tests run with slots.
+// slotsVar makes the tests run with slots, of one of the kinds below.
 const slotsVar = "THREEGATE_TEST_SLOTS"
+
+const (
+	slotContainers = "containers"
+	slotDirect     = "direct"
+)
 
 // testSlots is how many there are then.
 const testSlots = 2
@@ -69,12 +74,14 @@ func inWorld(m *testing.M) (code int, err error) {
 	}
 	code = m.Run()
 	if code == 0 && os.Getenv(slotsVar) == "" {
-		// All once more, each task in a sandbox made ahead of need.
-		again := exec.Command(os.Args[0], os.Args[1:]...)
-		again.Env = append(os.Environ(), slotsVar+"=1")
-		again.Stdout, again.Stderr = os.Stdout, os.Stderr
-		if err := again.Run(); err != nil {
-			return 1, fmt.Errorf("with slots: %w", err)
+		// All once more, each task in a sandbox made ahead of need, of either kind.
+		for _, kind := range []string{slotContainers, slotDirect} {
+			again := exec.Command(os.Args[0], os.Args[1:]...)
+			again.Env = append(os.Environ(), slotsVar+"="+kind)
+			again.Stdout, again.Stderr = os.Stdout, os.Stderr
+			if err := again.Run(); err != nil {
+				return 1, fmt.Errorf("with slots (%s): %w", kind, err)
+			}
 		}
 	}
 
@@ -163,7 +170,7 @@ func testConfig() Config {
 			Root: filepath.Join(world.dir, "root"), State: filepath.Join(world.dir, "s"), Binary: os.Getenv(binaryVar)}},
 	}
 	if os.Getenv(slotsVar) != "" {
-		c.Slots = Slots{MemoryBytes: testSlots * SlotCost, Limits: newTask().Limits}
+		c.Slots = Slots{MemoryBytes: testSlots * SlotCost, Limits: newTask().Limits, Direct: os.Getenv(slotsVar) == slotDirect}
 	}
 	return c
 }
@@ -341,11 +348,15 @@ func deleteTask(t *testing.T, task containerdclient.Task) {
 // removeContainer takes a task's container away and leaves its box.
 func removeContainer(t *testing.T, e *Executor, id string) {
 	t.Helper()
+	if b, err := e.boxOf(id); err == nil && b.has(processFile) {
+		must(t, "remove the sandbox", removeDirect(e.containerOf(id)))
+		return
+	}
 	task, err := e.task(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	deleteTask(t, task)
+	deleteTask(t, task.(containerdclient.Task))
 	cont, err := e.container(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)

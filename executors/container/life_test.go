@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	containerdclient "github.com/containerd/containerd/v2/client"
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors"
@@ -212,6 +213,9 @@ func TestShimKilled(t *testing.T) {
 	e := open(t)
 	before := traces(t)
 	task := newTask("stubborn")
+	if e.maker != nil {
+		task.Limits.OutFiles++ // fits no slot: one that was made without containerd has no shim
+	}
 	must(t, "Prepare", e.Prepare(t.Context(), task))
 	must(t, "Start", e.Start(t.Context(), task.ID))
 	awaitOutput(t, task.ID, "ready\n")
@@ -296,7 +300,11 @@ func TestHalfMade(t *testing.T) {
 	must(t, "Prepare", e.Prepare(ctx, noTask))
 	task, err := e.task(ctx, noTask.ID)
 	must(t, "task", err)
-	deleteTask(t, task)
+	if own, ok := task.(directProcess); ok {
+		must(t, "kill", own.Kill(ctx, unix.SIGKILL))
+	} else {
+		deleteTask(t, task.(containerdclient.Task))
+	}
 
 	for _, id := range []string{boxOnly.ID, noContainer.ID, noBox.ID, noTask.ID} {
 		ids, err := e.List(ctx)

@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/cgroup"
 )
 
 // Slots says how many sandboxes are made ahead of need.
@@ -24,6 +26,8 @@ type Slots struct {
 	// Limits are those that tasks of this node have in common. A task with others
 	// starts cold. Processor, memory and time are set by the claim.
 	Limits executors.Limits
+	// Direct makes them without a container runtime, where that is possible.
+	Direct bool
 }
 
 const (
@@ -145,6 +149,15 @@ func (e *Executor) reapSlots(ctx context.Context) error {
 	for _, d := range entries {
 		left = append(left, d.Name())
 	}
+	groups, err := cgroup.List(cgroup.Root, cgroupParent)
+	if err != nil {
+		return fmt.Errorf("list slots: %w", err)
+	}
+	for _, id := range groups {
+		if strings.HasPrefix(id, e.slotPrefix()) {
+			left = append(left, id)
+		}
+	}
 	slices.Sort(left)
 	for _, id := range slices.Compact(left) {
 		if claimed[id] || checkID(id) != nil {
@@ -180,6 +193,13 @@ func (p *pool) take(image string) *slot {
 		p.drop(s)
 	}
 	return nil
+}
+
+// use counts a task that has a slot of its own making.
+func (p *pool) use() {
+	p.mu.Lock()
+	p.busy++
+	p.mu.Unlock()
 }
 
 func (k *kind) decay() {
@@ -226,7 +246,7 @@ func (p *pool) fill(ctx context.Context) {
 		if !p.awaitCalm(ctx, image) {
 			continue // things may have changed
 		}
-		s, err := p.e.makeSlot(ctx, image)
+		s, err := p.e.makeSlot(ctx, image, p.e.cfg.Slots.Limits)
 		if err != nil {
 			// A cold start says what is wrong, if it is wrong for that too.
 			select {

@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/cgroup"
+	"github.com/threegate/tool-exec/executors/direct"
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/sandbox"
 	"github.com/threegate/tool-exec/schemas"
@@ -47,14 +49,23 @@ type slot struct {
 	// is its word then.
 	gone chan struct{}
 	exit containerdclient.ExitStatus
+	// own is the sandbox, if it was made without containerd.
+	own *direct.Sandbox
 	// mnt is init's mount namespace, until the claim.
 	mnt *os.File
 }
 
-func newSlotID() string {
+// slotPrefix begins the ids of this run folder's slots: what is left of one, a
+// control group perhaps, tells whose it was.
+func (e *Executor) slotPrefix() string {
+	sum := sha256.Sum256([]byte(e.cfg.RunDir))
+	return "s" + hex.EncodeToString(sum[:6])
+}
+
+func (e *Executor) newSlotID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return fmt.Sprintf("s%010x%s", time.Now().Unix(), hex.EncodeToString(b[:]))
+	return fmt.Sprintf("%s%010x%s", e.slotPrefix(), time.Now().Unix(), hex.EncodeToString(b[:]))
 }
 
 // fits says whether a task can take a slot: what a claim does not set must be
@@ -66,8 +77,8 @@ func (e *Executor) fits(t executors.Task) bool {
 		fileBytes(l) == fileBytes(c) && cpuTime(l) <= slotCPUTime
 }
 
-// makeSlot makes a sandbox of an image that waits for its task.
-func (e *Executor) makeSlot(ctx context.Context, image string) (*slot, error) {
+// makeSlot makes a sandbox of an image that waits for a task of these limits.
+func (e *Executor) makeSlot(ctx context.Context, image string, l executors.Limits) (*slot, error) {
 	if err := e.checkInit(); err != nil {
 		return nil, err
 	}
@@ -77,16 +88,15 @@ func (e *Executor) makeSlot(ctx context.Context, image string) (*slot, error) {
 	}
 	// A creation that is cut short could leave what is not found until later.
 	ctx = context.WithoutCancel(ctx)
-	s := &slot{id: newSlotID(), image: image, gone: make(chan struct{})}
+	s := &slot{id: e.newSlotID(), image: image, gone: make(chan struct{})}
 	s.box = box(filepath.Join(e.cfg.RunDir, slotsDir, s.id))
-	if err := e.fillSlot(ctx, s, r); err != nil {
+	if err := e.fillSlot(ctx, s, r, l); err != nil {
 		return nil, errors.Join(fmt.Errorf("make a slot: %w", err), e.destroySlot(ctx, s))
 	}
 	return s, nil
 }
 
-func (e *Executor) fillSlot(ctx context.Context, s *slot, r *root) error {
-	l := e.cfg.Slots.Limits
+func (e *Executor) fillSlot(ctx context.Context, s *slot, r *root, l executors.Limits) error {
 	l.MilliCPU, l.MemoryBytes = slotMilliCPU, slotMemoryBytes
 	if err := s.box.make(l); err != nil {
 		return err
@@ -99,6 +109,9 @@ func (e *Executor) fillSlot(ctx context.Context, s *slot, r *root) error {
 	}
 	policy := e.policy(s.box, r, s.box.path(inDir), executors.Task{ID: s.id, Network: schemas.NetworkNone, Limits: l})
 	policy.CPUTime = slotCPUTime
+	if e.maker != nil {
+		return e.fillDirect(ctx, s, policy)
+	}
 	spec, err := sandbox.Spec(policy)
 	if err != nil {
 		return err
@@ -115,7 +128,12 @@ func (e *Executor) fillSlot(ctx context.Context, s *slot, r *root) error {
 	if err := task.Start(ctx); err != nil {
 		return err
 	}
-	s.mnt, err = os.Open(fmt.Sprintf("/proc/%d/ns/mnt", task.Pid()))
+	return s.openNamespace(int(task.Pid()))
+}
+
+// openNamespace keeps the mount namespace of init for the claim.
+func (s *slot) openNamespace(pid int) (err error) {
+	s.mnt, err = os.Open(fmt.Sprintf("/proc/%d/ns/mnt", pid))
 	if err == nil {
 		err = s.sound() // so the namespace is that of init
 	}
@@ -135,7 +153,13 @@ func (s *slot) sound() error {
 // destroySlot removes a slot that no task has.
 func (e *Executor) destroySlot(ctx context.Context, s *slot) error {
 	s.forgetNamespace()
-	return e.destroy(ctx, s.id, s.box)
+	if s.own == nil {
+		return e.destroy(ctx, s.id, s.box)
+	}
+	if err := removeDirect(s.id); err != nil { // also if its box is gone
+		return err
+	}
+	return s.box.remove()
 }
 
 // claim gives a task its slot. Until the rename the task has no trace; with it,
@@ -159,7 +183,11 @@ func (e *Executor) claim(b box, s *slot, r *root, t executors.Task, p payload) e
 	}
 	kept := t
 	kept.Code, kept.InputsJSON = "", nil
-	if err := s.box.write(taskFile, record{Task: kept, Identity: e.identity(p), Slot: s.id}); err != nil {
+	identity := e.identity(p)
+	if s.own != nil {
+		identity = e.directIdentity(identity)
+	}
+	if err := s.box.write(taskFile, record{Task: kept, Identity: identity, Slot: s.id}); err != nil {
 		return err
 	}
 	if p.stdin != nil {

@@ -16,7 +16,7 @@ import (
 // slotConfig has slots whatever the tests' mode is.
 func slotConfig() Config {
 	c := testConfig()
-	c.Slots = Slots{MemoryBytes: testSlots * SlotCost, Limits: newTask().Limits}
+	c.Slots = Slots{MemoryBytes: testSlots * SlotCost, Limits: newTask().Limits, Direct: os.Getenv(slotsVar) == slotDirect}
 	return c
 }
 
@@ -149,17 +149,25 @@ func TestSlotsOfADeadGate(t *testing.T) {
 	}
 }
 
+func slotPid(t *testing.T, e *Executor, s *slot) int {
+	t.Helper()
+	if s.own != nil {
+		return s.own.Pid
+	}
+	cont, err := e.client.LoadContainer(t.Context(), s.id)
+	must(t, "container", err)
+	init, err := cont.Task(t.Context(), nil)
+	must(t, "task", err)
+	return int(init.Pid())
+}
+
 // A slot whose init has died is no slot: the task starts all the same.
 func TestDeadSlot(t *testing.T) {
 	e := openSlots(t)
 	dead := map[string]bool{}
 	for _, s := range e.idle() {
 		dead[s.id] = true
-		task, err := e.client.LoadContainer(t.Context(), s.id)
-		must(t, "container", err)
-		init, err := task.Task(t.Context(), nil)
-		must(t, "task", err)
-		must(t, "kill init", unix.Kill(int(init.Pid()), unix.SIGKILL))
+		must(t, "kill init", unix.Kill(slotPid(t, e, s), unix.SIGKILL))
 		<-s.gone
 	}
 	task := newTask("echo", "all the same")

@@ -20,13 +20,21 @@ import (
 // is ended itself. A throttled sandbox needs some 100 ms.
 const killGrace = 1500 * time.Millisecond
 
-// task finds the containerd task, or nil if there is none.
-func (e *Executor) task(ctx context.Context, id string) (containerdclient.Task, error) {
+// task finds the task's process 1, or nil if there is none, or it ended and
+// nobody knows how.
+func (e *Executor) task(ctx context.Context, id string) (process, error) {
+	if b, err := e.boxOf(id); err == nil && b.has(processFile) {
+		return e.directProcess(b, id)
+	}
 	cont, err := e.container(ctx, id)
 	if cont == nil || err != nil {
 		return nil, err
 	}
-	return loadTask(ctx, cont)
+	task, err := loadTask(ctx, cont)
+	if task == nil || err != nil {
+		return nil, err
+	}
+	return task, nil
 }
 
 func loadTask(ctx context.Context, cont containerdclient.Container) (containerdclient.Task, error) {
@@ -73,8 +81,8 @@ func (e *Executor) loadContainer(ctx context.Context, id string) (containerdclie
 	return cont, nil
 }
 
-// look says where the task stands, and what containerd has of it, if anything.
-func (e *Executor) look(ctx context.Context, b box, id string) (executors.State, containerdclient.Task, error) {
+// look says where the task stands, and what there is of its process 1, if anything.
+func (e *Executor) look(ctx context.Context, b box, id string) (executors.State, process, error) {
 	var rec record
 	err := b.read(taskFile, &rec)
 	if errors.Is(err, os.ErrNotExist) { // also after a reboot: its traces in containerd mean nothing then
@@ -236,7 +244,7 @@ func (e *Executor) kill(ctx context.Context, id string, why endRecord) error {
 }
 
 // signalAndWait signals process 1 and says whether it ended in time.
-func (e *Executor) signalAndWait(ctx context.Context, task containerdclient.Task, s syscall.Signal, limit time.Duration) (bool, error) {
+func (e *Executor) signalAndWait(ctx context.Context, task process, s syscall.Signal, limit time.Duration) (bool, error) {
 	wctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	exit, err := task.Wait(wctx)

@@ -73,7 +73,7 @@ func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, erro
 	return out, nil
 }
 
-// exit is what containerd knows of the end of process 1.
+// exit is what the parent of process 1 knows of its end.
 type exit struct {
 	known bool
 	code  uint32
@@ -155,7 +155,7 @@ func (e *Executor) awaitTask(ctx context.Context, b box, id string, ended <-chan
 			if err := st.Error(); err != nil {
 				return exit{}, errors.Join(errLost, err)
 			}
-			return exit{known: true, code: st.ExitCode(), at: st.ExitTime()}, nil
+			return exit{known: !st.ExitTime().IsZero(), code: st.ExitCode(), at: st.ExitTime()}, nil
 		case <-timer.C:
 			if left, known := b.timeLeft(limit); known && left <= 0 {
 				if err := e.kill(ctx, id, endRecord{Deadline: true}); err != nil {

@@ -128,7 +128,18 @@ type Monty struct {
 type Slots struct {
 	// MemoryMB bounds what idle ones use together; 0 means none are made.
 	MemoryMB int `yaml:"memory_mb"`
+	// MadeBy says who makes them.
+	MadeBy SlotMaker `yaml:"made_by"`
 }
+
+// SlotMaker is who makes the sandboxes of slots.
+type SlotMaker string
+
+// Makers of slots.
+const (
+	SlotsByThreegate  SlotMaker = "threegate"  // the node itself, where the host is one for that
+	SlotsByContainerd SlotMaker = "containerd" // each is a container
+)
 
 // Containerd says which containerd is used.
 type Containerd struct {
@@ -183,7 +194,7 @@ func Default() Config {
 		Limits: Limits{CPU: "2", MemoryMB: 2048, TimeSec: 600, Pids: 128, OpenFiles: 1024,
 			OutMB: 64, OutFiles: 4096, TmpMB: 64, StreamKB: 5 * 1024, RequestKB: 1024, InputsMB: 256, InputFiles: 64, Outputs: 64},
 		Backends:   Backends{Images: "/var/lib/threegate/images", ERA: ERA{Languages: map[string]Language{}}},
-		Slots:      Slots{MemoryMB: 256},
+		Slots:      Slots{MemoryMB: 256, MadeBy: SlotsByThreegate},
 		Containerd: Containerd{Namespace: "threegate", Runtime: "io.containerd.runc.v2", UserNamespace: UserNamespaceRequired, Root: "containerd", State: ""},
 		Results:    Results{StreamLines: 200, AllowArtifactTypes: []string{}},
 	}

@@ -35,13 +35,14 @@ func javascript(id, script string) request {
 	return request{id: id, language: "javascript", command: "node script.js", memoryMB: 256, inputs: map[string]string{"script.js": script}}
 }
 
-// modes are the two ways that a sandbox comes to be.
+// modes are the ways that a sandbox comes to be.
 var modes = []struct {
 	name, config string
 	slots        bool
 }{
 	{"cold", "slots:\n  memory_mb: 0\n", false},
 	{"slots", "slots:\n  memory_mb: 384\n", true},
+	{"slots that are containers", "slots:\n  memory_mb: 384\n  made_by: containerd\n", true},
 }
 
 // TestEscapeAttempts sends programs through the gate that try to get out, in

@@ -1,0 +1,274 @@
+package direct
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/moby/sys/mountinfo"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/cgroup"
+	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/sandbox"
+)
+
+// Check looks at a finished sandbox from outside, and believes the kernel only: that
+// of the configuration, of which Make took its orders, nothing is missing. It does not
+// know how Make works. All faults are reported, joined.
+func Check(p sandbox.Policy, spec *specs.Spec, s *Sandbox) error {
+	c := &checker{pid: s.Pid}
+	c.threads(p)
+	c.namespaces()
+	c.identity(spec)
+	c.mounts(p, spec)
+	c.group(p)
+	c.limits(spec)
+	c.descriptors(p)
+	c.network()
+	// Were it gone, another process could have been looked at.
+	select {
+	case <-s.Ended():
+		c.must(false, "it has ended")
+	default:
+	}
+	return errors.Join(c.errs...)
+}
+
+type checker struct {
+	pid  int
+	errs []error
+}
+
+func (c *checker) must(ok bool, format string, args ...any) {
+	if !ok {
+		c.errs = append(c.errs, fmt.Errorf("%w: %s", ErrUnsound, fmt.Sprintf(format, args...)))
+	}
+}
+
+func procFile(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
+
+// read gives the text of a file of the process, or "" and a fault.
+func (c *checker) read(name string) string {
+	data, err := os.ReadFile(procFile(c.pid, name))
+	c.must(err == nil, "%v", err)
+	return strings.TrimSpace(string(data))
+}
+
+// keyed reads lines of "key: value".
+func keyed(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(line, ":")
+		out[key] = strings.Join(strings.Fields(value), " ")
+	}
+	return out
+}
+
+// rights are the capabilities of process 1, as the kernel prints them: kill, setgid,
+// setuid and setpcap.
+const rights = "00000000000001e0"
+
+// threads wants every thread of process 1 to have the same identity, and to have
+// given up the same rights.
+func (c *checker) threads(p sandbox.Policy) {
+	all, err := os.ReadDir(procFile(c.pid, "task"))
+	c.must(err == nil && len(all) > 0 && len(all) <= job.InitPids, "process 1 has %d threads, %v", len(all), err)
+	id := strconv.Itoa(p.FirstID)
+	id = strings.Join([]string{id, id, id, id}, " ")
+	const none = "0000000000000000"
+	for _, t := range all {
+		at := "task/" + t.Name() + "/"
+		st := keyed(c.read(at + "status"))
+		for key, want := range map[string]string{
+			"Uid": id, "Gid": id, "Groups": "", "NoNewPrivs": "1", "Seccomp": "2", "TracerPid": "0",
+			"CapInh": none, "CapAmb": none, "CapBnd": none,
+		} {
+			c.must(st[key] == want, "%s of a thread is %q, not %q", key, st[key], want)
+		}
+		c.must(st["CapPrm"] == rights && st["CapEff"] == rights, "capabilities of a thread are %s %s", st["CapPrm"], st["CapEff"])
+		for _, ns := range []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"} {
+			its, err1 := os.Readlink(procFile(c.pid, at+"ns/"+ns))
+			first, err2 := os.Readlink(procFile(c.pid, "ns/"+ns))
+			c.must(err1 == nil && err2 == nil && its == first, "a thread has another %s namespace", ns)
+		}
+	}
+	ns := strings.Fields(keyed(c.read("status"))["NSpid"])
+	c.must(len(ns) >= 2 && ns[len(ns)-1] == "1", "it is not process 1 of a pid namespace: %v", ns)
+}
+
+// namespaces wants seven of its own.
+func (c *checker) namespaces() {
+	for _, ns := range []string{"cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "user", "uts"} {
+		ours, err1 := os.Readlink("/proc/self/ns/" + ns)
+		its, err2 := os.Readlink(procFile(c.pid, "ns/"+ns))
+		c.must(err1 == nil && err2 == nil && its != "" && its != ours, "its %s namespace is the host's", ns)
+	}
+	root, err := os.Readlink(procFile(c.pid, "root"))
+	c.must(err == nil && root == "/", "its root is %q, %v", root, err)
+	cwd, err := os.Readlink(procFile(c.pid, "cwd"))
+	c.must(err == nil && cwd == "/", "its working folder is %q, %v", cwd, err)
+	// Through the sandbox's own /proc: process 1 of it is process 1 there, and this
+	// process does not exist.
+	inside := keyed(c.read("root/proc/1/status"))
+	c.must(inside["NSpid"] == "1", "its /proc is that of another pid namespace: %q", inside["NSpid"])
+	_, err = os.Readlink(procFile(c.pid, "root/proc/self"))
+	c.must(errors.Is(err, unix.ENOENT), "its /proc knows processes of the host")
+}
+
+// identity wants the two ids that the run has for itself.
+func (c *checker) identity(spec *specs.Spec) {
+	want := func(ms []specs.LinuxIDMapping) string {
+		var words []string
+		for _, m := range ms {
+			words = append(words, fmt.Sprint(m.ContainerID, m.HostID, m.Size))
+		}
+		return strings.Join(words, " ")
+	}
+	for name, ms := range map[string][]specs.LinuxIDMapping{"uid_map": spec.Linux.UIDMappings, "gid_map": spec.Linux.GIDMappings} {
+		got := strings.Join(strings.Fields(c.read(name)), " ")
+		c.must(got == want(ms), "%s is %q, not %q", name, got, want(ms))
+	}
+	c.must(c.read("oom_score_adj") == strconv.Itoa(*spec.Process.OOMScoreAdj), "the kernel would rather kill others when memory is short")
+}
+
+// mounts wants those of the configuration, of the very files, and no other.
+func (c *checker) mounts(p sandbox.Policy, spec *specs.Spec) {
+	f, err := os.Open(procFile(c.pid, "mountinfo"))
+	if err != nil {
+		c.must(false, "%v", err)
+		return
+	}
+	defer f.Close()
+	list, err := mountinfo.GetMountsFromReader(f, nil)
+	c.must(err == nil, "%v", err)
+	from := map[string]string{
+		"/": p.Root, sandbox.ShmDir: p.Shm, sandbox.InDir: p.In, sandbox.OutDir: p.Out, sandbox.TmpDir: p.Tmp, job.Dir: p.Gate, job.InitPath: p.Init,
+	}
+	need := map[string]string{"/": "ro,nosuid,nodev", "/dev": "ro,nosuid,noexec", "/proc": "nosuid,nodev,noexec"}
+	for _, d := range devices {
+		from[d], need[d] = d, "nosuid,noexec"
+	}
+	for _, m := range spec.Mounts {
+		if m.Type == "bind" {
+			var words []string
+			for _, o := range m.Options {
+				if o != "bind" && o != "rw" {
+					words = append(words, o)
+				}
+			}
+			need[m.Destination] = strings.Join(words, ",")
+		}
+	}
+	hidden := map[string]bool{}
+	for _, at := range slices.Concat(spec.Linux.MaskedPaths, spec.Linux.ReadonlyPaths) {
+		hidden[at] = true
+	}
+	seen := map[string]int{}
+	for _, m := range list {
+		seen[m.Mountpoint]++
+		c.must(m.Optional == "", "%s is shared with others: %s", m.Mountpoint, m.Optional)
+		options := strings.Split(m.Options, ",")
+		words, known := need[m.Mountpoint]
+		if hidden[m.Mountpoint] {
+			words, known = "ro,nosuid,noexec", true
+		}
+		c.must(known, "there is a mount on %q", m.Mountpoint)
+		for _, w := range strings.Split(words, ",") {
+			c.must(slices.Contains(options, w), "%s is not %s but %s", m.Mountpoint, w, m.Options)
+		}
+		if host := from[m.Mountpoint]; host != "" {
+			c.must(c.same(host, m.Mountpoint), "%s is not %s of the host", m.Mountpoint, host)
+		}
+	}
+	for at := range need {
+		c.must(seen[at] == 1, "%s is mounted %d times", at, seen[at])
+	}
+	c.hidden(spec, seen)
+}
+
+// hidden wants everything that is to be hidden to have a mount of its own, that
+// shows nothing.
+func (c *checker) hidden(spec *specs.Spec, seen map[string]int) {
+	for _, at := range spec.Linux.ReadonlyPaths {
+		c.must(seen[at] == 1, "%s can be written to", at)
+	}
+	for _, at := range spec.Linux.MaskedPaths {
+		inside := procFile(c.pid, "root"+at)
+		st, err := os.Lstat(inside)
+		if errors.Is(err, unix.ENOENT) {
+			continue // this kernel has none
+		}
+		if err != nil || seen[at] != 1 {
+			c.must(false, "%s is mounted %d times, %v", at, seen[at], err)
+			continue
+		}
+		if st.IsDir() {
+			entries, err := os.ReadDir(inside)
+			c.must(err == nil && len(entries) == 0, "%s shows %d entries, %v", at, len(entries), err)
+			continue
+		}
+		c.must(c.same(os.DevNull, at), "%s shows something", at)
+	}
+}
+
+// same says whether a path of the sandbox is the very file of the host's.
+func (c *checker) same(host, inside string) bool {
+	var a, b unix.Stat_t
+	return unix.Stat(host, &a) == nil && unix.Stat(procFile(c.pid, "root"+inside), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino && a.Rdev == b.Rdev
+}
+
+// group wants process 1, alone, in the control group in every hierarchy.
+func (c *checker) group(p sandbox.Policy) {
+	for line := range strings.Lines(c.read("cgroup")) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		c.must(len(parts) == 3 && parts[2] == p.CgroupsPath, "it is in the group %q", line)
+	}
+	pids, err := cgroup.Procs(cgroup.Root, p.CgroupsPath)
+	others := slices.DeleteFunc(pids, func(pid int) bool { return pid == c.pid || pid == os.Getpid() }) // our thread is about to end
+	c.must(err == nil && len(others) == 0, "others are in its group: %v, %v", others, err)
+	c.must(cgroup.Holds(cgroup.Root, p.CgroupsPath, sandbox.Limits(p)) == nil, "its group has other limits")
+}
+
+// limitNames are the rows of /proc/PID/limits.
+var limitNames = map[string]string{
+	"RLIMIT_CORE": "Max core file size", "RLIMIT_CPU": "Max cpu time", "RLIMIT_FSIZE": "Max file size",
+	"RLIMIT_MEMLOCK": "Max locked memory", "RLIMIT_MSGQUEUE": "Max msgqueue size", "RLIMIT_NICE": "Max nice priority",
+	"RLIMIT_NOFILE": "Max open files", "RLIMIT_RTPRIO": "Max realtime priority", "RLIMIT_SIGPENDING": "Max pending signals",
+}
+
+func (c *checker) limits(spec *specs.Spec) {
+	rows := strings.Split(c.read("limits"), "\n")
+	for _, r := range spec.Process.Rlimits {
+		name := limitNames[r.Type]
+		i := slices.IndexFunc(rows, func(row string) bool { return name != "" && strings.HasPrefix(row, name+" ") })
+		if i < 0 {
+			c.must(false, "%s is not known", r.Type)
+			continue
+		}
+		f := strings.Fields(strings.TrimPrefix(rows[i], name))
+		c.must(len(f) >= 2 && f[0] == strconv.FormatUint(r.Soft, 10) && f[1] == strconv.FormatUint(r.Hard, 10), "%s is %v", r.Type, f)
+	}
+}
+
+// descriptors wants process 1 to have nothing open but what it opened in the sandbox.
+func (c *checker) descriptors(p sandbox.Policy) {
+	fds, err := os.ReadDir(procFile(c.pid, "fd"))
+	c.must(err == nil, "%v", err)
+	for _, fd := range fds {
+		to, err := os.Readlink(procFile(c.pid, "fd/"+fd.Name()))
+		ok := to == os.DevNull || strings.HasPrefix(to, "anon_inode:[event") || filepath.Dir(to) == job.Dir
+		c.must(err != nil || ok, "descriptor %s is %s", fd.Name(), to)
+	}
+}
+
+// network wants nothing but the loopback.
+func (c *checker) network() {
+	lines := strings.Split(c.read("net/dev"), "\n")
+	c.must(len(lines) == 3 && strings.HasPrefix(strings.TrimSpace(lines[2]), "lo:"), "it has a network: %q", lines)
+}

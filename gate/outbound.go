@@ -17,6 +17,7 @@ const (
 	hangsAfter = 5 * time.Second
 	// leaveAfter is how long a stop waits for deliveries beyond the drain time.
 	leaveAfter = 2 * time.Second
+	hurryEvery = lastRetry / 2
 )
 
 // outbound delivers results, beside the work on other jobs. CORE's folder may be
@@ -30,8 +31,9 @@ type outbound struct {
 	left atomic.Bool
 	wg   sync.WaitGroup
 
-	mu sync.Mutex
-	in map[string]time.Time // jobs that are at CORE's folder, since when
+	mu      sync.Mutex
+	in      map[string]time.Time // jobs that are at CORE's folder, since when
+	hurried time.Time
 }
 
 func newOutbound(g *Gate) *outbound {
@@ -50,7 +52,7 @@ func (o *outbound) run(work context.Context, n int, fatal chan<- error) {
 				err := o.g.deliver(work, j)
 				switch {
 				case err == nil:
-					o.queue.hurry() // what failed before may work again, too
+					o.hurry()
 				case !unknown(err) && work.Err() == nil:
 					o.g.cleaner.remove(work, j.ID) // it need not wait as long as the result
 				}
@@ -59,6 +61,16 @@ func (o *outbound) run(work context.Context, n int, fatal chan<- error) {
 				}
 			}
 		})
+	}
+}
+
+// hurry lets the deliveries that failed be tried again at once, now that one did
+// not; not every time, as one may fail for a reason of its own.
+func (o *outbound) hurry() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Since(o.hurried) > hurryEvery && o.queue.hurry() {
+		o.hurried = time.Now()
 	}
 }
 

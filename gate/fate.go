@@ -1,10 +1,12 @@
 package gate
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -56,25 +58,52 @@ func (w *FateWatch) restart(requestID string) {
 // Look says what became of the request so far. One that was refused before its id
 // could be read is found by no id: only by its quarantine item.
 func (w *FateWatch) Look() (*Fate, error) {
-	// Before the record: a request that leaves its inbox meanwhile is on record then.
-	state := "unknown"
-	for _, in := range w.cfg.Inboxes {
-		if _, err := os.Lstat(filepath.Join(in.Path, w.fate.RequestID+".md")); err == nil {
-			state = "waiting"
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+	// Before the record: what gets its verdict meanwhile is on record then.
+	waits, claimed, err := w.waits()
+	if err != nil {
+		return nil, err
 	}
-	err := w.readOn()
+	err = w.readOn()
 	if err != nil { // a gate may have taken back what it could not write: all of it once more
 		w.restart(w.fate.RequestID)
 		err = w.readOn()
 	}
 	f := w.fate
-	if f.Job == "" {
-		f.State = state
+	switch {
+	case waits && (f.Job == "" || f.State == "quarantined" && f.Job != claimed): // mended, and put in again
+		f = Fate{RequestID: f.RequestID, State: "waiting"}
+	case f.Job == "":
+		f.State = "unknown"
 	}
 	return &f, err
+}
+
+// waits says whether the request lies in an inbox, or was claimed, and as which job.
+// Of a claim in the making nobody can tell which request it is.
+func (w *FateWatch) waits() (waits bool, job string, err error) {
+	name := w.fate.RequestID + ".md"
+	for _, in := range w.cfg.Inboxes {
+		if _, err := os.Lstat(filepath.Join(in.Path, name)); err == nil {
+			return true, "", nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return false, "", err
+		}
+	}
+	claimed := filepath.Join(w.cfg.Dir, spool.DirSpool, string(spool.StateClaimed))
+	jobs, err := os.ReadDir(claimed)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, "", err
+	}
+	for _, j := range jobs {
+		var r struct {
+			Origin spool.Origin `json:"origin"`
+		}
+		data, err := os.ReadFile(filepath.Join(claimed, j.Name(), "job.json"))
+		if strings.HasPrefix(j.Name(), ".") || err == nil && json.Unmarshal(data, &r) == nil && r.Origin.Name == name {
+			return true, j.Name(), nil
+		}
+	}
+	return false, "", nil
 }
 
 func (w *FateWatch) readOn() error {

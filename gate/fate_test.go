@@ -3,6 +3,7 @@ package gate_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/threegate/tool-exec/gate"
@@ -45,4 +46,38 @@ func TestWatchFateReadsOn(t *testing.T) {
 	must(t, os.WriteFile(segment+".new", whole, 0o600))
 	must(t, os.Rename(segment+".new", segment))
 	want("delivered")
+}
+
+// TestWatchFateOfAMendedRequest: a request that was refused is put in again under
+// its id. What became of the first is no answer to who waits for the second.
+func TestWatchFateOfAMendedRequest(t *testing.T) {
+	w := mustWorld(t, scenario{name: "refused", word: "; id"})
+	must(t, w.process(&injector{}, false))
+	first, err := gate.FateOf(w.cfg, crashID)
+	must(t, err)
+	if first.State != "quarantined" {
+		t.Fatalf("%+v", first)
+	}
+	must(t, w.send())
+	watch := gate.WatchFate(w.cfg, crashID)
+	if f, err := watch.Look(); err != nil || f.State != "waiting" || f.Settled() || f.Job != "" || len(f.Rules) != 0 {
+		t.Errorf("in the inbox: %+v, %v", f, err)
+	}
+	dying := &injector{kind: killBefore}
+	dying.each = func() {
+		if n := len(dying.steps); n > 0 && strings.HasPrefix(dying.steps[n-1].Name, "job.reasons") {
+			dying.at = n + 1
+		}
+	}
+	if _ = w.process(dying, false); !dying.dead {
+		t.Fatal("it did not die")
+	}
+	w.one(t, "spool/claimed/*")
+	if f, err := watch.Look(); err != nil || f.State != "waiting" {
+		t.Errorf("claimed: %+v, %v", f, err)
+	}
+	must(t, w.process(&injector{}, false))
+	if f, err := watch.Look(); err != nil || f.State != "quarantined" || f.Job == first.Job {
+		t.Errorf("refused again: %+v, %v", f, err)
+	}
 }

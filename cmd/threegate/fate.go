@@ -21,9 +21,9 @@ func requestID(arg string) string {
 	return strings.TrimSuffix(filepath.Base(arg), ".md")
 }
 
-func unknownRequest(id string) error {
+func (a *app) unknownRequest(id string) error {
 	return &fault{exit: exitNotFound, code: schemas.CodeFileIO, message: fmt.Sprintf("the node knows no request %s", id),
-		hint: "if its front matter could not be read it is in quarantine under another name: threegate quarantine list"}
+		hint: "if its front matter could not be read it is in quarantine under another name: threegate quarantine list" + a.nodeArg()}
 }
 
 // printFate says what became of a request.

@@ -25,6 +25,14 @@ func (a *app) nodeFlag(cmd *cobra.Command) {
 	_ = cmd.MarkFlagDirname("node")
 }
 
+// nodeArg is what a command that is suggested needs to find the same node.
+func (a *app) nodeArg() string {
+	if a.node == "" {
+		return ""
+	}
+	return " --node " + a.node
+}
+
 // nodeDir finds the node's folder. What a person named is taken as it is; what
 // is only guessed must hold a configuration.
 func (a *app) nodeDir() (string, error) {

@@ -70,7 +70,7 @@ func (a *app) promote(ctx context.Context, file string, f promoteFlags) error {
 		}{b.ID, inbox, placed})
 	}
 	fmt.Fprintln(a.ui.Out, term.Visible(placed.Request))
-	a.ui.Hint("next: threegate wait " + b.ID)
+	a.ui.Hint("next: threegate wait " + b.ID + a.nodeArg())
 	return nil
 }
 

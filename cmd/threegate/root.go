@@ -55,6 +55,7 @@ quarantine with reasons.`,
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
 			c.GroupID = group
+			teachArgs(c)
 			root.AddCommand(c)
 		}
 	}

@@ -35,7 +35,7 @@ It reads only, and works while the node is served and while it is not.`,
 					return troublef(err, "", "can't look for %s", args[0])
 				}
 				if f.State == fateUnknown {
-					return unknownRequest(f.RequestID)
+					return a.unknownRequest(f.RequestID)
 				}
 				return a.printFate(f)
 			}

@@ -72,7 +72,7 @@ func (a *app) wait(ctx context.Context, l *config.Loaded, id string, timeout tim
 		case f.Settled():
 			return f, nil
 		case f.State == fateUnknown && time.Since(began) > unknownGrace:
-			return nil, unknownRequest(id)
+			return nil, a.unknownRequest(id)
 		case f.State != fateUnknown:
 			began = time.Now()
 		}
@@ -88,7 +88,7 @@ func (a *app) wait(ctx context.Context, l *config.Loaded, id string, timeout tim
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return nil, &fault{exit: exitTimeout, code: schemas.CodeTimeout, message: fmt.Sprintf("%s has not come to its end within %s", id, timeout),
-					hint: "threegate status " + id + " says where it is"}
+					hint: "threegate status " + id + a.nodeArg() + " says where it is"}
 			}
 			return nil, ctx.Err()
 		case <-time.After(pollEvery):

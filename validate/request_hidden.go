@@ -131,7 +131,7 @@ func (rr *requestReader) foreignWords(c span) {
 	src := string(rr.doc.Text[c.start:c.end])
 	start, foreign, all := -1, 0, true
 	flush := func(end int) {
-		if start >= 0 && foreign > 1 && all {
+		if start >= 0 && all && (foreign > 1 || foreign == 1 && besideASCII(src, start, end)) {
 			rr.at("sec.hidden", c.start+start, "type plain letters", "the word %s is made of letters that look like Latin ones", document.Quote(src[start:end]))
 		}
 		start, foreign, all = -1, 0, true
@@ -155,6 +155,23 @@ func (rr *requestReader) foreignWords(c span) {
 		}
 	}
 	flush(len(src))
+}
+
+// besideASCII says whether a letter of Cyrillic or phonetic script stands in one
+// word with plain letters, as in a file's name.
+func besideASCII(src string, start, end int) bool {
+	r, _ := utf8.DecodeRuneInString(src[start:])
+	if !unicode.Is(unicode.Cyrillic, r) && (r < 0x250 || r > 0x2AF) {
+		return false
+	}
+	i := end
+	for i < len(src) && src[i] != ' ' {
+		if src[i]|0x20 >= 'a' && src[i]|0x20 <= 'z' {
+			return true
+		}
+		i++
+	}
+	return false
 }
 
 var denied = regexp.MustCompile(`(?i)\b(?:no|not|never|none|nothing|without|neither|nor|cannot)\b|n['’]t\b`)

@@ -110,8 +110,13 @@ func document(where place, s string) (schemas.Kind, []byte) {
 func judge(c *corpusCase) (kind schemas.Kind, blocking []schemas.Finding) {
 	if c.where == inCode {
 		for _, n := range code.Check(code.Language(c.flags["lang"]), c.text, code.Options{}) {
-			if r, ok := schemas.RuleByID(n.Rule); ok && r.Level == schemas.SeverityBlocking {
-				blocking = append(blocking, schemas.Finding{Rule: n.Rule, Message: n.Message, Severity: r.Level})
+			r, ok := schemas.RuleByID(n.Rule)
+			level := n.Severity
+			if level == "" {
+				level = r.Level
+			}
+			if ok && level == schemas.SeverityBlocking {
+				blocking = append(blocking, schemas.Finding{Rule: n.Rule, Message: n.Message, Severity: level})
 			}
 		}
 		return schemas.KindRequest, blocking

@@ -297,6 +297,9 @@ func (l *lexer) quoteLike() bool {
 		i++
 	}
 	op := l.src[l.pos : l.pos+i]
+	if i == 1 && l.pos > 0 && l.peek(-1) == '-' && (l.peek(1) == ' ' || l.peek(1) == '"' || l.peek(1) == '\'') {
+		return false // a test of a file: -s "/in/x"
+	}
 	switch op {
 	case "q", "qq", "qw", "qx", "qr", "m", "s", "tr", "y":
 	default:

@@ -60,7 +60,7 @@ var processMethods = map[Language]map[string]map[string]bool{
 	},
 	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "system": words(`os`), "spawn_command_line_sync": words(`*`), "spawn_command_line_async": words(`*`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp os`), "fork": words(`child_process cp`)},
 	Ruby:       {"system": words(`*`), "spawn": words(`*`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
-	Lua:        {"execute": words(`os`), "popen": words(`io`)},
+	Lua:        {"execute": words(`*`), "popen": words(`io`)},
 }
 
 const processHint = "do the work in the program itself: a request runs one program and no shell"
@@ -88,6 +88,9 @@ func (c *checker) processes(ts []Token, base int) {
 		case String:
 			if c.moduleLoaded(ts, i) && processModules[c.lang][t.Text] {
 				c.process(at, t.Text)
+			}
+			if c.lang == Ruby && t.Text == "bundler/inline" && c.moduleLoaded(ts, i) {
+				c.install(at, "require "+t.Text)
 			}
 			if (prev == "(" || prev == ",") && (reflects[prev2Name(ts, i)] || c.lang == R && prev2Name(ts, i) == "call") && processName(c.lang, t.Text) {
 				c.process(at, t.Text)
@@ -152,7 +155,9 @@ func (c *checker) reached(ts []Token, i int) bool {
 	case Python:
 		return index && processName(Python, name) && (prev2 == "__dict__" || prev2 == "__globals__" || prev2 == ")")
 	case Lua:
-		return index && processMethods[Lua][name][prev2]
+		return index && processMethods[Lua][name] != nil && (prev2 == "os" || prev2 == "io")
+	case Awk:
+		return processCalls[Awk][name] && prev == "="
 	case PHP:
 		return processCalls[PHP][name] && (prev == "=" || prev == "(" && (prev2 == "call_user_func" || prev2 == "call_user_func_array" || prev2 == "array_map"))
 	case JavaScript:
@@ -188,6 +193,8 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, ":"+name)
 	case c.lang == Python && prev == "." && (prev2 == "os" || prev2 == "posix" || prev2 == ")" && tokenText(ts, i-5) == "__import__") && osStarts(name):
 		c.process(at, prev2+prev+name)
+	case c.lang == Python && name == "__subclasses__" && (prev2 == "__base__" || prev2 == "]" || prev2 == "__bases__" || prev2 == "object"):
+		c.process(at, prev2+"."+name)
 	case c.lang == Perl && name == "exec" && next == "{":
 		c.process(at, name)
 	case name == "add" && prev == "." && prev2 == "Pkg": // Julia
@@ -201,7 +208,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 			}
 		}
 	case processCalls[c.lang][name] && prev != "def" && prev != "function" && prev != "sub" && prev != "." && next != "=" && next != "=>" && next != ":" && prev != ":" && prev != "$":
-		if next == "(" || c.lang == Ruby && startsArgument(ts, i) || c.lang == Perl && (startsArgument(ts, i) || strings.HasPrefix(next, "$") || strings.HasPrefix(next, "@") || next == ";" && name == "fork") {
+		if next == "(" || c.lang == Ruby && (startsArgument(ts, i) || next == "$" || i+1 < len(ts) && ts[i+1].Kind == Name && ts[i+1].Offset-ts[i].End <= 1 && !rubyWords[next]) || c.lang == Perl && (startsArgument(ts, i) || strings.HasPrefix(next, "$") || strings.HasPrefix(next, "@") || next == ";" && name == "fork") {
 			c.process(at, name)
 		}
 	case c.lang == Awk && name == "getline" && prev == "|":
@@ -215,6 +222,9 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		}
 	}
 }
+
+// rubyWords may stand behind a variable that is named like a function.
+var rubyWords = words(`if unless and or end do then while until rescue in`)
 
 var rInstallers = words(`BiocManager pak renv remotes devtools pacman utils pkgman`)
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/threegate/tool-exec/validate/code"
 	"github.com/threegate/tool-exec/validate/document"
+	"github.com/threegate/tool-exec/validate/packages"
 	"github.com/threegate/tool-exec/validate/paths"
 )
 
@@ -23,7 +24,7 @@ func interpreterOf(name string) (code.Language, bool) {
 		return code.JavaScript, true
 	case "ruby", "jruby", "irb", "pry", "crystal", "rails", "rake", "truffleruby", "julia": // Julia quotes commands with backticks too
 		return code.Ruby, true
-	case "perl", "prename", "perl-rename", "file-rename":
+	case "perl", "rename", "prename", "perl-rename", "file-rename":
 		return code.Perl, true
 	case "php":
 		return code.PHP, true
@@ -41,7 +42,7 @@ func interpreterOf(name string) (code.Language, bool) {
 var evaluates = set("eval runner r e")
 
 // renames are programs whose first argument is code of Perl.
-var renames = set("prename perl-rename file-rename")
+var renames = set("rename prename perl-rename file-rename")
 
 type literalCode struct {
 	text   string
@@ -159,6 +160,33 @@ func oneLiners(lang code.Language, argv []word) []literalCode {
 	}
 	return out
 }
+
+// script looks at a program that an interpreter finds by itself (perl -S sh), and at
+// package managers that are a script (php composer.phar require x).
+func (c *checker) script(lang code.Language, argv []word, depth int) {
+	for i := 1; i < len(argv); i++ {
+		text := argv[i].text
+		switch {
+		case text == "-S" && (lang == code.Perl || lang == code.Ruby) && i+1 < len(argv):
+			c.program(argv[i+1:], depth+1)
+			return
+		case strings.HasPrefix(text, "-"):
+			return
+		default:
+			words := texts(argv[i:])
+			words[0] = scriptSuffix.ReplaceAllString(baseName(text), "")
+			if what, ok := packages.InArgv(words); ok && managers[words[0]] {
+				c.add("sec.packages", argv[i].offset, "the command installs packages: "+document.Quote(what), "remove it; ask for an image that holds the package already")
+			}
+			return
+		}
+	}
+}
+
+var (
+	scriptSuffix = regexp.MustCompile(`(?:-cli)?\.(?:phar|py|js|rb|pl|cjs|mjs)$`)
+	managers     = set("composer pip pip3 npm npx yarn pnpm gem bundle cpan cpanm luarocks conda poetry easy_install")
+)
 
 // modules looks at the modules that options of an interpreter load.
 func (c *checker) modules(lang code.Language, argv []word) {

@@ -75,6 +75,9 @@ func (c *checker) parse(line string) []string {
 			c.shape("request.command", i, "the command runs over several lines", "write one command on one line; give further commands a request of their own")
 		}
 	}
+	if end := strings.TrimRight(line, `\`); (len(line)-len(end))%2 == 1 {
+		c.shape("sec.shell.syntax", len(line)-1, `"\" at the end goes on with the next line`, "write the whole command on one line")
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(line), "")
 	if err != nil {
 		c.broken = true
@@ -388,8 +391,12 @@ func (c *checker) unquoted(p *syntax.Lit, first bool, b *strings.Builder) {
 	if first && strings.HasPrefix(v, "~") || strings.Contains(v, "=~/") || strings.Contains(v, ":~/") {
 		c.shape("sec.shell.tilde", at+strings.Index(v, "~"), `"~" would be expanded to a home folder`, `name a path below /in or /out, or put the word in single quotes`)
 	}
-	if first && len(v) > 1 && v[0] == '!' && (v[1] == '!' || v[1] == '-' || v[1] >= '0' && v[1] <= '9' || v[1]|0x20 >= 'a' && v[1]|0x20 <= 'z') {
+	if first && len(v) > 1 && v[0] == '!' && (v[1] == '-' || v[1] == '?' || v[1] >= '0' && v[1] <= '9' || v[1]|0x20 >= 'a' && v[1]|0x20 <= 'z') {
 		c.shape("sec.shell.history", at, `"!" at the start of a word recalls an earlier command`, "put the word in single quotes")
+	} else if i := recall.FindStringIndex(v); i != nil {
+		c.shape("sec.shell.history", at+i[0], `"!" recalls an earlier command`, "put the word in single quotes")
+	} else if at == 0 && first && v[0] == '^' && strings.Count(v, "^") > 1 {
+		c.shape("sec.shell.history", at, `"^" at the start repeats an earlier command`, "put the word in single quotes")
 	}
 	for i := 0; i < len(v); i++ {
 		switch v[i] {
@@ -410,6 +417,9 @@ func (c *checker) unquoted(p *syntax.Lit, first bool, b *strings.Builder) {
 	}
 	b.WriteString(unescape(v, ""))
 }
+
+// recall matches the other forms in which a shell recalls what was typed before.
+var recall = regexp.MustCompile(`![!$*^:#]`)
 
 func (c *checker) glob(at int, char byte) {
 	c.shape("sec.shell.glob", at, fmt.Sprintf("%q outside of quotes is a pattern for file names", char), "name the files, or put the word in single quotes")

@@ -260,6 +260,7 @@ func knownShort(w wrapper, text string) bool { return len(text) > 1 && w.valued[
 func (c *checker) special(name string, argv []word, depth int) {
 	if lang, ok := interpreterOf(name); ok {
 		c.modules(lang, argv)
+		c.script(lang, argv, depth)
 		for _, w := range oneLiners(lang, argv) {
 			for _, n := range code.Check(lang, w.text, code.Options{}) {
 				if !w.exact {
@@ -306,7 +307,7 @@ func (c *checker) special(name string, argv []word, depth int) {
 		c.contains(args, socatCommand, "socat starts a command")
 	case "vim", "vi", "nvim", "view", "ex", "vimdiff", "ed", "emacs", "gdb", "lldb":
 		c.contains(args, editorCommand, "the program is told to start a command")
-	case "sqlite3", "duckdb":
+	case "sqlite3", "duckdb", "osqueryi", "litecli":
 		c.contains(args, sqliteCommand, "the program is told to start a command")
 	case "psql", "mysql", "mariadb", "usql", "pgcli", "mycli", "mysqlsh":
 		c.contains(args, clientCommand, "the program is told to start a command")
@@ -328,7 +329,7 @@ var (
 	gitCommand    = regexp.MustCompile(`(?i)(?:^|\s)(?:alias\.|core\.(?:pager|editor|sshCommand|fsmonitor|hooksPath|gitProxy|askPass|alternateRefsCommand)|diff\.(?:external|[\w-]+\.(?:command|textconv))|difftool\.|mergetool\.|merge\.[\w-]+\.driver|filter\.|gpg\.(?:[\w-]+\.)?program|credential\.helper|sequence\.editor|pager\.|init\.templateDir|remote\.[\w-]+\.(?:uploadpack|receivepack|vcs)|uploadpack\.|protocol\.ext|ssh\.variant|browser\.|man\.|web\.|include\.path|includeIf)|ext::|^--exec-path=|^--config-env|^--template`)
 	socatCommand  = regexp.MustCompile(`(?i)^(?:exec|system|shell):`)
 	editorCommand = regexp.MustCompile(`(?i)(?:^|[\s:+|])!\s*\S|\bshell\b|\bterm(?:inal)?\b|system\(|call-process|start-process|os\.exec|os\.system|popen|subprocess`)
-	sqliteCommand = regexp.MustCompile(`(?im)^\s*\.(?:sh|shell|system|load)\b|^\s*\.(?:once|output|import|excel|read)\s+['"]?\||\bload_extension\s*\(|\bedit\s*\(`)
+	sqliteCommand = regexp.MustCompile(`(?im)(?:^|;)\s*\.(?:sh|shell|system|load)\b|^\s*\.(?:once|output|import|excel|read)\s+['"]?\||\bload_extension\s*\(|\bedit\s*\(`)
 	clientCommand = regexp.MustCompile(`(?i)\\!|\b(?:to|from)\s+program\b|(?:^|;)\s*system\s|\bsys_(?:exec|eval)\s*\(|\\(?:o|g|w|gx)\s*\||\\setenv\b`)
 	m4Command     = regexp.MustCompile(`syscmd|esyscmd`)
 	makeCommand   = regexp.MustCompile(`\$\(shell|!=|^\.?SHELL(?:FLAGS)?=`)

@@ -19,12 +19,12 @@ var (
 	commandOption = regexp.MustCompile(`^--?(?:rsh|use-askpass|info-script|new-volume-script|hostname-bin|lua-filter|on-(?:download|bt-download)-[a-z-]+|on-(?:exit|error|success|start|complete)|shell|shell-escape|enable-write18|` +
 		`external-dir|script-security|engine|prepare|cleanup|install-extension|passwordeval|exec-path|post-renderer|run[-_]under|vettool|toolexec|XX:On[A-Za-z]*Error)(?:=|$)`)
 	// Options whose name says that their value is a command.
-	namedCommand = regexp.MustCompile(`^--?(?:(?:[a-z0-9]+[-_])+(?:cmd|command|commands|exec|hook|shell|pager|editor)|askpass|wrapper|editor|pager)$`)
+	namedCommand = regexp.MustCompile(`^--?(?:(?:[a-z0-9]+[-_])+(?:cmd|command|commands|exec|hook|shell|pager|editor|program)|askpass|wrapper|editor|pager)$`)
 	// What stands before such a name where it asks for nothing.
 	onlyNamed = regexp.MustCompile(`^--?(?:no|list|show|print|dump|help|skip|without|disable|ignore|sub|sql|max|min|last|first|log|count|with)[-_]`)
 	sshOption = regexp.MustCompile(`(?i)^(?:-o)?(?:ProxyCommand|LocalCommand|PermitLocalCommand|KnownHostsCommand|PKCS11Provider|ssh_command)\b`)
 	// Calls that start programs, in languages that are not read any closer.
-	foreignCall = regexp.MustCompile("(?i)(?:\\b(?:system2?|sh|shell|shell_exec|shell-command|popen|open3?|exec|execute|exec[vl]p?e?|spawn|unix|run|run-?program|run-?process|run-?command|run-shell-command|sys-system|call-?command|read-?process|create-?process|process_create|open_port|executable|start-?process|cmd|command|pipe|term|write18|directlua|q?qx)\\*?\\s*[(\"'`\\[{<\\\\]|spawn_command_line|do shell script|[\"']\\|\\s*\\w|^:?(?:shell|terminal)\\s+[-\\w]|%sh\\{|ccall\\(:system|\"\\s+(?:system|run-process)\\b|%pipe%|%\\(|\\.execute\\(\\)|\\.!|sys\\.process|\\bos:cmd|getruntime|processbuilder|os\\.execute|io\\.popen|child_process|java\\.shell|esyscmd|%\\{lua:|ephemeral:|\\bmsl:|!\\s*\\w)")
+	foreignCall = regexp.MustCompile("(?i)(?:\\b(?:system2?|sh|shell|shell_exec|shell-command|popen|open3?|exec|execute|exec[vl]p?e?|spawn|unix|run|run-?program|run-?process|run-?command|run-shell-command|sys-system|call-?command|read-?process|create-?process|process_create|open_port|executable|start-?process|cmd|command|pipe|term|write18|directlua|q?qx)\\*?\\s*[(\"'`\\[{<\\\\]|spawn_command_line|^[12]!:[01]|^\\)HOST\\b|do shell script|[\"']\\|\\s*\\w|^:?(?:shell|terminal)\\s+[-\\w]|%sh\\{|ccall\\(:system|\"\\s+(?:system|run-process)\\b|%pipe%|%\\(|\\.execute\\(\\)|\\.!|sys\\.process|\\bos:cmd|getruntime|processbuilder|os\\.execute|io\\.popen|child_process|java\\.shell|esyscmd|%\\{lua:|ephemeral:|\\bmsl:|!\\s*\\w)")
 	tclCall     = regexp.MustCompile(`(?m)(?:^|[;\[{\s])(?:exec|spawn|system|open\s+["{]?\|)\s*\S`)
 )
 
@@ -33,10 +33,10 @@ var (
 var foreign = set(`octave octave-cli gnuplot maxima gp scilab scilab-cli jrunscript jjs groovy scala kotlin kotlinc clojure clj bb erl elixir iex ocaml guile racket sbcl ecl clisp gosh swipl gprolog yap slsh
 	pry chef-apply knife latex pdftex pdflatex xetex xelatex lualatex luatex luahbtex tex etex ghc runghc stack rpm rpmquery rpmspec rake jshell dart nim crystal v raku rakudo fennel hy janet factor gforth j ngn k q
 	ghostscript gs convert magick identify mogrify composite montage tig mail mailx mutt w3m lynx zathura rview rvim gvim evim vim vi nvim view ex less more man puppet tasksh ftp lftp sftp telnet gimp blender inkscape freecad
-	cling raku perl6 exiftool rpmbuild redis-cli fzf clickhouse clickhouse-local clickhouse-client mongo mongosh ranger vifm lf kak mpv gdb lldb wolframscript math gap magma`)
+	sbt cling raku perl6 exiftool rpmbuild redis-cli fzf clickhouse clickhouse-local clickhouse-client mongo mongosh ranger vifm lf kak mpv gdb lldb wolframscript math gap magma`)
 
 // Options whose value is code, whatever the program.
-var evalOption = regexp.MustCompile(`^(?:-[A-Za-z]*[eEcgx]|-js|-if|-run|-batch|-code|-command|--?(?:eval|evaluate|expr|expression|execute|exec|code|command|run|batch|batch-string|python-expr|script-expr|query-goal|cmd|eval-command|commands))$`)
+var evalOption = regexp.MustCompile(`^(?:-[A-Za-z]*[eEcgx]|-js|-b|-if|-run|-batch|-code|-command|--?(?:eval|evaluate|expr|expression|execute|exec|code|command|run|batch|batch-string|python-expr|script-expr|query-goal|cmd|eval-command|commands))$`)
 
 // harmlessCommands are what an option for a command may name: they show or pack text.
 var harmlessCommands = set(`cat less more never always auto none true false on off yes no gzip pigz bzip2 xz zstd lz4 lzop`)
@@ -54,7 +54,7 @@ var starters = map[string][]string{
 	"wget": {"-e use_askpass"}, "flock": {"-c"}, "pandoc": {"--filter", "-F", "--lua-filter", "-L"}, "tar": {"-F "}, "nano": {"-s", "--speller"}, "pico": {"-s"}, "rg": {"--pre", "--hostname-bin"}, "gcc": {"-wrapper"}, "g++": {"-wrapper"}, "cc": {"-wrapper"}, "clang": {"-wrapper"},
 	"make": {"--eval"}, "gmake": {"--eval"}, "php": {"artisan tinker"}, "zeek": {"-e"}, "check_by_ssh": {"-o"}, "varnishncsa": {""}, "xdotool": {"exec"}, "nsenter": {""}, "timedatectl": {""}, "code": {"--install-extension"}, "jjs": {"-scripting"}, "octave-cli": {"--eval system"}, "borg": {"--rsh"},
 	"ssh-copy-id": {""}, "systemd-inhibit": {""}, "consul": {"watch", "exec", "lock"}, "etcdctl": {"watch", "lock", "exec-watch"}, "az": {"vm run-command", "ssh"}, "gcloud": {"compute ssh"}, "fly": {"ssh"}, "flyctl": {"ssh"}, "heroku": {"run"}, "npm": {"explore", "--script-shell"}, "groff": {"-U"}, "troff": {"-U"},
-	"go": {"-exec", "-toolexec", "-vettool", "generate"}, "cargo": {"--config target", "--config build", "--config 'build"}, "rustc": {"-C linker"}, "cmake": {"-E env", "-E time"}, "man": {"-P", "-H", "--pager", "--html"}, "git-shell": {""}, "zx": {"-e", "--eval"},
+	"latexmk": {"-e"}, "rpm": {"--pipe"}, "go": {"-exec", "-toolexec", "-vettool", "generate"}, "cargo": {"--config target", "--config build", "--config 'build"}, "rustc": {"-C linker"}, "cmake": {"-E env", "-E time"}, "man": {"-P", "-H", "--pager", "--html"}, "git-shell": {""}, "zx": {"-e", "--eval"},
 	"socat": {"system:", "exec:", "SYSTEM:", "EXEC:"},
 }
 
@@ -108,7 +108,7 @@ func (c *checker) starter(name string, argv []word) {
 		case foreign[name] && foreignCall.MatchString(w.text), tcl[name] && i > 0 && strings.HasPrefix(args[i-1].text, "-") && tclCall.MatchString(w.text):
 			found(w, w.text)
 			return
-		case code.IsShell(w.text) && (i == 0 || !strings.HasPrefix(args[i-1].text, "-") || startsNext[args[i-1].text]) && !namesShells[name]:
+		case code.IsShell(w.text) && !namesShells[name] && started(args, i):
 			found(w, w.text)
 			return
 		}
@@ -119,9 +119,21 @@ func (c *checker) starter(name string, argv []word) {
 var databases = set("sqlite3 duckdb psql mysql mariadb")
 
 // startsNext are options behind which a program is named.
-var startsNext = set("-c -C -x -X --exec --command --cmd --run --test-command --start")
+var startsNext = set("-- -e -c -C -x -X --args --exec --command --cmd --run --test-command --start")
+
+// languageOption matches options whose value is the name of a language.
+var languageOption = regexp.MustCompile(`^--?(?:l|s|S|t|f|E|lang|language|lexer|syntax|shell|from|to|type|format|style|parser|dialect)$`)
+
+// started says whether the word at i, a shell's name, stands where a program is
+// named: behind a word that is no option, or before what a shell would run.
+func started(args []word, i int) bool {
+	if i == 0 || !strings.HasPrefix(args[i-1].text, "-") || startsNext[args[i-1].text] {
+		return true
+	}
+	return i+1 < len(args) && !languageOption.MatchString(args[i-1].text) && (strings.HasSuffix(args[i+1].text, ".sh") || args[i+1].text == "-c" || args[i+1].text == "-s")
+}
 
 // namesShells are programs for which the name of a shell is data.
-var namesShells = set(`which whereis whatis apropos info man type file ls cp mv rm cat stat touch mkdir ln basename dirname tee diff cmp comm join paste md5sum sha1sum sha256sum shellcheck shfmt bat pygmentize highlight
+var namesShells = set(`which whereis whatis apropos info man type file fd fdfind ls cp mv rm cat stat touch mkdir ln basename dirname tee diff cmp comm join paste md5sum sha1sum sha256sum shellcheck shfmt bat pygmentize highlight
 	zip unzip tar gzip gunzip bzip2 xz wc sort uniq head tail cut nl rev tac od xxd strings split csplit chmod tree du jq yq sqlite3 duckdb git make cmake ninja cargo go rustc javac java gcc g++ cc clang ld ar nm objdump pandoc tesseract
 	locate pgrep ps kill pkill uname id whoami hostname pwd env printenv true false sleep seq factor cal mlr csvcut csvsql csvgrep xsv qsv xmllint exiftool ffmpeg ffprobe openssl gpg`)

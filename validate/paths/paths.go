@@ -195,7 +195,9 @@ func maskURLs(text string, add func(Kind, int, int)) string {
 				add(Host, m[0], m[1])
 			}
 		case s == "php" || s == "phar" || s == "glob" || s == "zip":
-			continue // wrappers of PHP around paths
+			if _, p, ok := strings.Cut(u, "=/"); ok && !Allowed("/"+p) { // a wrapper of PHP around a path
+				add(Host, m[0], m[1])
+			}
 		case slashes == 1:
 			continue // not a URL: "jdbc:sqlite:/etc/x", "host:/path"
 		case s == "sqlite" || strings.HasPrefix(s, "sqlite+") || s == "duckdb":

@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help accuracy bench-rules build setup images tools demo bench test test-pure escape escape-gvisor race check clean distclean docs
+.PHONY: help accuracy bench-rules fuzz build setup images tools demo bench test test-pure escape escape-gvisor race check clean distclean docs
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -35,7 +35,7 @@ bench: images ## measure latency, rate and cost beside other ways to run a progr
 	go build -o $(BIN)/threegate-bench ./cmd/threegate-bench
 	$(BIN)/threegate-bench --images $(IMAGES) $(BENCHFLAGS)
 
-test: tools ## all tests, also those on real containers
+test: tools fuzz ## all tests, also those on real containers, and a short run of each fuzz target
 	$(GOTEST) ./...
 
 test-pure: ## the tests that need no container
@@ -51,6 +51,9 @@ NORACE := /cmd/threegate-init$$|/gate/e2e$$|/validate/accuracy$$
 
 accuracy: ## how many forbidden and harmless documents each rule refuses; fails below the committed figures
 	go test ./validate/accuracy -run '^TestAccuracy$$' -count=1 -v
+
+fuzz: ## every fuzz target for FUZZ=2s each, one after the other; FUZZ=5m for a long run
+	@deploy/fuzz $(or $(FUZZ),2s)
 
 bench-rules: ## the checks of documents beside gitleaks alone, in one run
 	go test ./validate -run '^$$' -bench BenchmarkValidate -benchtime 10x -count=1

@@ -107,7 +107,7 @@ func requestCases() []requestCase {
 		command("command: quote", "> "+cmd, "request.command:25", "sec.markdown:25", "sec.shell.redirection:25"),
 		command("command: backticks", "`"+cmd+"`", "request.command:25"),
 		command("command: two lines", cmd+"\n"+cmd, "request.command:26"),
-		command("command: continued", "python \\\n  script.py", "request.command:26"),
+		command("command: continued", "python \\\n  script.py", "request.command:26", "sec.shell.syntax:25"),
 		m("code: no fence", "```python\nprint(sum(numbers))\n```", "print(1)", "request.code:20"),
 		m("code: empty section", "```python\nprint(sum(numbers))\n```", "", "request.code:18"),
 		m("code: empty", "print(sum(numbers))\n", "", "request.code:20"),

@@ -11,7 +11,7 @@ import (
 const Mask = "[masked]"
 
 // pieceLen is the length from which on a piece of a secret must not be shown.
-const pieceLen = 8
+const pieceLen = 6
 
 // maxRedact bounds how many bytes of secrets a Redactor remembers.
 const maxRedact = 4 << 20

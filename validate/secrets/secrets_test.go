@@ -142,9 +142,9 @@ func TestScanPasses(t *testing.T) {
 
 // leaks reports a piece of eight characters of secret in s.
 func leaks(s, secret string) string {
-	for i := 0; i+8 <= len(secret); i++ {
-		if strings.Contains(s, secret[i:i+8]) {
-			return secret[i : i+8]
+	for i := 0; i+6 <= len(secret); i++ {
+		if strings.Contains(s, secret[i:i+6]) {
+			return secret[i : i+6]
 		}
 	}
 	return ""

@@ -49,6 +49,8 @@ type checker struct {
 	lang  Language
 	opt   Options
 	notes []document.Note
+	// aliases are variables that hold Lua's module os.
+	aliases map[string]bool
 }
 
 func (c *checker) add(rule string, severity schemas.Severity, offset int, message, hint string) {
@@ -94,8 +96,8 @@ func (c *checker) runs(ts []Token, i int) bool {
 	callee := tokenText(ts, i-1)
 	if callee == "(" {
 		callee = tokenText(ts, i-2)
-	} else if c.lang != Perl && c.lang != Ruby && c.lang != PHP {
-		return false
+	} else {
+		return strings.HasSuffix(callee, "eval") && (c.lang == Perl || c.lang == Ruby || c.lang == PHP)
 	}
 	return runsCode[callee] || c.lang == PHP && callee == "assert"
 }
@@ -280,10 +282,17 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if c.lang == Python && len(stack) == 0 && standsAlone(src, t) {
 			continue // documentation: a comment in all but name
 		}
+		if strings.HasPrefix(t.Text, "\x00") && len(t.Text) > 1 && len(stack) > 0 && connects[stack[len(stack)-1].callee] {
+			PathNote(paths.Ref{Kind: paths.Socket, Path: t.Text}, func(rule, message, hint string) { c.add(rule, "", base+t.Offset, message, hint) })
+		}
 		c.literal(src, t, ctx, base)
 	}
 	flush()
 }
+
+// connects are functions that take the address of a socket; one that begins with a
+// NUL is no file.
+var connects = words(`connect connect_ex bind createConnection open_unix_connection create_unix_connection`)
 
 // literal judges one string.
 func (c *checker) literal(src string, t Token, ctx paths.Context, base int) {

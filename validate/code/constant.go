@@ -26,8 +26,8 @@ const (
 )
 
 // constants works out the expressions of ts and calls f for each text that does
-// not stand in the source as it is; joined says that the parts were joined as a path.
-func constants(lang Language, ts []Token, f func(t Token, joined bool)) {
+// not stand in the source as it is.
+func constants(lang Language, ts []Token, f func(t Token)) {
 	e := &evaluator{lang: lang, ts: ts, texts: map[string]string{}, lists: map[string][]string{}, steps: constantSteps*len(ts) + 1000}
 	for i := 0; i < len(ts) && e.steps > 0; {
 		if next, ok := e.assignment(i, f); ok {
@@ -58,9 +58,9 @@ type constant struct {
 	path bool // made by joining parts of a path
 }
 
-func (e *evaluator) found(from, next int, v constant, f func(Token, bool)) {
+func (e *evaluator) found(from, next int, v constant, f func(Token)) {
 	if v.text != "" && (next > from+1 || v.text != e.ts[from].Text) {
-		f(Token{String, e.ts[from].Offset, e.ts[next-1].End, v.text}, v.path)
+		f(Token{String, e.ts[from].Offset, e.ts[next-1].End, v.text})
 	}
 }
 
@@ -77,7 +77,7 @@ func (e *evaluator) punct(i int, s string) bool {
 }
 
 // assignment follows NAME = VALUE and NAME += VALUE.
-func (e *evaluator) assignment(i int, f func(Token, bool)) (next int, ok bool) {
+func (e *evaluator) assignment(i int, f func(Token)) (next int, ok bool) {
 	t := e.tok(i)
 	if t.Kind != Name {
 		return 0, false
@@ -104,7 +104,7 @@ func (e *evaluator) assignment(i int, f func(Token, bool)) (next int, ok bool) {
 	}
 	if add && had && len(old)+len(v.text) <= maxConstant {
 		v.text = old + v.text
-		f(Token{String, e.ts[i].Offset, e.ts[next-1].End, v.text}, false)
+		f(Token{String, e.ts[i].Offset, e.ts[next-1].End, v.text})
 	} else {
 		e.found(at+1, next, v, f)
 	}
@@ -187,9 +187,9 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 	}
 	name, owner := e.tok(at).Text, e.tok(at-2).Text
 	switch {
-	case name == "sep" && at > i || name == "SEPARATOR" && owner == "File":
+	case name == "sep" && (owner == "os" || owner == "path") || name == "SEPARATOR" && owner == "File":
 		return constant{"/", true}, at + 1, true
-	case name == "pardir" && at > i:
+	case name == "pardir" && (owner == "os" || owner == "path"):
 		return constant{"..", true}, at + 1, true
 	}
 	if e.tok(at).Kind != Name || !e.punct(at+1, "(") {
@@ -529,12 +529,8 @@ func (c *checker) noted(from, to int) bool {
 
 // worked judges the texts that src comes to without holding them.
 func (c *checker) worked(ts []Token, base int) {
-	constants(c.lang, ts, func(t Token, joined bool) {
-		ctx := paths.Literal
-		if joined {
-			ctx = paths.Used
-		}
-		for _, ref := range paths.Find(t.Text, ctx) {
+	constants(c.lang, ts, func(t Token) {
+		for _, ref := range paths.Find(t.Text, paths.Literal) {
 			if c.noted(base+t.Offset, base+t.End) {
 				break // a part of it says as much
 			}

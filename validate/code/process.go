@@ -60,7 +60,7 @@ var processMethods = map[Language]map[string]map[string]bool{
 	},
 	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "system": words(`os`), "spawn_command_line_sync": words(`*`), "spawn_command_line_async": words(`*`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp os`), "fork": words(`child_process cp`)},
 	Ruby:       {"system": words(`*`), "spawn": words(`*`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
-	Lua:        {"execute": words(`*`), "popen": words(`io`)},
+	Lua:        {"execute": words(`os`), "popen": words(`io`)},
 }
 
 const processHint = "do the work in the program itself: a request runs one program and no shell"
@@ -79,6 +79,9 @@ func (c *checker) process(offset int, what string) {
 
 // processes looks for code that starts shells or other programs.
 func (c *checker) processes(ts []Token, base int) {
+	if c.lang == Lua {
+		c.aliases = aliasesOf(ts, "os")
+	}
 	for i, t := range ts {
 		at := base + t.Offset
 		prev, prev2, next := around(ts, i)
@@ -139,6 +142,17 @@ func prints(ts []Token, i int) bool {
 	return false
 }
 
+// aliasesOf lists the variables that hold a module: local x = os.
+func aliasesOf(ts []Token, module string) map[string]bool {
+	out := map[string]bool{}
+	for i := 1; i+1 < len(ts); i++ {
+		if ts[i].Text == "=" && ts[i-1].Kind == Name && ts[i+1].Text == module && tokenText(ts, i+2) != "." {
+			out[ts[i-1].Text] = true
+		}
+	}
+	return out
+}
+
 func tokenText(ts []Token, i int) string {
 	if i < 0 || i >= len(ts) {
 		return ""
@@ -195,6 +209,8 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, prev2+prev+name)
 	case c.lang == Python && name == "__subclasses__" && (prev2 == "__base__" || prev2 == "]" || prev2 == "__bases__" || prev2 == "object"):
 		c.process(at, prev2+"."+name)
+	case (name == "home" && (prev2 == "Path" || prev2 == "Dir") || name == "homedir" && prev2 == "os") && prev == ".":
+		c.add("sec.paths.host", "", at, document.Quote(prev2+"."+name)+" names a home folder of the host", "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in")
 	case c.lang == Perl && name == "exec" && next == "{":
 		c.process(at, name)
 	case name == "add" && prev == "." && prev2 == "Pkg": // Julia
@@ -203,7 +219,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, "Bun.$")
 	case prev == "." || prev == "::" || prev == "->":
 		if rs, ok := processMethods[c.lang][name]; ok && (next == "(" || c.lang == Ruby || c.lang == Lua) {
-			if (rs["*"] || rs[prev2]) && !rs["!"+prev2] {
+			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] {
 				c.process(at, prev2+prev+name)
 			}
 		}

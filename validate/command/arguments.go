@@ -164,22 +164,18 @@ func oneLiners(lang code.Language, argv []word) []literalCode {
 // script looks at a program that an interpreter finds by itself (perl -S sh), and at
 // package managers that are a script (php composer.phar require x).
 func (c *checker) script(lang code.Language, argv []word, depth int) {
-	for i := 1; i < len(argv); i++ {
-		text := argv[i].text
-		switch {
-		case text == "-S" && (lang == code.Perl || lang == code.Ruby) && i+1 < len(argv):
-			c.program(argv[i+1:], depth+1)
-			return
-		case strings.HasPrefix(text, "-"):
-			return
-		default:
-			words := texts(argv[i:])
-			words[0] = scriptSuffix.ReplaceAllString(baseName(text), "")
-			if what, ok := packages.InArgv(words); ok && managers[words[0]] {
-				c.add("sec.packages", argv[i].offset, "the command installs packages: "+document.Quote(what), "remove it; ask for an image that holds the package already")
-			}
-			return
-		}
+	if len(argv) < 2 {
+		return
+	}
+	first := argv[1]
+	if first.text == "-S" && (lang == code.Perl || lang == code.Ruby) {
+		c.program(argv[2:], depth+1)
+		return
+	}
+	words := texts(argv[1:])
+	words[0] = scriptSuffix.ReplaceAllString(baseName(first.text), "")
+	if what, ok := packages.InArgv(words); ok && managers[words[0]] {
+		c.add("sec.packages", first.offset, "the command installs packages: "+document.Quote(what), "remove it; ask for an image that holds the package already")
 	}
 }
 

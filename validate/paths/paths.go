@@ -94,7 +94,7 @@ var (
 	homeRe    = regexp.MustCompile(`(^|[\s=:,;@'"(\[])(~(?:[A-Za-z_][A-Za-z0-9_-]*)?/[^\s'"]*|~$)`)
 	homeVarRe = regexp.MustCompile(`\$(?:HOME|\{HOME\})/|%USERPROFILE%|%SYSTEMROOT%`)
 	windowsRe = regexp.MustCompile(`(?:^|[\s=:,;@'"(\[])([A-Za-z]:\\[A-Za-z0-9_.$ \\-]*|\\\\[A-Za-z0-9_.-]+\\[A-Za-z0-9_.$-]+)`)
-	socketRe  = regexp.MustCompile(`(?i)\bunix:/*[^\s'"]*|[\w/.-]*\b(?:docker|containerd|podman|crio)\.sock\b`)
+	socketRe  = regexp.MustCompile(`(?i)\bunix:/*[^\s'"]*|\babstract-(?:connect|listen|client|sendto|recvfrom):[^\s'"]*|[\w/.-]*\b(?:docker|containerd|podman|crio)\.sock\b`)
 	driveRe   = regexp.MustCompile(`^[A-Za-z]:/`)
 	nameRe    = regexp.MustCompile(`^[A-Za-z0-9]`)
 )

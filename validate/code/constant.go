@@ -19,7 +19,7 @@ import (
 
 // Bounds of working out constants.
 const (
-	maxConstant      = 4096 // bytes of one text
+	maxConstant      = 1024 // bytes from which on a text is not followed any further
 	maxConstantDepth = 8
 	maxConstantList  = 128
 	constantSteps    = 16 // for each token
@@ -130,7 +130,7 @@ func (e *evaluator) value(i, depth int) (v constant, next int, ok bool) {
 		}
 		v, next = w, n
 	}
-	return v, next, ok && len(v.text) <= maxConstant
+	return v, next, ok
 }
 
 func (e *evaluator) primary(i, depth int) (v constant, next int, ok bool) {

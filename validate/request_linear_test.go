@@ -1,0 +1,62 @@
+package validate_test
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The bounds of the processor time that the judgement of a request takes: at
+// the size limit, and of a document beside one half as long.
+const (
+	maxRequestTime = time.Second
+	maxGrowth      = 3.2
+	// Below this the clock and the collector of garbage decide.
+	worthComparing = 60 * time.Millisecond
+)
+
+// TestRequestsAreJudgedInLinearTime judges requests that are made to be slow, and
+// the same ones half as long.
+func TestRequestsAreJudgedInLinearTime(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const limit = 1 << 20
+	took := func(at, unit string, size int) time.Duration {
+		body := strings.Repeat(unit, size/len(unit))
+		doc := bytes.Replace(benchRequest(t, 0), []byte(at), []byte(at+body), 1)
+		start := threadTime(t)
+		judgeRequest(doc)
+		return threadTime(t) - start
+	}
+	for _, unit := range []string{
+		"install ", "pip ", "pip install", "add the package ", "must be installed ", "npm i - ", "go get ", "安装 ", "it should be. ", "\n- install\n", "python -m ",
+		"secret = 'x", "key: token = ", "password=\"", "s.abcdefghijklmnopqrst ", "-----BEGIN PRIVATE KEY-----", "://a:b@", "authorization: ", "eyJ", "curl -u ",
+		"/etc/", "/../", "~/", "file:/", "=/x", "$HOME/", "C:\\a", "unix:",
+		"x=\"a\"+", "chr(47)+", "\"\".join([", "f'{x}", "a.b(", "os.path.join('/',", "'%s' % ", "[47,", "x += 'a'\n", "'''", "\\x2f", "\"a\" \"b\" ", "import os, ", "@", "((", "`",
+		"<a ", "<!-- ", "a\u200b", "а", "[a]: b\n", "**a", "a\n", "\"a\": {", "{\"a\":", "YWJj", "%2f", "\\u0041", "0x41,", "41 42 43 44 ", "H4sIAAAA",
+	} {
+		for _, at := range []string{"def schedule(", "- Justification: ", "{\"loan\""} {
+			size := limit
+			if at != "- Justification: " { // where a section has its own limit
+				size = 240 << 10
+			}
+			whole := took(at, unit, size)
+			if whole > maxRequestTime {
+				t.Errorf("a request of %q at %q takes %s", unit, at, whole)
+			}
+			if whole < worthComparing {
+				continue
+			}
+			half := took(at, unit, size/2)
+			if float64(whole) > maxGrowth*float64(half) { // once more: others' work disturbs the caches
+				whole, half = took(at, unit, size), took(at, unit, size/2)
+			}
+			if float64(whole) > maxGrowth*float64(half) {
+				t.Errorf("a request of %q at %q takes %s, half of it %s", unit, at, whole, half)
+			}
+			t.Logf("%8s for %q at %q", whole.Round(time.Millisecond), unit, at)
+		}
+	}
+}

@@ -145,5 +145,8 @@ func backlog(ctx context.Context, o options, dir string, waiting int) (growthRow
 	g.CPU, g.Memory = ms(n.group.cpu()-cpu)/float64(max(len(took), 1)), n.group.memory()
 	slices.Sort(took)
 	g.P50, g.P99 = at(took, 50), at(took, 99)
+	if waiting <= backlogRuns {
+		n.rest(ctx) // what is half made would be left behind
+	}
 	return g, errors.Join(n.stop(), os.RemoveAll(n.cfg.Dir))
 }

@@ -42,6 +42,8 @@ type stepRow struct {
 	Subject string  `json:"subject"`
 	Step    string  `json:"step"`
 	Micros  float64 `json:"us"`
+	// Best is the 10th percentile: what it takes when others want little of the machine.
+	Best float64 `json:"best_us"`
 	// Count is how often it happens per request.
 	Count float64 `json:"count"`
 	// Disk and Part steps are parts of others.
@@ -110,6 +112,7 @@ func breakdown(subject string, samples []sample, all []step) []stepRow {
 		last := from
 		sums := map[string]int64{}
 		var names []string
+		var disk waits
 		for _, x := range all {
 			if x.Began < from || x.Began > to {
 				continue
@@ -117,6 +120,7 @@ func breakdown(subject string, samples []sample, all []step) []stepRow {
 			name := x.Step
 			if strings.HasPrefix(name, "disk.") || strings.Contains(name, ": ") {
 				if strings.HasPrefix(name, "disk.") {
+					disk.add(name, x)
 					name = "disk." + name[strings.LastIndexByte(name, '.')+1:]
 				}
 				count[name]++
@@ -137,6 +141,8 @@ func breakdown(subject string, samples []sample, all []step) []stepRow {
 		for _, name := range names {
 			add(name, sums[name])
 		}
+		add(diskWaits, disk.took)
+		count[diskWaits] += disk.count
 		if rest := to - last; rest > 0 {
 			add("after the last", rest)
 		}
@@ -146,10 +152,36 @@ func breakdown(subject string, samples []sample, all []step) []stepRow {
 	for _, name := range order {
 		v := took[name]
 		slices.Sort(v)
-		rows = append(rows, stepRow{Subject: subject, Step: name, Micros: at(v, 50), Count: float64(count[name]) / float64(len(samples)),
-			Part: strings.HasPrefix(name, "disk.") || strings.Contains(name, ": ")})
+		rows = append(rows, stepRow{Subject: subject, Step: name, Micros: at(v, 50), Best: at(v, 10), Count: float64(count[name]) / float64(len(samples)),
+			Part: strings.HasPrefix(name, "disk") || strings.Contains(name, ": ")})
 	}
 	return rows
+}
+
+// diskWaits is the row of waits.
+const diskWaits = "disk: waiting for syncs"
+
+// waits is the time in which at least one sync was under way, and how often that
+// began: syncs beside each other are one wait.
+type waits struct {
+	end, took int64
+	count     int
+}
+
+// add takes in the next step, in the order of their beginning.
+func (w *waits) add(name string, s step) {
+	if !strings.HasSuffix(name, ".fsync") && !strings.HasSuffix(name, ".fsyncdir") {
+		return
+	}
+	end := s.Began + s.Took
+	if s.Began >= w.end {
+		w.count++
+		w.took += s.Took
+		w.end = end
+	} else if end > w.end {
+		w.took += end - w.end
+		w.end = end
+	}
 }
 
 // write prints ratios and steps, and leaves bench.json and bench.svg.
@@ -158,14 +190,14 @@ func (r *report) write(o options) error {
 	last := ""
 	for _, s := range r.Steps {
 		if s.Subject != last {
-			fmt.Printf("\nwhere the time goes: %s, one at a time, microseconds\n", s.Subject)
+			fmt.Printf("\nwhere the time goes: %s, one at a time, microseconds (median, 10th percentile, how often)\n", s.Subject)
 			last = s.Subject
 		}
 		indent := ""
 		if s.Part {
 			indent = "    "
 		}
-		fmt.Printf("  %-34s %9.0f  x%.1f\n", indent+s.Step, s.Micros, s.Count)
+		fmt.Printf("  %-34s %9.0f %9.0f  x%.1f\n", indent+s.Step, s.Micros, s.Best, s.Count)
 	}
 	for _, i := range r.Idle {
 		fmt.Printf("idle node (%s), watched for %.0f s: memory %d MiB, cpu %.2f ms/s\n", i.Node, i.Seconds, i.Memory>>20, i.CPU)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -81,10 +80,7 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 		return err
 	}
 	r := auditReport{Changed: []string{}, Unknown: []string{}}
-	jobs, err := recordedJobs(l.Dir) // before the record: what announces a job there comes first
-	if err != nil {
-		return troublef(err, "run as a user who may read the node", "can't list the jobs of the node in %s", l.Dir)
-	}
+	jobs := recordedJobs(l.Dir) // before the record: what announces a job there comes first
 	progress := a.ui.Progress("checking", 0)
 	defer progress.Done()
 	dir := filepath.Join(l.Dir, spool.DirLedger)
@@ -155,45 +151,23 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 const maxNamed = 5
 
 // recordedJobs are the jobs of a node that must be on record: all that have a verdict.
-func recordedJobs(dir string) (map[string]bool, error) {
+func recordedJobs(dir string) map[string]bool {
 	jobs := map[string]bool{}
-	places := []struct {
-		name string
-		deep int // folders between it and the jobs
-	}{{spool.DirArchive, 2}, {spool.DirQuarantineRequests, 0}, {spool.DirQuarantineResults, 0}}
+	places := []string{filepath.Join(spool.DirArchive, "*", "*"), spool.DirQuarantineRequests, spool.DirQuarantineResults}
 	for _, st := range spool.States {
 		if st != spool.StateClaimed {
-			places = append(places, struct {
-				name string
-				deep int
-			}{filepath.Join(spool.DirSpool, string(st)), 0})
+			places = append(places, filepath.Join(spool.DirSpool, string(st)))
 		}
 	}
 	for _, p := range places {
-		if err := listJobs(filepath.Join(dir, p.name), p.deep, jobs); err != nil {
-			return nil, err
-		}
-	}
-	return jobs, nil
-}
-
-// listJobs adds the jobs that lie so deep below a folder. One that is gone has none.
-func listJobs(dir string, deep int, jobs map[string]bool) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, e := range entries {
-		switch {
-		case deep > 0 && e.IsDir():
-			if err := listJobs(filepath.Join(dir, e.Name()), deep-1, jobs); err != nil {
-				return err
+		found, _ := filepath.Glob(filepath.Join(dir, p, "*")) // the pattern is sound
+		for _, job := range found {
+			if id := filepath.Base(job); spool.ValidID(id) {
+				jobs[id] = true
 			}
-		case deep == 0 && spool.ValidID(e.Name()):
-			jobs[e.Name()] = true
 		}
 	}
-	return nil
+	return jobs
 }
 
 func parseAnchor(anchor string) (int64, string, error) {

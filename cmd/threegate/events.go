@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,11 +93,7 @@ func (a *app) events(ctx context.Context, l *config.Loaded, f eventsFlags) error
 		case errors.Is(err, errOutput):
 			return troublef(err, "", "can't write the output")
 		}
-		hint := "threegate audit verify says more"
-		if errors.Is(err, fs.ErrPermission) {
-			hint = "run it as a user who may read the node"
-		}
-		return troublef(err, hint, "can't read the record in %s", dir)
+		return troublef(err, "threegate audit verify says more", "can't read the record in %s", dir)
 	}
 	show := a.printEvent
 	if f.last > 0 {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -80,7 +81,10 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 		return err
 	}
 	r := auditReport{Changed: []string{}, Unknown: []string{}}
-	jobs := recordedJobs(l.Dir) // before the record: what announces a job there comes first
+	jobs, err := recordedJobs(l.Dir) // before the record: what announces a job there comes first
+	if err != nil {
+		return troublef(err, "run as a user who may read the node", "can't list the jobs of the node in %s", l.Dir)
+	}
 	progress := a.ui.Progress("checking", 0)
 	defer progress.Done()
 	dir := filepath.Join(l.Dir, spool.DirLedger)
@@ -151,23 +155,45 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 const maxNamed = 5
 
 // recordedJobs are the jobs of a node that must be on record: all that have a verdict.
-func recordedJobs(dir string) map[string]bool {
+func recordedJobs(dir string) (map[string]bool, error) {
 	jobs := map[string]bool{}
-	places := []string{filepath.Join(spool.DirArchive, "*", "*"), spool.DirQuarantineRequests, spool.DirQuarantineResults}
+	places := []struct {
+		name string
+		deep int // folders between it and the jobs
+	}{{spool.DirArchive, 2}, {spool.DirQuarantineRequests, 0}, {spool.DirQuarantineResults, 0}}
 	for _, st := range spool.States {
 		if st != spool.StateClaimed {
-			places = append(places, filepath.Join(spool.DirSpool, string(st)))
+			places = append(places, struct {
+				name string
+				deep int
+			}{filepath.Join(spool.DirSpool, string(st)), 0})
 		}
 	}
 	for _, p := range places {
-		found, _ := filepath.Glob(filepath.Join(dir, p, "*")) // the pattern is sound
-		for _, job := range found {
-			if id := filepath.Base(job); spool.ValidID(id) {
-				jobs[id] = true
-			}
+		if err := listJobs(filepath.Join(dir, p.name), p.deep, jobs); err != nil {
+			return nil, err
 		}
 	}
-	return jobs
+	return jobs, nil
+}
+
+// listJobs adds the jobs that lie so deep below a folder. One that is gone has none.
+func listJobs(dir string, deep int, jobs map[string]bool) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		switch {
+		case deep > 0 && e.IsDir():
+			if err := listJobs(filepath.Join(dir, e.Name()), deep-1, jobs); err != nil {
+				return err
+			}
+		case deep == 0 && spool.ValidID(e.Name()):
+			jobs[e.Name()] = true
+		}
+	}
+	return nil
 }
 
 func parseAnchor(anchor string) (int64, string, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,7 +94,11 @@ func (a *app) events(ctx context.Context, l *config.Loaded, f eventsFlags) error
 		case errors.Is(err, errOutput):
 			return troublef(err, "", "can't write the output")
 		}
-		return troublef(err, "threegate audit verify says more", "can't read the record in %s", dir)
+		hint := "threegate audit verify says more"
+		if errors.Is(err, fs.ErrPermission) {
+			hint = "run it as a user who may read the node"
+		}
+		return troublef(err, hint, "can't read the record in %s", dir)
 	}
 	show := a.printEvent
 	if f.last > 0 {

@@ -70,6 +70,9 @@ func troublef(err error, hint, format string, args ...any) *fault {
 	if errors.Is(err, fs.ErrNotExist) {
 		f.exit = exitNotFound
 	}
+	if hint == "" && errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
+		f.hint = "run it with sudo, or as a user who may do that"
+	}
 	if err != nil {
 		f.message += ": " + plainError(err)
 	}

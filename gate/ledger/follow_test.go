@@ -159,3 +159,14 @@ func TestFollowNoticesAnotherRecord(t *testing.T) {
 		l.Close()
 	}
 }
+
+// A folder that can't be listed is no empty record.
+func TestWhatCannotBeListedIsNotEmpty(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ledger")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if seq, _, err := Read(file, func(Event) error { return nil }); err == nil {
+		t.Errorf("a record of %d events", seq)
+	}
+}

@@ -11,20 +11,22 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
-// segments lists the segment files in order.
+// segments lists the segment files in order. A folder that can't be listed is an
+// error: a record that may not be read is not empty.
 func segments(dir string) ([]string, error) {
-	if _, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("open ledger: %w", err)
-	}
-	names, err := filepath.Glob(filepath.Join(dir, segmentGlob))
+	entries, err := os.ReadDir(dir) // sorted
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
-	slices.Sort(names)
-	return names, nil
+	var paths []string
+	for _, e := range entries {
+		if ok, _ := filepath.Match(segmentGlob, e.Name()); ok { // the pattern is sound
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths, nil
 }
 
 type replayed struct {

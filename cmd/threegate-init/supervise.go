@@ -58,10 +58,10 @@ func supervise(p place) int {
 	runtime.LockOSThread() // the payload is forked from the thread that was stripped
 	debug.SetGCPercent(-1) // nothing below allocates without bound
 	err := p.strip()       // while there are few threads: each has to do it
-	spawnThreads(spareThreads)
 	if err == nil {
 		err = p.ready()
 	}
+	spawnThreads(spareThreads)
 	var spec job.Spec
 	if err == nil {
 		spec, err = awaitSpec(p.dir)

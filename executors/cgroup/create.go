@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -61,8 +62,14 @@ func devicesHold(dir string) error {
 	return nil
 }
 
+// mounted are the hierarchies by their root: they are mounted when the host starts.
+var mounted sync.Map
+
 // hierarchies are the mount points of all hierarchies.
 func hierarchies(root string) ([]string, error) {
+	if dirs, ok := mounted.Load(root); ok {
+		return dirs.([]string), nil
+	}
 	found, err := filepath.Glob(filepath.Join(root, "*", "cgroup.procs"))
 	if err != nil {
 		return nil, err
@@ -77,6 +84,7 @@ func hierarchies(root string) ([]string, error) {
 	if len(dirs) == 0 {
 		return nil, fmt.Errorf("there is no hierarchy below %s", root)
 	}
+	mounted.Store(root, dirs)
 	return dirs, nil
 }
 

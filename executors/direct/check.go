@@ -74,6 +74,9 @@ func keyed(text string) map[string]string {
 // setuid and setpcap.
 const rights = "00000000000001e0"
 
+// kinds of namespaces.
+var kinds = []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"}
+
 // threads wants every thread of process 1 to have the same identity, and to have
 // given up the same rights.
 func (c *checker) threads(p sandbox.Policy) {
@@ -82,6 +85,10 @@ func (c *checker) threads(p sandbox.Policy) {
 	id := strconv.Itoa(p.FirstID)
 	id = strings.Join([]string{id, id, id, id}, " ")
 	const none = "0000000000000000"
+	first := map[string]string{}
+	for _, ns := range kinds {
+		first[ns], _ = os.Readlink(procFile(c.pid, "ns/"+ns))
+	}
 	for _, t := range all {
 		at := "task/" + t.Name() + "/"
 		st := keyed(c.read(at + "status"))
@@ -92,10 +99,12 @@ func (c *checker) threads(p sandbox.Policy) {
 			c.must(st[key] == want, "%s of a thread is %q, not %q", key, st[key], want)
 		}
 		c.must(st["CapPrm"] == rights && st["CapEff"] == rights, "capabilities of a thread are %s %s", st["CapPrm"], st["CapEff"])
-		for _, ns := range []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"} {
-			its, err1 := os.Readlink(procFile(c.pid, at+"ns/"+ns))
-			first, err2 := os.Readlink(procFile(c.pid, "ns/"+ns))
-			c.must(err1 == nil && err2 == nil && its == first, "a thread has another %s namespace", ns)
+		if t.Name() == strconv.Itoa(c.pid) {
+			continue // the first
+		}
+		for _, ns := range kinds {
+			its, err := os.Readlink(procFile(c.pid, at+"ns/"+ns))
+			c.must(err == nil && its == first[ns], "a thread has another %s namespace", ns)
 		}
 	}
 	ns := strings.Fields(keyed(c.read("status"))["NSpid"])
@@ -104,7 +113,7 @@ func (c *checker) threads(p sandbox.Policy) {
 
 // namespaces wants seven of its own.
 func (c *checker) namespaces() {
-	for _, ns := range []string{"cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "user", "uts"} {
+	for _, ns := range append([]string{"pid_for_children"}, kinds...) {
 		ours, err1 := os.Readlink("/proc/self/ns/" + ns)
 		its, err2 := os.Readlink(procFile(c.pid, "ns/"+ns))
 		c.must(err1 == nil && err2 == nil && its != "" && its != ours, "its %s namespace is the host's", ns)

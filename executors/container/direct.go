@@ -52,6 +52,13 @@ func (e *Executor) openMaker() error {
 	return nil
 }
 
+// makerTries is how often in a row the making of a slot without containerd may fail
+// before slots are containers again, until the node is started anew.
+const makerTries = 3
+
+// direct says whether slots are made without containerd.
+func (e *Executor) direct() bool { return e.maker != nil && e.fails.Load() < makerTries }
+
 func (e *Executor) closeMaker() error {
 	if e.maker == nil {
 		return nil
@@ -68,8 +75,10 @@ func (e *Executor) closeMaker() error {
 func (e *Executor) fillDirect(ctx context.Context, s *slot, policy sandbox.Policy) error {
 	own, err := e.maker.Make(ctx, policy)
 	if err != nil {
+		e.fails.Add(1)
 		return err
 	}
+	e.fails.Store(0)
 	s.own = own
 	go func() {
 		<-own.Ended()

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+	"sync/atomic"
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/containerd"
@@ -88,6 +89,7 @@ type Executor struct {
 
 	pool   *pool         // nil: every task starts cold
 	maker  *direct.Maker // nil: slots are containers
+	fails  atomic.Int32  // of the maker, one after the other
 	heldMu sync.Mutex
 	holds  map[string]*slot // by task; those that this process claimed
 }

@@ -109,7 +109,7 @@ func (e *Executor) fillSlot(ctx context.Context, s *slot, r *root, l executors.L
 	}
 	policy := e.policy(s.box, r, s.box.path(inDir), executors.Task{ID: s.id, Network: schemas.NetworkNone, Limits: l})
 	policy.CPUTime = slotCPUTime
-	if e.maker != nil {
+	if e.direct() {
 		return e.fillDirect(ctx, s, policy)
 	}
 	spec, err := sandbox.Spec(policy)

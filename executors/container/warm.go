@@ -17,7 +17,7 @@ func (e *Executor) prepareWarm(ctx context.Context, b box, r *root, t executors.
 		}
 	}
 	s := e.pool.take(p.image)
-	if s == nil && e.maker != nil { // making one takes a fraction of a cold start
+	if s == nil && e.direct() { // making one takes a fraction of a cold start
 		made := e.cfg.Trace.Step(t.ID, "prepare: make a slot")
 		var err error
 		if s, err = e.makeSlot(ctx, p.image, e.cfg.Slots.Limits); err == nil {

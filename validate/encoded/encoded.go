@@ -20,6 +20,9 @@ const (
 	Zlib    = "zlib"
 	Bzip2   = "bzip2"
 	UTF16   = "utf-16"
+	Base32  = "base32"
+	Number  = "numbers" // 103, 104 or 67:68 or &#103; or =67
+	Spelt   = "spelt"   // letter by letter, or in literals that are joined
 )
 
 // Piece is a stretch of text and what it decodes to.

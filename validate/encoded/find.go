@@ -15,7 +15,7 @@ type stretch struct {
 }
 
 // finders look for one encoding each, in one pass over the text.
-var finders = []func([]byte) iter.Seq[stretch]{findBase64, findHex, findDump, findEscape, findEscapedLine, findPercent}
+var finders = []func([]byte) iter.Seq[stretch]{findBase64, findHex, findDump, findEscape, findEscapedLine, findPercent, findBase32, findNumbers, findSpelt}
 
 // The least number of characters that is taken for an encoding.
 const (

@@ -1,0 +1,228 @@
+package encoded
+
+import (
+	"bytes"
+	"encoding/base32"
+	"iter"
+)
+
+// The least number of characters that is taken for text in one of these spellings.
+const (
+	minBase32 = 32
+	minSpelt  = 16
+)
+
+var (
+	base32Class = classOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+	tokenClass  = classOf(alnum + "+/-_=.")
+	digitClass  = classOf("0123456789")
+)
+
+// findBase32 decodes runs in capitals or in small letters that come to text.
+func findBase32(b []byte) iter.Seq[stretch] {
+	return func(yield func(stretch) bool) {
+		for i := 0; i < len(b); {
+			end := runEnd(b, i, &base64Class)
+			if end-i < minBase32 {
+				i = end + 1
+				continue
+			}
+			digits := bytes.ToUpper(b[i:end])
+			if runEnd(digits, 0, &base32Class) == len(digits) {
+				digits = digits[:len(digits)-map[int]int{1: 1, 3: 1, 6: 1}[len(digits)%8]]
+				out := make([]byte, base32.StdEncoding.WithPadding(base32.NoPadding).DecodedLen(len(digits)))
+				if n, err := base32.StdEncoding.WithPadding(base32.NoPadding).Decode(out, digits); err == nil && LooksText(out[:n]) {
+					if !yield(stretch{i, end, Base32, out[:n]}) {
+						return
+					}
+				}
+			}
+			i = end
+		}
+	}
+}
+
+// findNumbers decodes lists of numbers that are characters: 103, 104 or 67:68 or
+// &#103;&#x68; or =67=68.
+func findNumbers(b []byte) iter.Seq[stretch] {
+	return func(yield func(stretch) bool) {
+		for i := 0; i < len(b); {
+			c := b[i]
+			if !digitClass[c] && c != '&' && c != '=' || i > 0 && hexClass[b[i-1]] {
+				i++
+				continue
+			}
+			var out []byte
+			end := i
+			switch {
+			case c == '&':
+				out, end = entities(b, i)
+			case c == '=':
+				out, end = quoted(b, i)
+			case i+2 < len(b) && hexClass[b[i+1]] && b[i+2] == ':':
+				out, end = colons(b, i)
+			default:
+				out, end = decimals(b, i)
+			}
+			if len(out) >= minSpelt && !yield(stretch{i, end, Number, out}) {
+				return
+			}
+			i = max(end, i+1)
+		}
+	}
+}
+
+func decimals(b []byte, i int) (out []byte, end int) {
+	end = i
+	for i < len(b) {
+		n, from := 0, i
+		for i < len(b) && i < from+4 && digitClass[b[i]] {
+			n = 10*n + int(b[i]-'0')
+			i++
+		}
+		if i == from || n > 126 || n < 32 && n != 10 && n != 9 {
+			return out, end
+		}
+		out, end = append(out, byte(n)), i
+		for k := 0; i < len(b) && k < 4 && (b[i] == ',' || b[i] == ' ' || b[i] == ';' || b[i] == '\n'); k++ {
+			i++
+		}
+		if i == end {
+			return out, end
+		}
+	}
+	return out, end
+}
+
+func colons(b []byte, i int) (out []byte, end int) {
+	for i+1 < len(b) && hexClass[b[i]] && hexClass[b[i+1]] {
+		out, end = append(out, unhex(b[i])<<4|unhex(b[i+1])), i+2
+		if i+2 >= len(b) || b[i+2] != ':' {
+			break
+		}
+		i += 3
+	}
+	return out, max(end, i)
+}
+
+func entities(b []byte, i int) (out []byte, end int) {
+	end = i
+	for i+3 < len(b) && b[i] == '&' && b[i+1] == '#' {
+		n, base := 0, 10
+		i += 2
+		if b[i]|0x20 == 'x' {
+			base = 16
+			i++
+		}
+		for k := 0; i < len(b) && k < 6 && hexClass[b[i]]; k++ {
+			n = n*base + int(unhex(b[i]))
+			i++
+		}
+		if i >= len(b) || b[i] != ';' || n == 0 || n > 0x7e {
+			return out, end
+		}
+		i++
+		out, end = append(out, byte(n)), i
+	}
+	return out, max(end, i)
+}
+
+func quoted(b []byte, i int) (out []byte, end int) {
+	end = i
+	for i+2 < len(b) && b[i] == '=' && hexClass[b[i+1]] && hexClass[b[i+2]] {
+		out = append(out, unhex(b[i+1])<<4|unhex(b[i+2]))
+		i += 3
+		end = i
+		if i+1 < len(b) && b[i] == '=' && b[i+1] == '\n' { // a line that goes on
+			i += 2
+		}
+	}
+	return out, end
+}
+
+// findSpelt joins what stands letter by letter (g h p, 'g', 'h') and literals that
+// are joined ("ab" + "cd").
+func findSpelt(b []byte) iter.Seq[stretch] {
+	return func(yield func(stretch) bool) {
+		for i := 0; i+4 < len(b); {
+			if tokenClass[b[i]] && !tokenClass[b[i+1]] && (i == 0 || !tokenClass[b[i-1]]) {
+				if out, end := letters(b, i); len(out) >= minSpelt {
+					if !yield(stretch{i, end, Spelt, out}) {
+						return
+					}
+					i = end
+					continue
+				}
+			}
+			if b[i] == '"' || b[i] == '\'' {
+				if out, from, end := joined(b, i); len(out) >= minSpelt {
+					if !yield(stretch{from, end, Spelt, out}) {
+						return
+					}
+					i = end
+					continue
+				}
+			}
+			i++
+		}
+	}
+}
+
+// letters reads single characters with always the same separator between them.
+func letters(b []byte, i int) (out []byte, end int) {
+	sep := 1
+	for i+1+sep < len(b) && sep < 6 && (!tokenClass[b[i+1+sep]]) {
+		sep++
+	}
+	if i+1+sep >= len(b) {
+		return nil, i
+	}
+	between := b[i+1 : i+1+sep]
+	for i < len(b) && tokenClass[b[i]] {
+		out, end = append(out, b[i]), i+1
+		if !bytes.HasPrefix(b[i+1:], between) {
+			break
+		}
+		i += 1 + sep
+	}
+	return out, end
+}
+
+// maxJoinedPart is how long one of several joined literals may be.
+const maxJoinedPart = 200
+
+// joined reads literals of one token each that are joined, the quote between two of
+// them at i: ab" + "cd.
+func joined(b []byte, i int) (out []byte, from, end int) {
+	from = i
+	for from > 0 && i-from < maxJoinedPart && tokenClass[b[from-1]] {
+		from--
+	}
+	if from == i {
+		return nil, i, i
+	}
+	out, end = append(out, b[from:i]...), i
+	for parts := 1; ; parts++ {
+		k := end + 1
+		for n := 0; k < len(b) && n < 12 && (b[k] == ' ' || b[k] == '+' || b[k] == '.' || b[k] == '\n' || b[k] == '\\' || b[k] == '&'); n++ {
+			k++
+		}
+		if end >= len(b) || k >= len(b) || b[k] != b[end] {
+			if parts == 1 {
+				return nil, from, end
+			}
+			return out, from, end
+		}
+		to := k + 1
+		for to < len(b) && to-k < maxJoinedPart && tokenClass[b[to]] {
+			to++
+		}
+		if to == k+1 {
+			return out, from, end
+		}
+		out, end = append(out, b[k+1:to]...), to
+		if to >= len(b) || b[to] != b[k] {
+			return out, from, end
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package encoded
+
+import (
+	"encoding/base32"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func each(s, format, between string) string {
+	parts := make([]string, len(s))
+	for i := range len(s) {
+		parts[i] = fmt.Sprintf(format, s[i])
+	}
+	return strings.Join(parts, between)
+}
+
+// TestSpellings: text that is spelt letter by letter or as numbers is read, and
+// ordinary text is not taken for it.
+func TestSpellings(t *testing.T) {
+	const s = "curl-198.51.100.7/payload/of/24"
+	for name, text := range map[string]string{
+		"base32":     base32.StdEncoding.EncodeToString([]byte(s)),
+		"decimal":    "[" + each(s, "%d", ", ") + "]",
+		"colons":     each(s, "%02x", ":"),
+		"entities":   each(s, "&#%d;", ""),
+		"hex entity": each(s, "&#x%x;", ""),
+		"printable":  each(s, "=%02X", ""),
+		"blanks":     each(s, "%c", " "),
+		"quotes":     "['" + each(s, "%c", "', '") + "']",
+		"literals":   `x = "` + s[:9] + `" + "` + s[9:20] + `" + "` + s[20:] + `"`,
+	} {
+		found := false
+		for p := range Pieces([]byte("data: "+text+"\n"), DefaultLimits(len(text))) {
+			found = found || strings.Contains(string(p.Data), s)
+		}
+		if !found {
+			t.Errorf("%s: %s is not read", name, text)
+		}
+	}
+	for _, text := range []string{"1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18", "a b c d e f", `{"a": "b", "c": "d"}`, "x = y = z", "12:30:45 13:00:01"} {
+		for p := range Pieces([]byte(text), DefaultLimits(len(text))) {
+			t.Errorf("%q is taken for %s: %q", text, p.Encoding, p.Data)
+		}
+	}
+}

@@ -58,26 +58,38 @@ print("sum", total)
 // shimOfRun is a shim whose sandbox has a task; another one may wait for one.
 const shimOfRun = "shim of a run"
 
+// slotKind is a way in which a node makes sandboxes ahead of need. Nodes take
+// turns, as each is killed at other places.
+type slotKind struct{ name, config string }
+
+var slotKinds = []slotKind{
+	{"slots of the node", ""},
+	{"no slots", "slots:\n  memory_mb: 0\n"},
+	{"slots of containerd", "slots:\n  made_by: containerd\n"},
+}
+
 // tally adds up what rounds of kills came to.
 type tally struct {
 	rounds, kills, requests, whole, interrupted, unseen int
 
-	cold   int            // kills of nodes that make no sandbox ahead of need
+	by     map[string]int // kills by how the node makes its slots
 	killed map[string]int // by what was killed, and when
 }
 
 func (a *tally) add(b tally) {
 	a.rounds, a.kills, a.requests = a.rounds+b.rounds, a.kills+b.kills, a.requests+b.requests
 	a.whole, a.interrupted, a.unseen = a.whole+b.whole, a.interrupted+b.interrupted, a.unseen+b.unseen
-	a.cold += b.cold
+	for slots, n := range b.by {
+		a.by[slots] += n
+	}
 	for what, n := range b.killed {
 		a.killed[what] += n
 	}
 }
 
 func (a *tally) String() string {
-	return fmt.Sprintf("%d kills (%d without slots) %v of %d nodes, %d requests: %d ended by themselves (the starts of %d were not seen), %d were interrupted",
-		a.kills, a.cold, a.killed, a.rounds, a.requests, a.whole, a.unseen, a.interrupted)
+	return fmt.Sprintf("%d kills %v %v of %d nodes, %d requests: %d ended by themselves (the starts of %d were not seen), %d were interrupted",
+		a.kills, a.by, a.killed, a.rounds, a.requests, a.whole, a.unseen, a.interrupted)
 }
 
 // TestKilledAtRandom kills the gate, its containerd and the shims of runs, over
@@ -102,10 +114,10 @@ func TestKilledAtRandom(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	begun := time.Now()
-	all := tally{killed: map[string]int{}}
+	all := tally{by: map[string]int{}, killed: map[string]int{}}
 	for all.kills < kills && time.Now().Before(until) && !t.Failed() {
 		t.Run(fmt.Sprintf("node%d", all.rounds), func(t *testing.T) {
-			all.add(killRound(t, rng, all.rounds%2 == 1, min(kills-all.kills, roundKills), until))
+			all.add(killRound(t, rng, slotKinds[all.rounds%len(slotKinds)], min(kills-all.kills, roundKills), until))
 		})
 		t.Logf("after %s: %s", time.Since(begun).Round(time.Second), &all)
 	}
@@ -118,24 +130,19 @@ func TestKilledAtRandom(t *testing.T) {
 }
 
 // killRound makes kills on one node and waits for the end of all that was sent.
-// A cold node makes no sandbox ahead of need.
-func killRound(t *testing.T, rng *rand.Rand, cold bool, kills int, until time.Time) tally {
+func killRound(t *testing.T, rng *rand.Rand, slots slotKind, kills int, until time.Time) tally {
 	var n *node
 	t.Cleanup(func() { // after the node's own: no process of it is left
 		if left := processesOf(t, filepath.Dir(n.cfg.RunDir())); len(left) > 0 {
 			t.Errorf("processes are left: %q", left)
 		}
 	})
-	extra := ""
-	if cold {
-		extra = "slots:\n  memory_mb: 0\n"
-	}
-	n = newNode(t, extra)
+	n = newNode(t, slots.config)
 	starts := watchStarts(t, filepath.Join(n.cfg.RunDir(), "boxes"))
 	n.kill()
 	sup := supervise(n)
 	var sent []request
-	made := tally{rounds: 1, killed: map[string]int{}}
+	made := tally{rounds: 1, by: map[string]int{}, killed: map[string]int{}}
 	for made.kills < kills && time.Now().Before(until) && !t.Failed() {
 		for len(sent)-n.settled() < outstanding {
 			sent = append(sent, streamed(len(sent), rng))
@@ -168,9 +175,7 @@ func killRound(t *testing.T, rng *rand.Rand, cold bool, kills int, until time.Ti
 	n.check()
 	n.threegate("fsck", "--node", n.dir)
 	checkStream(t, n, sent, starts, &made)
-	if cold {
-		made.cold = made.kills
-	}
+	made.by[slots.name] = made.kills
 	return made
 }
 

@@ -55,8 +55,11 @@ for i in range(%d):
 print("sum", total)
 `
 
-// shimOfRun is a shim whose sandbox has a task; another one may wait for one.
-const shimOfRun = "shim of a run"
+// A sandbox that has a task; another one may wait for one.
+const (
+	shimOfRun = "shim of a run"
+	initOfRun = "process 1 of a run"
+)
 
 // slotKind is a way in which a node makes sandboxes ahead of need. Nodes take
 // turns, as each is killed at other places.
@@ -92,7 +95,7 @@ func (a *tally) String() string {
 		a.kills, a.by, a.killed, a.rounds, a.requests, a.whole, a.unseen, a.interrupted)
 }
 
-// TestKilledAtRandom kills the gate, its containerd and the shims of runs, over
+// TestKilledAtRandom kills the gate, its containerd, shims and sandboxes, over
 // and over, while requests of both backends come in. Every request ends exactly
 // once, none runs twice, and the node is whole after every single kill.
 func TestKilledAtRandom(t *testing.T) {
@@ -114,10 +117,11 @@ func TestKilledAtRandom(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	begun := time.Now()
+	share := min(roundKills, (kills+len(slotKinds)-1)/len(slotKinds)) // each kind has its turn
 	all := tally{by: map[string]int{}, killed: map[string]int{}}
 	for all.kills < kills && time.Now().Before(until) && !t.Failed() {
 		t.Run(fmt.Sprintf("node%d", all.rounds), func(t *testing.T) {
-			all.add(killRound(t, rng, slotKinds[all.rounds%len(slotKinds)], min(kills-all.kills, roundKills), until))
+			all.add(killRound(t, rng, slotKinds[all.rounds%len(slotKinds)], min(kills-all.kills, share), until))
 		})
 		t.Logf("after %s: %s", time.Since(begun).Round(time.Second), &all)
 	}
@@ -148,7 +152,7 @@ func killRound(t *testing.T, rng *rand.Rand, slots slotKind, kills int, until ti
 			sent = append(sent, streamed(len(sent), rng))
 			n.send(sent[len(sent)-1])
 		}
-		what := []string{"gate", "gate", "gate", "gate", "containerd", "containerd", "shim", shimOfRun}[rng.IntN(8)]
+		what := []string{"gate", "gate", "gate", "gate", "containerd", "containerd", "shim", shimOfRun, initOfRun}[rng.IntN(9)]
 		when := n.moment(rng)
 		done := false
 		switch what {
@@ -159,6 +163,8 @@ func killRound(t *testing.T, rng *rand.Rand, slots slotKind, kills int, until ti
 			sup.resume()
 		case "shim", shimOfRun:
 			done = killShim(n, rng, what == shimOfRun)
+		case initOfRun:
+			done = killInit(n, rng)
 		case "containerd":
 			done = signalContainerd(n)
 		}

@@ -97,6 +97,22 @@ func killShim(n *node, rng *rand.Rand, ofRun bool) bool {
 	return len(shims) > 0 && syscall.Kill(shims[rng.IntN(len(shims))], syscall.SIGKILL) == nil
 }
 
+// killInit kills process 1 of a sandbox that has a task, if there is one.
+func killInit(n *node, rng *rand.Rand) bool {
+	var inits []int
+	for _, id := range n.sandboxes() {
+		for _, pattern := range []string{"/sys/fs/cgroup/pids/threegate", "/sys/fs/cgroup/threegate"} {
+			pids, _ := os.ReadFile(filepath.Join(pattern, id, "cgroup.procs"))
+			for _, text := range strings.Fields(string(pids)) {
+				if pid, err := strconv.Atoi(text); err == nil && isProcess(pid, "/gate-init") {
+					inits = append(inits, pid)
+				}
+			}
+		}
+	}
+	return len(inits) > 0 && syscall.Kill(inits[rng.IntN(len(inits))], syscall.SIGKILL) == nil
+}
+
 // sandboxes are the ids of the containers that tasks have just now.
 func (n *node) sandboxes() []string {
 	records, err := filepath.Glob(filepath.Join(n.cfg.RunDir(), "boxes", "*", "task.json"))

@@ -56,6 +56,9 @@ func obey(answer *os.File) error {
 	if err := os.Chdir("/"); err != nil {
 		return err
 	}
+	if err := ownStreams(); err != nil {
+		return err
+	}
 	unix.Umask(0o022)
 	// Keys of the host's session are none of ours. A kernel without keys has none.
 	if _, _, e := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0); e != 0 && e != unix.ENOSYS {
@@ -83,6 +86,21 @@ func obey(answer *os.File) error {
 		return err
 	}
 	return filter(orders.Filter)
+}
+
+// ownStreams takes the sandbox's /dev/null in the place of the host's, which lies on
+// a mount of the host.
+func ownStreams() error {
+	fd, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: os.DevNull, Err: err}
+	}
+	for stream := range 3 {
+		if err := unix.Dup3(fd, stream, 0); err != nil {
+			return os.NewSyscallError("dup3", err)
+		}
+	}
+	return unix.Close(fd)
 }
 
 // mountProc mounts the /proc of this pid namespace, which nobody outside of it can.
@@ -137,10 +155,13 @@ func filter(program []byte) error {
 	instructions := make([]unix.SockFilter, n)
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&instructions[0])), len(program)), program)
 	prog := unix.SockFprog{Len: uint16(n), Filter: &instructions[0]}
-	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	thread, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
 	runtime.KeepAlive(instructions)
 	if e != 0 {
 		return os.NewSyscallError("seccomp", e)
+	}
+	if thread != 0 { // how the kernel says that it did nothing, as one thread could not follow
+		return fmt.Errorf("seccomp: thread %d has other filters", thread)
 	}
 	return nil
 }

@@ -26,10 +26,10 @@ func Check(p sandbox.Policy, spec *specs.Spec, s *Sandbox) error {
 	c.threads(p)
 	c.namespaces()
 	c.identity(spec)
-	c.mounts(p, spec)
+	mounts := c.mounts(p, spec)
 	c.group(p)
 	c.limits(spec)
-	c.descriptors(p)
+	c.descriptors(mounts)
 	c.network()
 	// Were it gone, another process could have been looked at.
 	select {
@@ -89,11 +89,12 @@ func (c *checker) threads(p sandbox.Policy) {
 	for _, ns := range kinds {
 		first[ns], _ = os.Readlink(procFile(c.pid, "ns/"+ns))
 	}
+	filters := c.filters()
 	for _, t := range all {
 		at := "task/" + t.Name() + "/"
 		st := keyed(c.read(at + "status"))
 		for key, want := range map[string]string{
-			"Uid": id, "Gid": id, "Groups": "", "NoNewPrivs": "1", "Seccomp": "2", "TracerPid": "0",
+			"Uid": id, "Gid": id, "Groups": "", "NoNewPrivs": "1", "Seccomp": "2", "Seccomp_filters": filters, "TracerPid": "0",
 			"CapInh": none, "CapAmb": none, "CapBnd": none,
 		} {
 			c.must(st[key] == want, "%s of a thread is %q, not %q", key, st[key], want)
@@ -109,6 +110,16 @@ func (c *checker) threads(p sandbox.Policy) {
 	}
 	ns := strings.Fields(keyed(c.read("status"))["NSpid"])
 	c.must(len(ns) >= 2 && ns[len(ns)-1] == "1", "it is not process 1 of a pid namespace: %v", ns)
+}
+
+// filters is how many seccomp filters a thread must have: those that this process was
+// started with itself, as by systemd, and one more.
+func (c *checker) filters() string {
+	own, err := os.ReadFile("/proc/thread-self/status")
+	c.must(err == nil, "%v", err)
+	n, err := strconv.Atoi(keyed(string(own))["Seccomp_filters"])
+	c.must(err == nil, "this kernel does not count filters: %v", err)
+	return strconv.Itoa(n + 1)
 }
 
 // namespaces wants seven of its own.
@@ -146,12 +157,14 @@ func (c *checker) identity(spec *specs.Spec) {
 	c.must(c.read("oom_score_adj") == strconv.Itoa(*spec.Process.OOMScoreAdj), "the kernel would rather kill others when memory is short")
 }
 
-// mounts wants those of the configuration, of the very files, and no other.
-func (c *checker) mounts(p sandbox.Policy, spec *specs.Spec) {
+// mounts wants those of the configuration, of the very files, and no other. It tells
+// their ids.
+func (c *checker) mounts(p sandbox.Policy, spec *specs.Spec) map[string]bool {
+	ids := map[string]bool{}
 	f, err := os.Open(procFile(c.pid, "mountinfo"))
 	if err != nil {
 		c.must(false, "%v", err)
-		return
+		return ids
 	}
 	defer f.Close()
 	list, err := mountinfo.GetMountsFromReader(f, nil)
@@ -181,6 +194,7 @@ func (c *checker) mounts(p sandbox.Policy, spec *specs.Spec) {
 	seen := map[string]int{}
 	for _, m := range list {
 		seen[m.Mountpoint]++
+		ids[strconv.Itoa(m.ID)] = true
 		c.must(m.Optional == "", "%s is shared with others: %s", m.Mountpoint, m.Optional)
 		options := strings.Split(m.Options, ",")
 		words, known := need[m.Mountpoint]
@@ -199,6 +213,7 @@ func (c *checker) mounts(p sandbox.Policy, spec *specs.Spec) {
 		c.must(seen[at] == 1, "%s is mounted %d times", at, seen[at])
 	}
 	c.hidden(spec, seen)
+	return ids
 }
 
 // hidden wants everything that is to be hidden to have a mount of its own, that
@@ -239,8 +254,7 @@ func (c *checker) group(p sandbox.Policy) {
 		c.must(len(parts) == 3 && parts[2] == p.CgroupsPath, "it is in the group %q", line)
 	}
 	pids, err := cgroup.Procs(cgroup.Root, p.CgroupsPath)
-	others := slices.DeleteFunc(pids, func(pid int) bool { return pid == c.pid || pid == os.Getpid() }) // our thread is about to end
-	c.must(err == nil && len(others) == 0, "others are in its group: %v, %v", others, err)
+	c.must(err == nil && slices.Equal(pids, []int{c.pid}), "others are in its group: %v, %v", pids, err)
 	c.must(cgroup.Holds(cgroup.Root, p.CgroupsPath, sandbox.Limits(p)) == nil, "its group has other limits")
 }
 
@@ -265,14 +279,19 @@ func (c *checker) limits(spec *specs.Spec) {
 	}
 }
 
-// descriptors wants process 1 to have nothing open but what it opened in the sandbox.
-func (c *checker) descriptors(p sandbox.Policy) {
+// descriptors wants process 1 to have nothing open but what it opened in the
+// sandbox: a name alone could be that of a file of the host.
+func (c *checker) descriptors(mounts map[string]bool) {
 	fds, err := os.ReadDir(procFile(c.pid, "fd"))
 	c.must(err == nil, "%v", err)
 	for _, fd := range fds {
 		to, err := os.Readlink(procFile(c.pid, "fd/"+fd.Name()))
-		ok := to == os.DevNull || strings.HasPrefix(to, "anon_inode:[event") || filepath.Dir(to) == job.Dir
-		c.must(err != nil || ok, "descriptor %s is %s", fd.Name(), to)
+		if errors.Is(err, unix.ENOENT) || strings.HasPrefix(to, "anon_inode:[event") {
+			continue
+		}
+		c.must(err == nil && (to == os.DevNull || filepath.Dir(to) == job.Dir), "descriptor %s is %s, %v", fd.Name(), to, err)
+		info, err := os.ReadFile(procFile(c.pid, "fdinfo/"+fd.Name()))
+		c.must(errors.Is(err, unix.ENOENT) || mounts[keyed(string(info))["mnt_id"]], "descriptor %s lies outside of its mounts", fd.Name())
 	}
 }
 

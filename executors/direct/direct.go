@@ -18,6 +18,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -36,6 +37,9 @@ var ErrUnsound = errors.New("the sandbox is not as it must be")
 
 // readyTime bounds how long init may take until it waits for its job.
 const readyTime = 10 * time.Second
+
+// leftPause lies between two looks at whether a thread has ended.
+const leftPause = 200 * time.Microsecond
 
 // namespaces that every sandbox has of its own.
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC |
@@ -145,7 +149,24 @@ func (m *Maker) finish(ctx context.Context, p sandbox.Policy, spec *specs.Spec, 
 	if _, err := answer.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("make a sandbox: its init has more to say than that it is ready: %w", err)
 	}
+	if err := left(p.CgroupsPath); err != nil {
+		return fmt.Errorf("make a sandbox: %w", err)
+	}
 	return Check(p, spec, s)
+}
+
+// left waits until the thread that made the sandbox has ended. In the group it would
+// share the limits of a program, and be held up with it.
+func left(group string) error {
+	for end := time.Now().Add(readyTime); ; time.Sleep(leftPause) {
+		pids, err := cgroup.Procs(cgroup.Root, group)
+		if err != nil || !slices.Contains(pids, os.Getpid()) {
+			return err
+		}
+		if time.Now().After(end) {
+			return errors.New("the thread that made it does not end")
+		}
+	}
 }
 
 // deadline bounds all answers of init.

@@ -2,6 +2,7 @@ package direct
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,7 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
+	"github.com/moby/sys/mountinfo"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
@@ -226,11 +229,70 @@ func TestCheckSeesWhatIsThere(t *testing.T) {
 	if err := Check(p, spec, s); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "others are in its group") {
 		t.Errorf("another process in the group: %v", err)
 	}
+	must(t, "move back", os.WriteFile(filepath.Join(cgroup.Root, "pids", "cgroup.procs"), []byte(strconv.Itoa(other.Process.Pid)), 0))
+	must(t, "a thread of ours", onThread(func() error {
+		if err := cgroup.EnterThread(cgroup.Root, p.CgroupsPath); err != nil {
+			return err
+		}
+		if err := Check(p, spec, s); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "others are in its group") {
+			t.Errorf("a thread of ours in the group: %v", err)
+		}
+		return nil
+	}))
 	must(t, "kill", s.Signal(unix.SIGKILL))
 	<-s.Ended()
 	if err := Check(p, spec, s); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "it has ended") {
 		t.Errorf("one that has ended: %v", err)
 	}
+}
+
+// What process 1 has open lies on mounts of its own: the host's /dev/null has the same
+// name as the sandbox's, and another mount.
+func TestCheckSeesDescriptors(t *testing.T) {
+	s := made(t, maker(t), bed(t))
+	defer s.Forget()
+	f, err := os.Open(procFile(s.Pid, "mountinfo"))
+	must(t, "mounts", err)
+	defer f.Close()
+	list, err := mountinfo.GetMountsFromReader(f, nil)
+	must(t, "mounts", err)
+	ids := map[string]bool{}
+	for _, m := range list {
+		ids[strconv.Itoa(m.ID)] = true
+	}
+	c := &checker{pid: s.Pid}
+	if c.descriptors(ids); c.errs != nil {
+		t.Errorf("its own: %v", errors.Join(c.errs...))
+	}
+	cmd := exec.Command("sleep", "60") // has /dev/null open, on the host's mount
+	must(t, "start", cmd.Start())
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	c = &checker{pid: cmd.Process.Pid}
+	if c.descriptors(ids); !strings.Contains(fmt.Sprint(c.errs), "descriptor 0 lies outside of its mounts") {
+		t.Errorf("/dev/null of the host: %v", c.errs)
+	}
+}
+
+// A gate that systemd has given a filter of its own does not take that for the sandbox's.
+func TestCheckSeesMissingFilter(t *testing.T) {
+	p := bed(t)
+	spec, err := sandbox.Spec(p)
+	must(t, "spec", err)
+	s := made(t, maker(t), p)
+	defer s.Forget()
+	must(t, "check under a filter", onThread(func() error {
+		allow := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}
+		prog := unix.SockFprog{Len: 1, Filter: &allow[0]}
+		// Of this thread only, which ends.
+		if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0); err != nil {
+			return err
+		}
+		// One filter was the gate's then, and none is the sandbox's.
+		if err := Check(p, spec, s); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "Seccomp_filters of a thread") {
+			t.Errorf("no filter but the gate's: %v", err)
+		}
+		return nil
+	}))
 }
 
 func BenchmarkMake(b *testing.B) {

@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help accuracy bench-rules fuzz build setup images tools demo bench test test-pure escape escape-gvisor race check clean distclean docs
+.PHONY: help accuracy train bench-rules fuzz build setup images tools demo bench test test-pure escape escape-gvisor race check clean distclean docs
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -54,6 +54,9 @@ accuracy: ## how many forbidden and harmless documents each rule refuses; fails 
 
 fuzz: ## every fuzz target for FUZZ=2s each, one after the other; FUZZ=5m for a long run
 	@deploy/fuzz $(or $(FUZZ),2s)
+
+train: ## learn the weights of the rules for sentences anew, from the labelled sentences of testdata
+	go run ./validate/content/sentence/train
 
 bench-rules: ## the checks of documents beside gitleaks alone, in one run
 	go test ./validate -run '^$$' -bench BenchmarkValidate -benchtime 10x -count=1

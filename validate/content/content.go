@@ -16,6 +16,7 @@ import (
 
 	ahocorasick "github.com/BobuSumisu/aho-corasick"
 
+	"github.com/threegate/tool-exec/validate/content/sentence"
 	"github.com/threegate/tool-exec/validate/encoded"
 	"github.com/threegate/tool-exec/validate/text"
 )
@@ -49,65 +50,49 @@ const maxHits = 500
 func Executable(data []byte) string { return payload(data) }
 
 // Payloads returns the executable payloads of b.
-func Payloads(b []byte) []Hit {
-	c := newCollector()
-	c.payloads(b, text.Fold(b))
-	return c.sorted()
-}
+func Payloads(b []byte) []Hit { return scan(b, droppers(), false) }
 
 // Scan returns all that is forbidden in b: payloads, claims and instructions.
 // Instructions hidden in encodings count too.
-func Scan(b []byte) []Hit {
-	c := newCollector()
-	folded := text.Fold(b)
-	c.payloads(b, folded)
-	c.instructions(b, folded, nil)
+func Scan(b []byte) []Hit { return scan(b, everything(), true) }
+
+func scan(b []byte, t *table, sentences bool) []Hit {
+	c := &collector{table: t, seen: map[Hit]bool{}, work: maxWork}
+	if sentences {
+		c.judge = sentence.NewJudge()
+	}
+	c.inline(b)
+	c.text(b, nil)
 	for p := range encoded.Pieces(b, encoded.DefaultLimits(len(b))) {
-		if p.Text && !c.full() {
-			c.instructions(p.Data, text.Fold(p.Data), &p)
+		if c.full() {
+			break
 		}
+		c.decoded(p)
 	}
 	return c.sorted()
 }
 
-// payloads looks for payloads in b and in what it encodes.
-func (c *collector) payloads(b []byte, folded *text.Mapped) {
-	c.inline(b)
-	c.apply(droppers(), folded.Text, folded.Origin, nil)
-	for p := range encoded.Pieces(b, encoded.DefaultLimits(len(b))) {
-		if c.full() {
-			return
-		}
-		c.decoded(p)
-	}
-}
-
-// instructions looks for claims and instructions in folded, which is what raw reads as.
-func (c *collector) instructions(raw []byte, folded *text.Mapped, p *encoded.Piece) {
-	c.apply(instructions(), folded.Text, folded.Origin, p)
-	c.directives(raw, folded.Text, folded.Origin, p)
-	if plain, changed := text.Unleet(folded.Text); changed {
-		c.apply(instructions(), plain, folded.Origin, p)
-		c.directives(raw, plain, folded.Origin, p)
-	}
-	if joined := text.Unspace(folded.Text); joined != nil {
-		origin := func(i int) int { return folded.Origin(joined.Origin(i)) }
-		c.apply(instructions(), joined.Text, origin, p)
-		c.directives(raw, joined.Text, origin, p)
+// text looks at b the way a reader takes it; p is the piece that it was decoded
+// from, or nil.
+func (c *collector) text(b []byte, p *encoded.Piece) {
+	folded := text.Fold(b)
+	c.apply(folded, p)
+	if c.judge != nil {
+		c.sentences(b, folded, p)
 	}
 }
 
 type collector struct {
-	out  []Hit
-	seen map[Hit]bool
-	work int
+	table *table
+	judge *sentence.Judge // or nil: only payloads are looked for
+	out   []Hit
+	seen  map[Hit]bool
+	work  int
 }
 
 // maxWork is how many bytes patterns may look at in one scan. Documents that
 // the node makes need a hundredth of it.
 const maxWork = 4 << 20
-
-func newCollector() *collector { return &collector{seen: map[Hit]bool{}, work: maxWork} }
 
 func (c *collector) full() bool { return len(c.out) >= maxHits || c.work < 0 }
 
@@ -131,48 +116,25 @@ const (
 	behind = 320
 )
 
-// prepare marks sentence and line ends in folded text, keeping every offset: see row.
-func prepare(folded []byte) []byte {
-	out := append([]byte(nil), folded...)
-	for i, c := range out {
-		switch c {
-		case '.':
-			if i+1 == len(out) || out[i+1] == ' ' || out[i+1] == '\n' || out[i+1] == '"' || out[i+1] == '\'' || out[i+1] == ')' {
-				out[i] = '!'
-			}
-		case '\n':
-			if i == 0 || strings.IndexByte("!?:;,", out[i-1]) >= 0 && out[i-1] != ',' {
-				continue
-			}
-			j := i + 1
-			for j < len(out) && (out[j] == ' ' || out[j] == '\t') {
-				j++
-			}
-			if j < len(out) && (out[j] >= 'a' && out[j] <= 'z' || out[j] == '`' || out[j] == '"' || out[j] == '/') {
-				out[i] = '\f'
-			}
-		}
-	}
-	return out
-}
-
-// apply tries the rows of t on folded text; origin leads back to the scanned bytes.
-func (c *collector) apply(t *table, folded []byte, origin func(int) int, p *encoded.Piece) {
-	folded = prepare(folded)
-	windows := make([][][2]int, len(t.rows))
-	t.words.Walk(bytes.ReplaceAll(folded, []byte("\f"), []byte(" ")), func(end, n, pattern int64) bool {
-		w := t.byWord[pattern]
+// apply tries the rows of the table on folded text.
+func (c *collector) apply(folded *text.Mapped, p *encoded.Piece) {
+	b := folded.Text
+	var windows [][][2]int // by row
+	c.table.words.Walk(b, func(end, n, pattern int64) bool {
 		from := int(end-n) + 1
-		inWord := from > 0 && folded[from-1] >= 'a' && folded[from-1] <= 'z'
-		for _, u := range w {
+		inWord := from > 0 && b[from-1] >= 'a' && b[from-1] <= 'z'
+		for _, u := range c.table.byWord[pattern] {
 			if u.bound && inWord {
 				continue
 			}
-			reach := t.rows[u.row].reach
+			if windows == nil {
+				windows = make([][][2]int, len(c.table.rows))
+			}
+			reach := c.table.rows[u.row].reach
 			if reach[1] == 0 {
 				reach = [2]int{before, behind}
 			}
-			lo, hi := max(0, from-reach[0]), min(len(folded), int(end)+reach[1])
+			lo, hi := max(0, from-reach[0]), min(len(b), int(end)+reach[1])
 			ws := windows[u.row]
 			if k := len(ws); k > 0 && lo <= ws[k-1][1] {
 				ws[k-1][1] = max(hi, ws[k-1][1])
@@ -186,10 +148,10 @@ func (c *collector) apply(t *table, folded []byte, origin func(int) int, p *enco
 		for _, w := range ws {
 			if c.work -= w[1] - w[0]; c.work < 0 {
 				// What could not be looked at does not pass.
-				c.add(Hit{Rule: RuleExecute, Name: "unscannable", What: "text too dense with words of instructions to be judged"})
+				c.add(Hit{Rule: RulePayload, Name: "unscannable", What: "text too dense with words of commands to be judged"})
 				return
 			}
-			c.try(&t.rows[ri], folded, w[0], w[1], origin, p)
+			c.try(&c.table.rows[ri], folded, w[0], w[1], p)
 			if c.full() {
 				return
 			}
@@ -197,38 +159,39 @@ func (c *collector) apply(t *table, folded []byte, origin func(int) int, p *enco
 	}
 }
 
-// try looks for the matches of one row in folded[lo:hi].
-func (c *collector) try(r *row, folded []byte, lo, hi int, origin func(int) int, p *encoded.Piece) {
-	if len(r.also) > 0 && !containsAny(folded[lo:hi], r.also) {
+// try looks for the matches of one row in the folded text from lo to hi.
+func (c *collector) try(r *row, folded *text.Mapped, lo, hi int, p *encoded.Piece) {
+	b := folded.Text
+	if len(r.also) > 0 && !containsAny(b[lo:hi], r.also) {
 		return
 	}
 	for at := lo; at < hi && !c.full(); {
-		m := r.re.FindIndex(folded[at:hi])
+		m := r.re.FindIndex(b[at:hi])
 		if m == nil {
 			return
 		}
 		from, to := at+m[0], at+m[1]
 		at = from + 1
-		if from > lo && m[0] == 0 && wordByte(folded[from-1]) && from < hi && wordByte(folded[from]) {
+		if from > lo && m[0] == 0 && wordByte(b[from-1]) && from < hi && wordByte(b[from]) {
 			continue // the middle of a word, seen as its start because of where the search began
 		}
-		if r.lead != anything && !leads()[r.lead].Match(folded[max(0, from-maxLead):from]) {
-			continue
-		}
 		at = max(to, at)
-		for from < to && (folded[from] == '\n' || folded[from] == '\f' || folded[from] == ' ') {
+		for from < to && (b[from] == '\n' || b[from] == ' ') {
 			from++
 		}
-		around := folded[max(0, from-before):min(len(folded), to+before)]
-		if r.unless != nil && r.unless.Match(folded[from:min(len(folded), to+60)]) || r.reportable && reported(around) {
+		if r.unless != nil && r.unless.Match(b[from:min(len(b), to+60)]) {
 			continue
 		}
-		h := Hit{Rule: r.rule, Name: r.name, What: r.what, Offset: origin(from), End: origin(to)}
-		if p != nil {
-			h.Offset, h.End, h.Encoding = p.Offset, p.End, p.Encoding
-		}
-		c.add(h)
+		c.hit(Hit{Rule: r.rule, Name: r.name, What: r.what, Offset: folded.Origin(from), End: folded.Origin(to)}, p)
 	}
+}
+
+// hit adds h, at the place of the piece that it was found in if there is one.
+func (c *collector) hit(h Hit, p *encoded.Piece) {
+	if p != nil {
+		h.Offset, h.End, h.Encoding = p.Offset, p.End, p.Encoding
+	}
+	c.add(h)
 }
 
 func wordByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' }
@@ -277,8 +240,6 @@ func compile(rows []row) *table {
 }
 
 var (
-	droppers     = sync.OnceValue(func() *table { return compile(dropperRows()) })
-	instructions = sync.OnceValue(func() *table {
-		return compile(slices.Concat(policyRows(), claimRows(), executeRows(), orderRows(), addressRows(), fetchRows(), reachRows(), tongueRows()))
-	})
+	droppers   = sync.OnceValue(func() *table { return compile(dropperRows()) })
+	everything = sync.OnceValue(func() *table { return compile(slices.Concat(dropperRows(), markerRows())) })
 )

@@ -159,10 +159,10 @@ func (c *collector) decoded(p encoded.Piece) {
 		}
 	}
 	if what != "" {
-		c.add(Hit{Rule: RulePayload, Name: "decoded", What: what, Offset: p.Offset, End: p.End, Encoding: p.Encoding})
+		c.hit(Hit{Rule: RulePayload, Name: "decoded", What: what}, &p)
 	}
 	if p.Text {
-		c.apply(droppers(), lowered(p.Data), func(i int) int { return i }, &p)
+		c.text(p.Data, &p)
 	}
 }
 
@@ -188,9 +188,15 @@ func embedded(b []byte) string {
 }
 
 var (
-	scriptStart = regexp.MustCompile(`(?m)^[ \t]*#![ \t]*/(?:usr/|bin/|opt/|system/|nix/)\S*[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*([^\s=][^\n]*)`)
+	scriptStart = regexp.MustCompile(`^[ \t]*#![ \t]*/(?:usr/|bin/|opt/|system/|nix/)\S*[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*([^\s=][^\n]*)`)
 	rawMagics   = []string{"\x7fELF", "MZ", "\xca\xfe\xba\xbe", "\x00asm", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xfe\xed\xfa\xcf", "\xfe\xed\xfa\xce", "dex\n03", "\xd0\xcf\x11\xe0", "PK\x03\x04", "\x1f\x8b\x08"}
 )
+
+// maxScriptHead is how far the first command of a script is looked for.
+const maxScriptHead = 2048
+
+// maxIndent is how far a #! may be indented.
+const maxIndent = 64
 
 // maxRaw bounds how many places with one magic number are looked at.
 const maxRaw = 64
@@ -220,20 +226,26 @@ func (c *collector) inline(b []byte) {
 			i += len(magic)
 		}
 	}
-	for _, m := range scriptStart.FindAllSubmatchIndex(b, maxHits) {
-		if next := string(b[m[2]:m[3]]); !strings.HasPrefix(next, "==>") && !strings.HasPrefix(next, "#!") {
-			c.add(Hit{Rule: RulePayload, Name: "script", What: "a script with its #! line", Offset: m[0], End: m[2]})
+	for i, n := 0, 0; n < maxRaw; {
+		j := bytes.Index(b[i:], []byte("#!"))
+		if j < 0 {
+			return
+		}
+		at := i + j
+		i += j + 2
+		for at > 0 && i-at < maxIndent && (b[at-1] == ' ' || b[at-1] == '\t') {
+			at--
+		}
+		if at > 0 && b[at-1] != '\n' {
+			continue
+		}
+		m := scriptStart.FindSubmatchIndex(b[at:min(len(b), at+maxScriptHead)])
+		if m == nil {
+			continue
+		}
+		n++
+		if next := string(b[at+m[2] : at+m[3]]); !strings.HasPrefix(next, "==>") && !strings.HasPrefix(next, "#!") {
+			c.add(Hit{Rule: RulePayload, Name: "script", What: "a script with its #! line", Offset: at + m[0], End: at + m[2]})
 		}
 	}
-}
-
-func lowered(b []byte) []byte {
-	out := make([]byte, len(b))
-	for i, ch := range b {
-		if ch >= 'A' && ch <= 'Z' {
-			ch += 'a' - 'A'
-		}
-		out[i] = ch
-	}
-	return out
 }

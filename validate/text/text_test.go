@@ -178,10 +178,6 @@ func checkVisible(t *testing.T, s string) {
 			t.Fatalf("Fold(%q): Origin(%d) = %d", s, i, o)
 		}
 	}
-	if plain, changed := text.Unleet(folded.Text); changed && len(plain) != len(folded.Text) {
-		t.Fatalf("Unleet(%q) has another length", folded.Text)
-	}
-	text.Unspace(folded.Text)
 	text.Strip([]byte(s))
 	if e := text.Excerpt(s, len(s)/2, 60); len(e) > 80 || !utf8.ValidString(e) || strings.Contains(e, "\n") {
 		t.Fatalf("Excerpt(%q) = %q", s, e)

@@ -1,0 +1,233 @@
+package sentence
+
+import "bytes"
+
+// buckets is how many weights a rule has; features are spread over them by hash.
+const (
+	bucketBits = 16
+	buckets    = 1 << bucketBits
+)
+
+// feature is one property of a sentence: its bucket, and the token that shows it.
+type feature struct {
+	bucket uint32
+	token  int16
+}
+
+// The kinds of features, as salts of their hashes.
+const (
+	kindClass uint64 = iota + 1
+	kindPair
+	kindNext
+	kindSkip
+	kindStart
+	kindStartWord
+	kindWord
+	kindWords
+	kindLast
+	kindSign
+	kindStartPair
+	kindLater
+)
+
+func bucket(kind, a, b uint64) uint32 {
+	h := (kind*0x9E3779B97F4A7C15 ^ a) * 0xBF58476D1CE4E5B9
+	h = (h ^ h>>29 ^ b) * 0x94D049BB133111EB
+	return uint32(h >> (64 - bucketBits))
+}
+
+// extractor makes the features of sentences; its buffers are used again.
+type extractor struct {
+	tokenizer
+	features []feature
+	seen     []uint32 // the number of the sentence that had a bucket last
+	round    uint32
+	classed  []int  // tokens that have a class
+	plain    []byte // the sentence without its disguise
+	// train asks for wordy: which features are those of single words.
+	train bool
+	wordy []bool
+}
+
+func newExtractor() *extractor {
+	return &extractor{tokenizer: tokenizer{lex: words()}, seen: make([]uint32, buckets)}
+}
+
+func (x *extractor) add(token int, kind, a, b uint64) {
+	k := bucket(kind, a, b)
+	if x.seen[k] != x.round {
+		x.seen[k] = x.round
+		x.features = append(x.features, feature{k, int16(token)})
+		if x.train {
+			x.wordy = append(x.wordy, kind == kindWord || kind == kindWords || kind == kindStartWord)
+		}
+	}
+}
+
+// least is how many words a sentence has at least that can order something.
+const least = 2
+
+// extract returns the features of a sentence, or nil if nothing in it is looked for.
+func (x *extractor) extract(b []byte) []feature {
+	x.features, x.wordy = x.features[:0], x.wordy[:0]
+	tokens := x.cut(b)
+	if len(tokens) < least {
+		return nil
+	}
+	var has [maxClasses]int16 // number of the token + 1
+	sought := false
+	x.classed = x.classed[:0]
+	for i := range tokens {
+		for _, c := range tokens[i].classes {
+			if has[c] == 0 {
+				has[c] = int16(i) + 1
+			}
+			sought = sought || x.lex.sought[c] || c == isProgramFile || c == isRuleID || c == isURL
+		}
+		if len(tokens[i].classes) > 0 && !x.lex.holds(tokens[i].classes[0]) {
+			x.classed = append(x.classed, i)
+		}
+	}
+	if !sought {
+		return nil
+	}
+	x.round++
+	x.bagged(&has)
+	x.ordered(tokens)
+	x.signs(b, tokens)
+	return x.features
+}
+
+// bagged are the features that know no order.
+func (x *extractor) bagged(has *[maxClasses]int16) {
+	var list [maxClasses]class
+	n := 0
+	for c := range has {
+		if has[c] > 0 {
+			x.add(int(has[c])-1, kindClass, uint64(c), 0)
+			list[n] = class(c)
+			n++
+		}
+	}
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			x.add(int(has[list[i]])-1, kindPair, uint64(list[i]), uint64(list[j]))
+		}
+	}
+}
+
+var formOther = []class{isOther}
+
+// ordered are the features of neighbours and of the beginnings of clauses.
+func (x *extractor) ordered(tokens []token) {
+	for i := range tokens {
+		if tokens[i].classes == nil {
+			tokens[i].classes = formOther
+		}
+	}
+	for i := range tokens {
+		for _, c := range tokens[i].classes {
+			if tokens[i].starts && c != isOther {
+				x.add(i, kindStart, uint64(c), 0)
+			}
+			for d := 1; d <= 2 && i+d < len(tokens); d++ {
+				kind := kindNext
+				if d == 2 {
+					kind = kindSkip
+				}
+				for _, e := range tokens[i+d].classes {
+					x.add(i, kind, uint64(c), uint64(e))
+					if tokens[i].starts {
+						x.add(i, kindStartPair, uint64(kind)<<8|uint64(c), uint64(e))
+					}
+				}
+			}
+		}
+	}
+	for k, i := range x.classed {
+		for _, c := range tokens[i].classes {
+			for d := 1; d <= 2 && k+d < len(x.classed); d++ {
+				for _, e := range tokens[x.classed[k+d]].classes {
+					x.add(i, kindLater, uint64(c), uint64(e))
+				}
+			}
+		}
+	}
+	if n := len(x.classed); n > 0 {
+		for _, c := range tokens[x.classed[n-1]].classes {
+			x.add(x.classed[n-1], kindLast, uint64(c), 0)
+		}
+	}
+	before, wasKnown := uint64(1), true
+	for i := range tokens {
+		h := tokens[i].hash
+		if c := tokens[i].classes[0]; c < isOther { // addresses differ: their kind counts
+			h = uint64(tokens[i].classes[0])
+		}
+		x.add(i, kindWord, h, 0)
+		if known := tokens[i].classes[0] != isOther; known || wasKnown {
+			x.add(i, kindWords, before, h)
+			wasKnown = known
+		}
+		if i == 0 {
+			x.add(i, kindStartWord, h, 0)
+		}
+		before = h
+	}
+}
+
+// signs are features of the sentence as a whole.
+func (x *extractor) signs(b []byte, tokens []token) {
+	sign := func(n uint64) { x.add(-1, kindSign, n, 0) }
+	trimmed := bytes.TrimSpace(b)
+	switch n := len(tokens); {
+	case n <= 3:
+		sign(1)
+	case n <= 6:
+		sign(2)
+	case n >= 20:
+		sign(3)
+	}
+	if len(trimmed) > 0 {
+		switch trimmed[len(trimmed)-1] {
+		case ':':
+			sign(5)
+		case ',', ';', '{', '(', '[', '=':
+			sign(6)
+		case ')', '}', ']':
+			sign(7)
+		}
+		switch trimmed[0] {
+		case '#', '/', '%':
+			sign(8)
+		case '-', '*', '+':
+			sign(9)
+		case '[', '{', '(', '<':
+			sign(10)
+		case '$':
+			sign(11)
+		}
+	}
+	digits, symbols := 0, 0
+	for _, c := range trimmed {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c == '=' || c == '{' || c == '}' || c == '(' || c == ')' || c == ';' || c == '[' || c == ']' || c == '_' || c == '|' || c == '<' || c == '>' || c == '\\':
+			symbols++
+		}
+	}
+	if digits*6 > len(trimmed) {
+		sign(12)
+	}
+	if symbols*12 > len(trimmed) {
+		sign(13)
+	}
+	known := len(x.classed)
+	switch {
+	case known*4 < len(tokens):
+		sign(14)
+	case known*4 > len(tokens)*3:
+		sign(15)
+	}
+}

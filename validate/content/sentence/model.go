@@ -1,0 +1,221 @@
+package sentence
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+)
+
+//go:embed weights.bin
+var weightsFile []byte
+
+// Model weighs features.
+type Model struct {
+	// Scale is what one step of a weight is worth.
+	Scale float64
+	// Threshold is from which score on a sentence is refused.
+	Threshold float64
+	// Weights are those of the kinds but Harmless, bucket by bucket.
+	Weights []int8
+	// Bias is added to the score of each kind.
+	Bias [kinds]float64
+}
+
+const magic = "TGW1"
+
+// Encode writes m as a file.
+func (m *Model) Encode() []byte {
+	out := []byte(magic)
+	for _, f := range append([]float64{m.Scale, m.Threshold}, m.Bias[:]...) {
+		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(f))
+	}
+	for _, w := range m.Weights {
+		out = append(out, byte(w))
+	}
+	return out
+}
+
+// Decode reads what Encode wrote.
+func Decode(b []byte) (*Model, error) {
+	head := len(magic) + 8*(2+int(kinds))
+	if len(b) != head+buckets*(int(kinds)-1) || string(b[:len(magic)]) != magic {
+		return nil, fmt.Errorf("not a file of weights: %d bytes", len(b))
+	}
+	at := len(magic)
+	next := func() float64 {
+		at += 8
+		return math.Float64frombits(binary.LittleEndian.Uint64(b[at-8:]))
+	}
+	m := &Model{Scale: next(), Threshold: next()}
+	for k := range m.Bias {
+		m.Bias[k] = next()
+	}
+	m.Weights = make([]int8, 0, len(b)-head)
+	for _, w := range b[head:] {
+		m.Weights = append(m.Weights, int8(w))
+	}
+	return m, nil
+}
+
+// shared is the model of this build. That it can be read is a property of the
+// build, which a test proves.
+var shared = sync.OnceValue(func() *Model {
+	m, err := Decode(weightsFile)
+	if err != nil {
+		panic("sentence: " + err.Error())
+	}
+	return m
+})
+
+// Judge looks at sentences, one after the other. It must not be used by several
+// goroutines at once.
+type Judge struct {
+	x *extractor
+	m *Model
+}
+
+// NewJudge returns a judge with the weights of this build.
+func NewJudge() *Judge { return &Judge{newExtractor(), shared()} }
+
+// Verdict is what was found about a sentence.
+type Verdict struct {
+	Kind Kind
+	// Score is how sure that is; Threshold is the least that counts.
+	Score float64
+	// From is where its first word begins.
+	From int
+	// Words are those that weigh most, in their order.
+	Words []string
+	// Disguised says that it was found only without its disguise.
+	Disguised bool
+}
+
+// Look judges one sentence of folded text: as it stands and, if it is written in
+// disguise, as what it is meant to be read as. Lines that are too short to have
+// been wrapped are judged by themselves, too: whoever breaks a sentence in the
+// middle, or sets something else in front of it, changes nothing.
+func (j *Judge) Look(b []byte) Verdict {
+	v := j.undisguised(b)
+	if v.Kind != Harmless {
+		return v
+	}
+	for from := 0; from < len(b); {
+		to := from
+		for to < len(b) {
+			k := bytes.IndexByte(b[to:], '\n')
+			if k < 0 {
+				to = len(b)
+				break
+			}
+			if to += k + 1; k < wrapWidth {
+				break
+			}
+		}
+		if from == 0 && to == len(b) {
+			break
+		}
+		if w := j.undisguised(b[from:to]); w.Kind != Harmless {
+			w.From += from
+			return w
+		}
+		from = to
+	}
+	return v
+}
+
+// wrapWidth is the length of a line from which on it may have been wrapped.
+const wrapWidth = 40
+
+func (j *Judge) undisguised(b []byte) Verdict {
+	pass := j.x.lex.sift.pass(b)
+	var v Verdict
+	if pass.judge {
+		v = j.look(b)
+	}
+	bare := func(plain []byte) {
+		if plain != nil {
+			if w := j.look(plain); w.Kind != Harmless {
+				v = w
+				v.From, v.Disguised = 0, true
+			}
+		}
+	}
+	if v.Kind == Harmless && pass.leet {
+		bare(j.x.unleet(b))
+	}
+	if v.Kind == Harmless && pass.apart {
+		bare(j.x.unspace(b))
+	}
+	return v
+}
+
+func (j *Judge) look(b []byte) Verdict {
+	fs := j.x.extract(b)
+	if fs == nil {
+		return Verdict{}
+	}
+	kind, score := j.m.score(fs)
+	v := Verdict{Score: score, From: j.x.tokens[0].from}
+	if score >= j.m.Threshold {
+		v.Kind, v.Words = kind, j.explain(b, fs, kind)
+	}
+	return v
+}
+
+// norm keeps long sentences from weighing more than short ones.
+func norm(n int) float64 { return 1 / math.Sqrt(float64(n)) }
+
+// score returns the likeliest kind but Harmless, and the logarithm of the odds
+// that the sentence is of one of those kinds.
+func (m *Model) score(fs []feature) (Kind, float64) {
+	var sum [kinds]int32
+	for _, f := range fs {
+		w := m.Weights[int(f.bucket)*(int(kinds)-1):][:int(kinds)-1]
+		sum[1] += int32(w[0])
+		sum[2] += int32(w[1])
+		sum[3] += int32(w[2])
+	}
+	best, total := Execute, 0.0
+	var z [kinds]float64
+	for k := Execute; k < kinds; k++ {
+		z[k] = float64(sum[k])*m.Scale*norm(len(fs)) + m.Bias[k]
+		if z[k] > z[best] {
+			best = k
+		}
+		total += math.Exp(z[k])
+	}
+	return best, math.Log(total)
+}
+
+// maxWords is how many words explain a finding.
+const maxWords = 6
+
+// explain returns the words of a sentence that speak most for kind.
+func (j *Judge) explain(b []byte, fs []feature, kind Kind) []string {
+	weight := make([]int, len(j.x.tokens))
+	for _, f := range fs {
+		if f.token >= 0 {
+			weight[f.token] += int(j.m.Weights[int(f.bucket)*(int(kinds)-1)+int(kind)-1])
+		}
+	}
+	var order []int
+	for i, t := range j.x.tokens {
+		if weight[i] > 0 && t.to > t.from && len(t.classes) > 0 && t.classes[0] != isCode && t.classes[0] != isColon && t.classes[0] != isOther && t.classes[0] != isURL && t.classes[0] != isEmail {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return weight[b] - weight[a] })
+	order = order[:min(len(order), maxWords)]
+	slices.Sort(order)
+	var out []string
+	for _, i := range order {
+		if w := string(b[j.x.tokens[i].from:j.x.tokens[i].to]); !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}

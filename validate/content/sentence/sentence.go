@@ -1,0 +1,96 @@
+// Package sentence tells sentences that order or claim something from those
+// that report or describe. It knows words by what they do (lexicon.txt), looks at
+// which of them stand together and in which order, and weighs that with weights
+// that were learned from the labelled sentences of testdata/training and of the
+// corpus (package train).
+//
+// Its input is hostile. It is pure and takes time linear in its input.
+package sentence
+
+// Kind is what a sentence is.
+type Kind int
+
+// The kinds of sentences. All but Harmless are what a result must not hold.
+const (
+	Harmless Kind = iota
+	Execute
+	Fetch
+	Policy
+	kinds
+)
+
+// Span is a sentence of a text.
+type Span struct{ From, To int }
+
+// The bounds of a sentence. One that is longer is looked at in parts that overlap.
+const (
+	maxSentence = 400
+	overlap     = 120
+)
+
+// Split yields the sentences of folded text. small says whether the character at
+// an offset is a small letter in the text as it was written: a line that goes on
+// in the next one does so in small letters.
+func Split(folded []byte, small func(int) bool) func(yield func(Span) bool) {
+	return func(yield func(Span) bool) {
+		for at := 0; at < len(folded); {
+			end := at
+			for end < len(folded) && end-at < maxSentence && !ends(folded, end, small) {
+				end++
+			}
+			if end > at && !yield(Span{at, end}) {
+				return
+			}
+			if end-at == maxSentence && end < len(folded) {
+				at = end - overlap
+				for at < end && folded[at] != ' ' {
+					at++
+				}
+				continue
+			}
+			at = end + 1
+		}
+	}
+}
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
+}
+
+// ends says whether a sentence ends at i.
+func ends(b []byte, i int, small func(int) bool) bool {
+	switch b[i] {
+	case '!', '?':
+		return i+1 == len(b) || !wordByte(b[i+1])
+	case '.':
+		return (i+1 == len(b) || b[i+1] == ' ' || b[i+1] == '\n' || b[i+1] == '"' || b[i+1] == '\'' || b[i+1] == ')' || b[i+1] == '<' || b[i+1] == '|' || b[i+1] == '*') && !abbreviated(b, i)
+	case '\n':
+		return !goesOn(b, i, small)
+	case '"', '|', '<', '>':
+		return true
+	case 0xE3: // the ideographic full stop
+		return i+2 < len(b) && b[i+1] == 0x80 && b[i+2] == 0x82
+	}
+	return false
+}
+
+// abbreviated says whether the full stop at i belongs to a number of a list or to
+// a short form, and ends no sentence.
+func abbreviated(b []byte, i int) bool {
+	if i >= 1 && b[i-1] >= '0' && b[i-1] <= '9' && (i == 1 || b[i-2] == ' ' || b[i-2] == '\n') {
+		return true
+	}
+	return i >= 3 && (string(b[i-3:i]) == "e.g" || string(b[i-3:i]) == "i.e")
+}
+
+// goesOn says whether the sentence goes on behind the line end at i.
+func goesOn(b []byte, i int, small func(int) bool) bool {
+	j := i + 1
+	for j < len(b) && b[j] == ' ' {
+		j++
+	}
+	if i == 0 || j >= len(b) || !wordByte(b[i-1]) && b[i-1] != ',' && b[i-1] != ' ' {
+		return false
+	}
+	return b[j] == '`' || b[j] == '/' || small(j)
+}

@@ -1,0 +1,145 @@
+package sentence
+
+import "strings"
+
+// A sift tells, in one pass over the bytes of a sentence, whether judging it can
+// lead to anything. Most text of programs ends here. What it lets pass is judged
+// in full; what it holds back has no more than one word that orders or claims are
+// made of, and not as its first.
+type sift struct {
+	words, stems bits // hashes of the words that are looked for, and of those with a star
+}
+
+// bits is a set of hashes.
+type bits [1 << 16 / 64]uint64
+
+func (s *bits) add(h uint32)      { s[h>>22] |= 1 << (h >> 16 & 63) }
+func (s *bits) has(h uint32) bool { return s[h>>22]>>(h>>16&63)&1 != 0 }
+
+// How many bytes of a word the sift looks at.
+const (
+	stem = 4
+	head = 9
+)
+
+// key hashes the small letters at the start of b, their first stem and their
+// first head bytes, and returns how many letters there are.
+func key(b []byte) (ofStem, ofHead uint32, n int) {
+	h := uint32(0)
+	for n < len(b) && lowerByte(b[n]) {
+		if n < head {
+			h = h*37 + uint32(b[n])
+			if n < stem {
+				ofStem = h
+			}
+		}
+		n++
+	}
+	return ofStem * 0x9E3779B1, h * 0x9E3779B1, n
+}
+
+// needed are the points from which on a sentence is judged.
+const needed = 2
+
+// passed says what about a sentence is worth a look: the sentence, the sentence
+// with its digits read as letters, and with its single letters joined.
+type passed struct{ judge, leet, apart bool }
+
+func (s *sift) pass(b []byte) (p passed) {
+	points, words, singles := 0, 0, 0
+	for i := 0; i < len(b); {
+		c := b[i]
+		switch {
+		case lowerByte(c):
+			short, long, n := key(b[i:])
+			words++
+			if s.words.has(long) || n >= stem && s.stems.has(short) {
+				points++
+				if words == 1 {
+					points++
+				}
+			}
+			if n == 1 && (i == 0 || !letterByte(b[i-1])) {
+				if singles++; singles >= minRun && i >= 2 && lowerByte(b[i-2]) {
+					p.apart = true
+				}
+			}
+			i += n
+			switch {
+			case i >= len(b):
+			case b[i] == '-' && n < head, leet[b[i]] != 0 && looksLeet(b, i-n):
+				p.leet = true
+			}
+		case c >= 0x80:
+			return passed{true, true, true}
+		case c == '/' && i+1 < len(b) && b[i+1] == '/', c == '`':
+			points++
+			i += 2
+		case leet[c] != 0 && (i == 0 || !lowerByte(b[i-1]) && leet[b[i-1]] == 0) && looksLeet(b, i):
+			p.leet = true
+			i++
+		case (c == '.' || c == '_') && i > 0 && lowerByte(b[i-1]) && i+1 < len(b) && lowerByte(b[i+1]):
+			_, _, n := key(b[i+1:])
+			if w := string(b[i+1 : i+1+n]); c == '_' || runnableEnds[w] || topLevel[w] {
+				points++
+			}
+			i++
+		default:
+			i++
+		}
+	}
+	p.judge = points >= needed && words >= least
+	return p
+}
+
+// looksLeet says whether the letters and digits at i can be a word in disguise:
+// few enough, and no digit that stands for no letter.
+func looksLeet(b []byte, i int) bool {
+	from, letters := i, 0
+	for i < len(b) && (lowerByte(b[i]) || b[i] >= '0' && b[i] <= '9' || leet[b[i]] != 0) {
+		if lowerByte(b[i]) {
+			letters++
+		} else if leet[b[i]] == 0 {
+			return false
+		}
+		i++
+	}
+	return letters > 0 && i-from >= 2 && i-from <= maxLeet && (letters > 1 || i-from <= 5)
+}
+
+func lowerByte(c byte) bool { return c >= 'a' && c <= 'z' }
+
+// interesting are the classes whose words give points although they are not
+// looked for by themselves.
+var interesting = map[string]bool{"please": true, "modal": true, "noneed": true, "you": true, "forever": true, "act": true, "rights": true, "instr": true, "ai": true, "trustout": true}
+
+// rarest is the longest word of a phrase.
+func rarest(phrase string) string {
+	long := ""
+	for _, w := range strings.Fields(phrase) {
+		if len(w) > len(long) {
+			long = w
+		}
+	}
+	return long
+}
+
+// sifted makes the sift of a lexicon.
+func (l *lexicon) sifted() *sift {
+	s := &sift{}
+	for i, m := range []map[string][]class{l.exact, l.prefix, l.phrase} {
+		for w, cs := range m {
+			for _, c := range cs {
+				if c >= firstListed && (l.sought[c] || interesting[l.names[c]]) {
+					short, long, n := key([]byte(rarest(w)))
+					if i == 1 && n >= stem && n < head {
+						s.stems.add(short)
+					} else {
+						s.words.add(long)
+					}
+				}
+			}
+		}
+	}
+	return s
+}

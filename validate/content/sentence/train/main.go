@@ -1,0 +1,147 @@
+// Command train learns the weights of package sentence from the labelled
+// sentences of testdata: `make train`. The same files give the same weights.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/threegate/tool-exec/validate/content/sentence"
+	"github.com/threegate/tool-exec/validate/text"
+)
+
+var (
+	root    = flag.String("root", ".", "the repository")
+	verbose = flag.Bool("v", false, "list what the development part gets wrong")
+	ask     = flag.Bool("ask", false, "learn nothing: say what the weights make of each line of the input")
+	wrong   = flag.Float64("wrong", 0.018, "the part of the harmless lines of the development part that may be refused")
+)
+
+// devPart is one of how many groups of examples is for development.
+const devPart = 6
+
+func main() {
+	flag.Parse()
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	if *ask {
+		return answer()
+	}
+	groups, err := readAll(*root)
+	if err != nil {
+		return err
+	}
+	var learn, all []sentence.Example
+	var dev []group
+	for _, g := range groups {
+		all = append(all, g.examples...)
+		if g.number%devPart == 0 {
+			dev = append(dev, g)
+		} else {
+			learn = append(learn, g.examples...)
+		}
+	}
+	fmt.Printf("%d groups, %d examples to learn from, %d lines for development\n", len(groups), len(learn), len(dev))
+	m := sentence.Learn(learn, sentence.DefaultLearning)
+	m.Threshold = measure(m, dev)
+	final := sentence.Learn(all, sentence.DefaultLearning)
+	final.Threshold = m.Threshold
+	return os.WriteFile(*root+"/validate/content/sentence/weights.bin", final.Encode(), 0o644)
+}
+
+// answer judges the lines of the standard input with the weights of this build.
+func answer() error {
+	j := sentence.NewJudge()
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		folded := text.Fold([]byte(unescape.Replace(in.Text())))
+		for s := range sentence.Split(folded.Text, func(int) bool { return true }) {
+			v := j.Look(folded.Text[s.From:s.To])
+			fmt.Printf("%d %6.2f %q %q\n", v.Kind, v.Score, folded.Text[s.From:s.To], v.Words)
+		}
+	}
+	return nil
+}
+
+type scored struct {
+	sentence.Example
+	score float64
+	part  float64 // of its line
+}
+
+// rate is the part of lines whose examples score at least t.
+func rate(list []scored, t float64) float64 {
+	hit, all := 0.0, 0.0
+	for _, s := range list {
+		all += s.part
+		if s.score >= t {
+			hit += s.part
+		}
+	}
+	return hit / all
+}
+
+// measure chooses the threshold by the harmless lines of the development part,
+// and prints what it makes of the others.
+func measure(m *sentence.Model, dev []group) float64 {
+	by := map[sentence.Kind][]scored{}
+	var files []scored
+	for _, g := range dev {
+		for _, e := range g.examples {
+			_, z := m.Score(e.Text)
+			if g.file {
+				files = append(files, scored{e, z, 1})
+				continue
+			}
+			by[e.Kind] = append(by[e.Kind], scored{e, z, 1 / float64(len(g.examples))})
+		}
+	}
+	good := by[sentence.Harmless]
+	slices.SortFunc(good, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	threshold := good[0].score
+	for _, s := range good {
+		if rate(good, s.score) > *wrong {
+			break
+		}
+		threshold = s.score
+	}
+	for _, t := range []float64{-2, -1.5, -1, -0.5, 0, 0.5, 1, threshold} {
+		fmt.Printf("threshold %6.2f: refused %5.2f %% of harmless lines, %5.2f %% of %d files", t, 100*rate(good, t), 100*rate(files, t), len(files))
+		for k, name := range []string{"", "execute", "fetch", "policy"} {
+			if k > 0 {
+				fmt.Printf(", %s found %.2f %%", name, 100*rate(by[sentence.Kind(k)], t))
+			}
+		}
+		fmt.Println()
+	}
+	if *verbose {
+		for k := range 4 {
+			list := by[sentence.Kind(k)]
+			slices.SortFunc(list, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
+			if k == 0 {
+				slices.Reverse(list)
+			}
+			for _, s := range list[:min(len(list), 120)] {
+				fmt.Printf("%d %6.2f %q\n", k, s.score, clip(s.Text))
+			}
+		}
+	}
+	return threshold
+}
+
+func clip(s string) string { return s[:min(len(s), 150)] }
+
+// kindOf names the kinds in files, and by the rules of the corpus.
+var kindOf = map[string]sentence.Kind{"harmless": sentence.Harmless, "execute": sentence.Execute, "fetch": sentence.Fetch, "policy": sentence.Policy,
+	"result.instruction.execute": sentence.Execute, "result.instruction.fetch": sentence.Fetch, "result.claims.policy": sentence.Policy}
+
+var unescape = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t")

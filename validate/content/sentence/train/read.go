@@ -1,0 +1,283 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/threegate/tool-exec/validate/content/sentence"
+)
+
+// group is what was made of one line.
+type group struct {
+	number   uint32 // by the hash of the line
+	file     bool   // a file of a module
+	examples []sentence.Example
+}
+
+func newGroup(line string) group {
+	sum := sha256.Sum256([]byte(line))
+	return group{number: binary.LittleEndian.Uint32(sum[4:8])}
+}
+
+// readAll reads the sentences for training and the part of the corpus of
+// results that is not held back.
+func readAll(root string) ([]group, error) {
+	training, err := readTraining(filepath.Join(root, "testdata/training"))
+	if err != nil {
+		return nil, err
+	}
+	corpus, err := readCorpus(filepath.Join(root, "testdata/corpus/result"))
+	if err != nil {
+		return nil, err
+	}
+	cases, err := readCases(filepath.Join(root, "validate/content/testdata"))
+	if err != nil {
+		return nil, err
+	}
+	modules, err := readModules(root)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(training, corpus, cases, modules), nil
+}
+
+// readCases reads the cases of package content's tests that are sentences.
+func readCases(dir string) ([]group, error) {
+	var out []group
+	for _, name := range []string{"harmless", "execute", "fetch", "policy"} {
+		b, err := os.ReadFile(filepath.Join(dir, name+".txt"))
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range strings.Split(string(b), "\n") {
+			if line == "" || strings.HasPrefix(line, "#!!") {
+				continue
+			}
+			g := newGroup(line)
+			g.examples = []sentence.Example{{Kind: kindOf[name], Text: unescape.Replace(line)}}
+			out = append(out, finish(g, rand.New(rand.NewChaCha8(sha256.Sum256([]byte(line))))))
+		}
+	}
+	return out, nil
+}
+
+// readTraining reads files of "$name = a | b" and of groups "== KIND COUNT",
+// whose lines are patterns in which {name} stands for one of a or b.
+func readTraining(dir string) ([]group, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil {
+		return nil, err
+	}
+	slots := map[string][]string{}
+	type pattern struct {
+		line  string
+		kind  sentence.Kind
+		count int
+	}
+	var patterns []pattern
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		var kind sentence.Kind
+		count := 0
+		for i, line := range strings.Split(string(b), "\n") {
+			switch {
+			case line == "" || strings.HasPrefix(line, "#!"):
+			case strings.HasPrefix(line, "== "):
+				fields := strings.Fields(line)
+				k, ok := kindOf[fields[1]]
+				if !ok {
+					return nil, fmt.Errorf("%s:%d: there is no kind %q", f, i+1, fields[1])
+				}
+				kind, count = k, 1
+				if len(fields) > 2 {
+					if count, err = strconv.Atoi(fields[2]); err != nil {
+						return nil, fmt.Errorf("%s:%d: %w", f, i+1, err)
+					}
+				}
+			case strings.HasPrefix(line, "$") && strings.Contains(line, " = "):
+				name, list, _ := strings.Cut(line[1:], " = ")
+				for _, a := range strings.Split(list, "|") {
+					slots[name] = append(slots[name], strings.TrimSpace(a))
+				}
+			case count == 0:
+				return nil, fmt.Errorf("%s:%d: a sentence before the first group", f, i+1)
+			default:
+				patterns = append(patterns, pattern{line, kind, count})
+			}
+		}
+	}
+	var out []group
+	for _, p := range patterns {
+		g := newGroup(p.line)
+		r := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(p.line))))
+		n := p.count
+		if !strings.Contains(p.line, "{") {
+			n = 1
+		}
+		seen := map[string]bool{}
+		for range n {
+			s, err := fill(p.line, slots, r, 0)
+			if err != nil {
+				return nil, err
+			}
+			if s = unescape.Replace(s); !seen[s] {
+				seen[s] = true
+				g.examples = append(g.examples, sentence.Example{Kind: p.kind, Text: s})
+			}
+		}
+		out = append(out, finish(g, r))
+	}
+	return out, nil
+}
+
+// wrappers are what sentences of all kinds stand in.
+var wrappers = []string{"**%s**", "<!-- %s -->", "- %s", "> %s", "# %s", "// %s", `17,"%s",0.5`, `{"note": "%s"}`, "note: %s", "System: %s", "* %s", "1. %s", "message: %s", `"%s"`, "[INFO] %s", "2026-02-09 16:05:01 INFO %s", "(%s)", "title,%s,3", "<p>%s</p>", "comment: %s", "_%s_", "=> %s", "user: %s", "text=%s", "row 12: %s", "%s (2)", "%s :-)", "Hi! %s Thanks.", "Result: 42\n%s\nDone"}
+
+// finish gives the examples of a line their weight, so that a pattern does not
+// outweigh all single sentences, and puts some of them into wrappers.
+func finish(g group, r *rand.Rand) group {
+	n := len(g.examples)
+	for i := range g.examples {
+		g.examples[i].Weight = 1 / float64(1+n/6)
+	}
+	for i := range n {
+		if e := g.examples[i]; r.IntN(3) == 0 || n < 3 {
+			e.Weight *= 0.7
+			e.Text = strings.Replace(wrappers[r.IntN(len(wrappers))], "%s", e.Text, 1)
+			g.examples = append(g.examples, e)
+		}
+		if e := g.examples[i]; r.IntN(6) == 0 && !strings.Contains(e.Text, "\n") {
+			e.Weight *= 0.7
+			words := strings.Split(e.Text, " ")
+			for k := 3; k < len(words); k += 4 {
+				words[k] = "\n" + words[k]
+			}
+			e.Text = strings.ReplaceAll(strings.Join(words, " "), " \n", "\n")
+			g.examples = append(g.examples, e)
+		}
+	}
+	return g
+}
+
+var slot = regexp.MustCompile(`\{[a-z0-9_]+\}`)
+
+// fill replaces the slots of a pattern. A blank in front of one that is empty goes too.
+func fill(line string, slots map[string][]string, r *rand.Rand, depth int) (string, error) {
+	var bad error
+	s := slot.ReplaceAllStringFunc(line, func(name string) string {
+		list := slots[name[1:len(name)-1]]
+		if len(list) == 0 {
+			return name // braces of a text
+		}
+		one := list[r.IntN(len(list))]
+		if depth > 6 {
+			bad = fmt.Errorf("%s stands for itself", name)
+			return one
+		}
+		one, err := fill(one, slots, r, depth+1)
+		if err != nil {
+			bad = err
+		}
+		return one
+	})
+	s = strings.TrimSpace(strings.ReplaceAll(s, "  ", " "))
+	if depth == 0 && s != "" && r.IntN(3) > 0 {
+		first, n := utf8.DecodeRuneInString(s)
+		s = string(unicode.ToUpper(first)) + s[n:]
+	}
+	return s, bad
+}
+
+var alternatives = regexp.MustCompile(`⟪([^⟫]*)⟫`)
+
+// readCorpus reads the instructions and the harmless cases of the corpus that
+// are not held back.
+func readCorpus(dir string) ([]group, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil {
+		return nil, err
+	}
+	var out []group
+	for _, f := range files {
+		if strings.HasPrefix(filepath.Base(f), "heldback") {
+			continue
+		}
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		kind, use, block := sentence.Harmless, false, false
+		var lines []string
+		flush := func() {
+			if s := strings.Trim(strings.Join(lines, "\n"), "\n"); s != "" && use {
+				out = append(out, corpusGroup(s, kind, block))
+			}
+			lines = nil
+		}
+		for _, line := range strings.Split(string(b), "\n") {
+			switch {
+			case strings.HasPrefix(line, "== "):
+				flush()
+				fields := strings.Fields(line)
+				kind, use = sentence.Harmless, true
+				if fields[1] == "bad" {
+					first, _, _ := strings.Cut(fields[2], ",")
+					kind, use = kindOf[first], kindOf[first] != sentence.Harmless
+				}
+				block = slices.Contains(fields, "block")
+			case block && line != "%":
+				lines = append(lines, line)
+			default:
+				if !block {
+					lines = []string{line}
+				}
+				flush()
+			}
+		}
+		flush()
+	}
+	return slices.DeleteFunc(out, func(g group) bool { return len(g.examples) == 0 }), nil
+}
+
+func corpusGroup(line string, kind sentence.Kind, block bool) group {
+	g := newGroup(line)
+	if strings.Contains(line, "{{") {
+		return g // data
+	}
+	texts := []string{line}
+	for i := 0; i < len(texts) && i < 64; i++ {
+		for m := alternatives.FindStringSubmatchIndex(texts[i]); m != nil; m = alternatives.FindStringSubmatchIndex(texts[i]) {
+			parts := strings.Split(texts[i][m[2]:m[3]], "|")
+			was := texts[i]
+			texts[i] = was[:m[0]] + parts[0] + was[m[1]:]
+			for _, p := range parts[1:] {
+				texts = append(texts, was[:m[0]]+p+was[m[1]:])
+			}
+		}
+	}
+	for _, t := range texts[:min(len(texts), 64)] {
+		if !block {
+			t = unescape.Replace(t)
+		}
+		if !strings.Contains(t, "⟪") {
+			g.examples = append(g.examples, sentence.Example{Kind: kind, Text: t})
+		}
+	}
+	if block {
+		return g
+	}
+	return finish(g, rand.New(rand.NewChaCha8(sha256.Sum256([]byte(line)))))
+}

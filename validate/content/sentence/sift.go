@@ -80,7 +80,7 @@ func (s *sift) pass(b []byte) (p passed) {
 			i++
 		case (c == '.' || c == '_') && i > 0 && lowerByte(b[i-1]) && i+1 < len(b) && lowerByte(b[i+1]):
 			_, _, n := key(b[i+1:])
-			if w := string(b[i+1 : i+1+n]); c == '_' || runnableEnds[w] || topLevel[w] {
+			if w := b[i+1 : i+1+n]; c == '_' || runnableEnds[string(w)] || topLevel[string(w)] {
 				points++
 			}
 			i++

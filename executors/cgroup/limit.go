@@ -105,5 +105,9 @@ func Holds(root, path string, l Limits) error {
 			return fmt.Errorf("cgroup %s: %s is %d, not %d", path, file, got, want)
 		}
 	}
+	swap := filepath.Join(root, "memory", path, "memory.memsw.limit_in_bytes")
+	if got := number(swap); exists(swap) && got != l.MemoryBytes {
+		return fmt.Errorf("cgroup %s: memory and swap are %d, not %d", path, got, l.MemoryBytes)
+	}
 	return devicesHold(filepath.Join(root, "devices", path))
 }

@@ -173,6 +173,8 @@ func (c *checker) mounts(p sandbox.Policy, spec *specs.Spec) map[string]bool {
 		"/": p.Root, sandbox.ShmDir: p.Shm, sandbox.InDir: p.In, sandbox.OutDir: p.Out, sandbox.TmpDir: p.Tmp, job.Dir: p.Gate, job.InitPath: p.Init,
 	}
 	need := map[string]string{"/": "ro,nosuid,nodev", "/dev": "ro,nosuid,noexec", "/proc": "nosuid,nodev,noexec"}
+	// Those that are new have settings of the file system's, too.
+	made := map[string]string{"/dev": "tmpfs,size=64k,mode=755", "/proc": "proc,hidepid=invisible"}
 	for _, d := range devices {
 		from[d], need[d] = d, "nosuid,noexec"
 	}
@@ -204,6 +206,12 @@ func (c *checker) mounts(p sandbox.Policy, spec *specs.Spec) map[string]bool {
 		c.must(known, "there is a mount on %q", m.Mountpoint)
 		for _, w := range strings.Split(words, ",") {
 			c.must(slices.Contains(options, w), "%s is not %s but %s", m.Mountpoint, w, m.Options)
+		}
+		if kind, is := made[m.Mountpoint]; is {
+			super := strings.Split(m.FSType+","+m.VFSOptions, ",")
+			for _, w := range strings.Split(kind, ",") {
+				c.must(slices.Contains(super, w), "%s is not %s but %s", m.Mountpoint, w, super)
+			}
 		}
 		if host := from[m.Mountpoint]; host != "" {
 			c.must(c.same(host, m.Mountpoint), "%s is not %s of the host", m.Mountpoint, host)

@@ -222,6 +222,22 @@ func TestCheckSeesWhatIsThere(t *testing.T) {
 	if err := Check(p, spec, s); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), `there is a mount on "/etc"`) {
 		t.Errorf("a mount of the host's: %v", err)
 	}
+	must(t, "show processes", onThread(func() error {
+		if err := unix.Setns(int(mnt.Fd()), unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		return unix.Mount("", "/proc", "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "hidepid=off")
+	}))
+	if err := Check(p, spec, s); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "/proc is not hidepid=invisible") {
+		t.Errorf("a /proc that shows all processes: %v", err)
+	}
+	if host, err := sandbox.Probe(); err == nil && host.SwapControl {
+		swap := filepath.Join(cgroup.Root, "memory", p.CgroupsPath, "memory.memsw.limit_in_bytes")
+		must(t, "allow swap", os.WriteFile(swap, []byte("1073741824"), 0))
+		if err := Check(p, spec, s); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "other limits") {
+			t.Errorf("a group that may swap: %v", err)
+		}
+	}
 	other := exec.Command("sleep", "60")
 	must(t, "start", other.Start())
 	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()

@@ -26,7 +26,8 @@ const x32Bit = 0x40000000
 
 // Filter compiles a profile as Spec makes it to the program that the kernel runs
 // at each system call, once for all sandboxes that are made without a runtime.
-// Calls of another ABI end the process.
+// Calls of another ABI end the process. Those that are newer than all that the profile
+// names do not exist, as runtimes have it too: programs fall back from that.
 func Filter(s *specs.LinuxSeccomp) ([]bpf.RawInstruction, error) {
 	abi, err := arch.GetInfo("")
 	if err != nil {
@@ -60,6 +61,11 @@ func Filter(s *specs.LinuxSeccomp) ([]bpf.RawInstruction, error) {
 		nrs = append(nrs, nr)
 	}
 	slices.Sort(nrs)
+	if len(nrs) > 0 && s.DefaultAction == specs.ActErrno {
+		prog = append(prog,
+			bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: nrs[len(nrs)-1], SkipFalse: 1},
+			bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
+	}
 	for _, nr := range nrs {
 		block, err := decide(byNr[nr], otherwise)
 		if err != nil {

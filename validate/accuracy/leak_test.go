@@ -283,7 +283,7 @@ func serve(t *testing.T, cfg *config.Loaded, cases []*corpusCase, log *bytes.Buf
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- g.Run(ctx) }()
-	deadline := time.Now().Add(5 * time.Minute)
+	deadline := time.Now().Add(20 * time.Minute)
 	for left := len(cases); left > 0; left = waiting(cfg) {
 		select {
 		case err := <-done:

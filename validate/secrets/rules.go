@@ -23,7 +23,7 @@ func ownRules() []rule {
 			re:    re(`-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----((?:[\s\w.:,+/=()\\"'>#]|-[A-Za-z0-9]){24,})`),
 			check: func(m found) bool { return keyBody.MatchString(m.secret) }},
 		{id: "openssh-private-key", keywords: []string{"b3blbnnzac1rzxktdje"}, re: re(`(b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/=\s\\]{40,})`)},
-		{id: "putty-private-key", keywords: []string{"private-lines"}, re: re(`(?s)PuTTY-User-Key-File-\d.{1,1000}?Private-Lines:\s*\d+(?:\s|\\[rn])+([A-Za-z0-9+/=\s]{24,})`)},
+		{id: "putty-private-key", keywords: []string{"private-lines"}, re: re(`(?s)PuTTY-User-Key-File-\d.{1,1000}?Private-Lines:\s*\d+(?:\s|\\[rn])+([A-Za-z0-9+/=\s]{24,}(?:(?:\\[rn])*(?:Private)?-(?:MAC|Hash):\s*[0-9a-f]+)?)`)},
 		{id: "jwt", keywords: []string{"eyj"}, re: re(`\b(eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,})?\.[A-Za-z0-9_-]{16,})`)},
 		{id: "url-password", keywords: []string{"://"},
 			re:    re(`[a-zA-Z][a-zA-Z0-9+.-]{1,30}://([^\s:/@'"<>]{0,64}):([^\s/@'"<>]{3,200})@[\w.\[-]`),

@@ -86,6 +86,9 @@ func TestEndings(t *testing.T) {
 				tt.change(&task)
 			}
 			r := run(t, e, task)
+			if tt.name == "fork bomb" { // whether its processes use up the memory, too, is chance
+				r.LimitsHit = slices.DeleteFunc(r.LimitsHit, func(c schemas.Cause) bool { return c == schemas.CauseMemory })
+			}
 			if r.ExitCode != tt.code || r.Cause != tt.cause || !slices.Equal(r.LimitsHit, tt.hit) {
 				t.Errorf("got %d %s %v, want %d %s %v\n%+v\nstdout %.100q stderr %.200q", r.ExitCode, r.Cause, r.LimitsHit, tt.code, tt.cause, tt.hit,
 					r.Outcome, r.stdout(t), r.stderr(t))

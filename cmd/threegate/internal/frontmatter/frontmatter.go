@@ -68,9 +68,16 @@ func Parse(raw []byte) (*Doc, error) {
 	return d, d.parse()
 }
 
+// otherBreaks end a line in YAML, too. With one of them its lines are not ours.
+const otherBreaks = "\r\u0085\u2028\u2029"
+
 func (d *Doc) parse() error {
+	text := strings.Join(d.lines, "\n") + "\n"
+	if strings.ContainsAny(text, otherBreaks) {
+		return fmt.Errorf("%w: a line in it ends with another character than a newline", ErrShape)
+	}
 	var doc yaml.Node
-	if err := yaml.Load([]byte(strings.Join(d.lines, "\n")+"\n"), &doc); err != nil {
+	if err := yaml.Load([]byte(text), &doc); err != nil {
 		return fmt.Errorf("%w: %w", ErrShape, err)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {

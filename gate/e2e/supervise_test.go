@@ -104,13 +104,23 @@ func killInit(n *node, rng *rand.Rand) bool {
 		for _, pattern := range []string{"/sys/fs/cgroup/pids/threegate", "/sys/fs/cgroup/threegate"} {
 			pids, _ := os.ReadFile(filepath.Join(pattern, id, "cgroup.procs"))
 			for _, text := range strings.Fields(string(pids)) {
-				if pid, err := strconv.Atoi(text); err == nil && isProcess(pid, "/gate-init") {
+				if pid, err := strconv.Atoi(text); err == nil && isProcess(pid, "/gate-init") && isFirst(pid) {
 					inits = append(inits, pid)
 				}
 			}
 		}
 	}
 	return len(inits) > 0 && syscall.Kill(inits[rng.IntN(len(inits))], syscall.SIGKILL) == nil
+}
+
+// isFirst says whether a process is number 1 of its namespace. A child of init's
+// looks like init until it executes the program.
+func isFirst(pid int) bool {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, ids, _ := strings.Cut(string(status), "\nNSpid:")
+	ids, _, _ = strings.Cut(ids, "\n")
+	f := strings.Fields(ids)
+	return len(f) > 1 && f[len(f)-1] == "1"
 }
 
 // sandboxes are the ids of the containers that tasks have just now.

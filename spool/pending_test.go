@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,28 +71,28 @@ func TestABacklogIsTakenInAtConstantCost(t *testing.T) {
 	for i := range count {
 		mustNot(t, os.WriteFile(filepath.Join(n.inbox, fmt.Sprintf("TR-%05d.md", i)), []byte("x"), 0o600))
 	}
-	steps := 0
+	var steps atomic.Int64 // syncs of one step run beside each other
 	n.open(func(o *spool.Options) {
 		o.Seam = func(s spool.Step, apply func() error) error {
-			steps++
+			steps.Add(1)
 			if s.Op == spool.OpSync || s.Op == spool.OpSyncDir {
 				return nil
 			}
 			return apply()
 		}
 	})
-	claimed, most := 0, 0
+	claimed, most := 0, int64(0)
 	for {
 		as := n.pending(64)
 		if len(as) == 0 {
 			break
 		}
 		for _, a := range as {
-			steps = 0
+			steps.Store(0)
 			j, err := n.Claim(a.Inbox, a.Name)
 			mustNot(t, err)
 			claimed++
-			most = max(most, steps)
+			most = max(most, steps.Load())
 			mustNot(t, os.RemoveAll(j.Path())) // the gate would move it on
 		}
 	}

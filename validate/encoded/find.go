@@ -51,10 +51,11 @@ func runEnd(b []byte, i int, c *class) int {
 }
 
 // wrapped returns the parts of the run that starts at from, going on over line
-// ends as long as the lines are equally long, and the end of the last part.
+// ends as long as the lines are equally long, and the end of the last part. They
+// are appended to room.
 // Lines may be quoted, indented, joined with "+" or end in "\n" spelt out.
-func wrapped(b []byte, from, end int, c *class) (parts [][2]int, to int) {
-	parts = append(parts, [2]int{from, end})
+func wrapped(room [][2]int, b []byte, from, end int, c *class) (parts [][2]int, to int) {
+	parts = append(room, [2]int{from, end})
 	width := end - from
 	for width >= minWrap {
 		next := skipWrap(b, end)
@@ -114,17 +115,14 @@ func endsLine(b []byte, i int) bool {
 
 func findBase64(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for i := 0; i < len(b); {
-			if !base64Class[b[i]] {
-				i++
-				continue
+		var room [8][2]int
+		for i := 0; ; {
+			from, end := longRun(b, i, minBase64, &base64Class)
+			if from == len(b) {
+				return
 			}
-			end := runEnd(b, i, &base64Class)
-			if end-i < minBase64 {
-				i = end
-				continue
-			}
-			parts, to := wrapped(b, i, end, &base64Class)
+			i = from
+			parts, to := wrapped(room[:0], b, i, end, &base64Class)
 			s, ok := tryBase64(b, parts, i, to)
 			if !ok && len(parts) > 1 {
 				last := parts[len(parts)-2][1]
@@ -147,9 +145,15 @@ func findBase64(b []byte) iter.Seq[stretch] {
 			}
 			// A path or an identifier in front may have shifted the groups of
 			// four: look at the stretches between separators by themselves.
-			for _, sub := range splitRun(b, i, end) {
-				if s, ok := tryBase64(b, [][2]int{sub}, sub[0], sub[1]); ok && s.useful() && !yield(s) {
-					return
+			start := i
+			for k := i; k <= end; k++ {
+				if k == end || b[k] == '/' || b[k] == '-' || b[k] == '_' || b[k] == '+' {
+					if k-start >= minBase64 && (start != i || k != end) {
+						if s, ok := tryBase64(b, append(room[:0], [2]int{start, k}), start, k); ok && s.useful() && !yield(s) {
+							return
+						}
+					}
+					start = k + 1
 				}
 			}
 			i = end
@@ -159,19 +163,6 @@ func findBase64(b []byte) iter.Seq[stretch] {
 
 // useful says that the content is more than chance.
 func (s stretch) useful() bool { return LooksText(s.data) }
-
-func splitRun(b []byte, from, to int) (out [][2]int) {
-	start := from
-	for i := from; i <= to; i++ {
-		if i == to || b[i] == '/' || b[i] == '-' || b[i] == '_' || b[i] == '+' {
-			if i-start >= minBase64 && (start != from || i != to) {
-				out = append(out, [2]int{start, i})
-			}
-			start = i + 1
-		}
-	}
-	return out
-}
 
 var rawStd = base64.RawStdEncoding
 
@@ -183,7 +174,11 @@ func tryBase64(b []byte, parts [][2]int, from, to int) (stretch, bool) {
 	for _, p := range parts {
 		n += p[1] - p[0]
 	}
-	buf := make([]byte, 0, n)
+	var small [128]byte
+	buf := small[:0]
+	if n > len(small) {
+		buf = make([]byte, 0, n)
+	}
 	for _, p := range parts {
 		for _, c := range b[p[0]:p[1]] {
 			switch c {
@@ -198,16 +193,20 @@ func tryBase64(b []byte, parts [][2]int, from, to int) (stretch, bool) {
 	if len(buf)%4 == 1 {
 		buf = buf[:len(buf)-1]
 	}
-	out := make([]byte, rawStd.DecodedLen(len(buf)))
-	m, err := rawStd.Decode(out, buf)
+	m, err := rawStd.Decode(buf, buf) // what is written stays behind what is read
 	if err != nil {
 		return stretch{}, false
 	}
 	for k := 0; k < 2 && to < len(b) && b[to] == '='; k++ {
 		to++
 	}
-	s := stretch{from, to, Base64, out[:m]}
-	return s, LooksText(s.data) || known(s.data) || len(parts) > 1 || n >= 64
+	if buf = buf[:m]; !LooksText(buf) && !known(buf) && len(parts) == 1 && n < 64 {
+		return stretch{}, false
+	}
+	if n <= len(small) {
+		buf = bytes.Clone(buf)
+	}
+	return stretch{from, to, Base64, buf}, true
 }
 
 // known reports whether data begins like a format that callers care about.
@@ -236,24 +235,29 @@ func unhex(c byte) byte {
 
 func findHex(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for i := 0; i < len(b); {
-			if !hexClass[b[i]] {
-				i++
-				continue
+		var room [8][2]int
+		for i := 0; ; {
+			from, end := longRun(b, i, minHex, &hexClass)
+			if from == len(b) {
+				return
 			}
-			end := runEnd(b, i, &hexClass)
-			if end-i < minHex {
-				i = end
-				continue
-			}
-			parts, to := wrapped(b, i, end, &hexClass)
-			var digits []byte
+			i = from
+			parts, to := wrapped(room[:0], b, i, end, &hexClass)
+			n := 0
 			for _, p := range parts {
-				digits = append(digits, b[p[0]:p[1]]...)
+				n += p[1] - p[0]
 			}
-			out := make([]byte, 0, len(digits)/2)
-			for k := 0; k+1 < len(digits); k += 2 {
-				out = append(out, unhex(digits[k])<<4|unhex(digits[k+1]))
+			out := make([]byte, 0, n/2)
+			var high byte
+			k := 0
+			for _, p := range parts {
+				for _, c := range b[p[0]:p[1]] {
+					if k++; k%2 == 1 {
+						high = unhex(c) << 4
+					} else {
+						out = append(out, high|unhex(c))
+					}
+				}
 			}
 			if !yield(stretch{i, to, Hex, out}) {
 				return
@@ -284,6 +288,10 @@ func findDump(b []byte) iter.Seq[stretch] {
 			} else {
 				stop += i
 			}
+			if start < 0 && !maybeDump(b[i:stop]) {
+				i = stop + 1
+				continue
+			}
 			got, at, to := dumpLine(b[i:stop])
 			if len(got) < 4 && (start < 0 || len(got) == 0) { // the last line may be short
 				if !flush() {
@@ -299,6 +307,31 @@ func findDump(b []byte) iter.Seq[stretch] {
 		}
 		flush()
 	}
+}
+
+// dumpEnds are the bytes that may stand behind a group of a dump.
+var dumpEnds = classOf(" \t,\r]});|")
+
+// maybeDump says whether the groups of two, four or eight digits in line come to
+// four bytes or more, wherever they stand.
+func maybeDump(line []byte) bool {
+	digits := 0
+	for i := 2; i <= len(line); i++ {
+		if i < len(line) && !dumpEnds[line[i]] || !hexClass[line[i-1]] {
+			continue
+		}
+		k := i - 1
+		for k > 0 && i-k < 9 && hexClass[line[k-1]] {
+			k--
+		}
+		switch n := i - k; n {
+		case 2, 4, 8:
+			if digits += n; digits >= 8 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // dumpLine returns the bytes that a line of a dump lists and where they stand.
@@ -327,7 +360,7 @@ func dumpLine(line []byte) (out []byte, from, to int) {
 			groups = 0
 			from = -1
 			continue
-		case (n == 2 || n == 4 || n == 8) && (e == len(line) || bytes.IndexByte([]byte(" \t,\r]});|"), line[e]) >= 0):
+		case (n == 2 || n == 4 || n == 8) && (e == len(line) || dumpEnds[line[e]]):
 			if from < 0 {
 				from = i
 			}
@@ -394,27 +427,25 @@ const minEscapes = 4
 // findEscapedLine decodes the lines that hold escapes among other text.
 func findEscapedLine(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for at := 0; at < len(b); {
-			end := len(b)
-			if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
-				end = at + i
+		for at := 0; ; {
+			from, end := marked(b, at, minEscapes, '\\')
+			if from == len(b) {
+				return
 			}
-			line := b[at:end]
-			if bytes.Count(line, []byte{'\\'}) >= minEscapes {
-				var out []byte
-				count := 0
-				for i := 0; i < len(line); {
-					if n := escapeAt(line[i:], &out); n > 0 {
-						count++
-						i += n
-						continue
-					}
-					out = append(out, line[i])
-					i++
+			line := b[from:end]
+			out := make([]byte, 0, len(line))
+			count := 0
+			for i := 0; i < len(line); {
+				if n := escapeAt(line[i:], &out); n > 0 {
+					count++
+					i += n
+					continue
 				}
-				if count >= minEscapes && !yield(stretch{at, end, Escape, out}) {
-					return
-				}
+				out = append(out, line[i])
+				i++
+			}
+			if count >= minEscapes && !yield(stretch{from, end, Escape, out}) {
+				return
 			}
 			at = end + 1
 		}
@@ -461,26 +492,28 @@ func escapeAt(b []byte, out *[]byte) int {
 
 func findPercent(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for i := 0; i < len(b); {
-			if !urlClass[b[i]] {
-				i++
-				continue
+		for at := 0; ; {
+			k := bytes.IndexByte(b[at:], '%')
+			if k < 0 {
+				return
 			}
-			end := runEnd(b, i, &urlClass)
-			if bytes.IndexByte(b[i:end], '%') >= 0 {
-				out, n := unpercent(b[i:end])
-				if n > 0 && !yield(stretch{i, end, Percent, out}) {
+			i, end := at+k, runEnd(b, at+k, &urlClass)
+			for i > at && urlClass[b[i-1]] {
+				i--
+			}
+			if out, n := unpercent(b[i:end]); n > 0 {
+				if !yield(stretch{i, end, Percent, out}) {
 					return
 				}
 				// In a query a blank is a plus sign.
-				if n > 0 && bytes.IndexByte(b[i:end], '+') >= 0 {
+				if bytes.IndexByte(b[i:end], '+') >= 0 {
 					plain, _ := unpercent(bytes.ReplaceAll(b[i:end], []byte("+"), []byte(" ")))
 					if !yield(stretch{i, end, Percent, plain}) {
 						return
 					}
 				}
 			}
-			i = end
+			at = end
 		}
 	}
 }

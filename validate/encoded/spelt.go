@@ -13,7 +13,8 @@ const (
 )
 
 var (
-	base32Class = classOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+	base32Class = classOf("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz234567")
+	numberClass = classOf("0123456789abcdefABCDEFxX,; \n:&#=")
 	tokenClass  = classOf(alnum + "+/-_=.")
 	digitClass  = classOf("0123456789")
 )
@@ -21,15 +22,18 @@ var (
 // findBase32 decodes runs in capitals or in small letters that come to text.
 func findBase32(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for i := 0; i < len(b); {
-			end := runEnd(b, i, &base64Class)
-			if end-i < minBase32 {
-				i = end + 1
-				continue
+		for i := 0; ; {
+			from, end := longRun(b, i, minBase32, &base64Class)
+			if from == len(b) {
+				return
 			}
-			digits := bytes.ToUpper(b[i:end])
-			if runEnd(digits, 0, &base32Class) == len(digits) {
-				digits = digits[:len(digits)-map[int]int{1: 1, 3: 1, 6: 1}[len(digits)%8]]
+			i = from
+			if runEnd(b[:end], i, &base32Class) == end {
+				digits := bytes.ToUpper(b[i:end])
+				switch len(digits) % 8 {
+				case 1, 3, 6:
+					digits = digits[:len(digits)-1]
+				}
 				out := make([]byte, base32.StdEncoding.WithPadding(base32.NoPadding).DecodedLen(len(digits)))
 				if n, err := base32.StdEncoding.WithPadding(base32.NoPadding).Decode(out, digits); err == nil && LooksText(out[:n]) {
 					if !yield(stretch{i, end, Base32, out[:n]}) {
@@ -46,7 +50,13 @@ func findBase32(b []byte) iter.Seq[stretch] {
 // &#103;&#x68; or =67=68.
 func findNumbers(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for i := 0; i < len(b); {
+		// A list of 16 numbers is 31 characters of those that lists are made of.
+		for i, run := 0, 0; ; {
+			if i >= run {
+				if i, run = longRun(b, i, 2*minSpelt-1, &numberClass); i == len(b) {
+					return
+				}
+			}
 			c := b[i]
 			if !digitClass[c] && c != '&' && c != '=' || i > 0 && hexClass[b[i-1]] {
 				i++
@@ -144,31 +154,70 @@ func quoted(b []byte, i int) (out []byte, end int) {
 // are joined ("ab" + "cd").
 func findSpelt(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
+		// Where 16 letters stand apart, no two neighbours are of tokens for 31 characters.
+		letter, clear, quote := 0, 0, -1
 		for i := 0; i+4 < len(b); {
-			if tokenClass[b[i]] && !tokenClass[b[i+1]] && (i == 0 || !tokenClass[b[i-1]]) {
-				if out, end := letters(b, i); len(out) >= minSpelt {
-					if !yield(stretch{i, end, Spelt, out}) {
-						return
-					}
-					i = end
-					continue
-				}
+			letter, clear = nextLetter(b, max(letter, i), clear)
+			if quote < i {
+				quote = nextQuote(b, i)
 			}
-			if b[i] == '"' || b[i] == '\'' {
-				if out, from, end := joined(b, i); len(out) >= minSpelt {
-					if !yield(stretch{from, end, Spelt, out}) {
-						return
-					}
-					i = end
-					continue
-				}
+			at := min(letter, quote)
+			if at+4 >= len(b) {
+				return
 			}
-			i++
+			var out []byte
+			from, end := at, at
+			if at == letter {
+				letter++
+				out, end = letters(b, at)
+			} else {
+				quote = -1
+				out, from, end = joined(b, at)
+			}
+			if len(out) < minSpelt {
+				i = at + 1
+				continue
+			}
+			if !yield(stretch{from, end, Spelt, out}) {
+				return
+			}
+			i = end
 		}
 	}
 }
 
-// letters reads single characters with always the same separator between them.
+// nextLetter returns the first place from i on where letters may begin to stand
+// apart, or len(b). Up to clear, which it returns anew, that needs no proof.
+func nextLetter(b []byte, i, clear int) (at, upTo int) {
+	for i < len(b) {
+		if i >= clear {
+			if i = apart(b, i, 2*minSpelt-1, &tokenClass); i == len(b) {
+				break
+			}
+			end := i + 2*minSpelt - 1
+			for end < len(b) && !(tokenClass[b[end-1]] && tokenClass[b[end]]) {
+				end++
+			}
+			clear = end - 2*minSpelt + 2
+		}
+		if tokenClass[b[i]] && (i == 0 || !tokenClass[b[i-1]]) {
+			return i, clear
+		}
+		i++
+	}
+	return len(b), clear
+}
+
+// nextQuote returns the first quote from i on, or len(b).
+func nextQuote(b []byte, i int) int {
+	for i < len(b) && b[i] != '"' && b[i] != '\'' {
+		i++
+	}
+	return i
+}
+
+// letters reads single characters with always the same separator between them. It
+// returns nothing if they are too few.
 func letters(b []byte, i int) (out []byte, end int) {
 	sep := 1
 	for i+1+sep < len(b) && sep < 6 && (!tokenClass[b[i+1+sep]]) {
@@ -178,12 +227,20 @@ func letters(b []byte, i int) (out []byte, end int) {
 		return nil, i
 	}
 	between := b[i+1 : i+1+sep]
-	for i < len(b) && tokenClass[b[i]] {
-		out, end = append(out, b[i]), i+1
-		if !bytes.HasPrefix(b[i+1:], between) {
+	n := 0
+	for k := i; k < len(b) && tokenClass[b[k]]; k += 1 + sep {
+		n++
+		end = k + 1
+		if !bytes.HasPrefix(b[k+1:], between) {
 			break
 		}
-		i += 1 + sep
+	}
+	if n < minSpelt {
+		return nil, end
+	}
+	out = make([]byte, 0, n)
+	for k := range n {
+		out = append(out, b[i+k*(1+sep)])
 	}
 	return out, end
 }
@@ -194,14 +251,10 @@ const maxJoinedPart = 200
 // joined reads literals of one token each that are joined, the quote between two of
 // them at i: ab" + "cd.
 func joined(b []byte, i int) (out []byte, from, end int) {
-	from = i
-	for from > 0 && i-from < maxJoinedPart && tokenClass[b[from-1]] {
-		from--
-	}
-	if from == i {
+	if i == 0 || !tokenClass[b[i-1]] {
 		return nil, i, i
 	}
-	out, end = append(out, b[from:i]...), i
+	from, end = i, i
 	for parts := 1; ; parts++ {
 		k := end + 1
 		for n := 0; k < len(b) && n < 12 && (b[k] == ' ' || b[k] == '+' || b[k] == '.' || b[k] == '\n' || b[k] == '\\' || b[k] == '&'); n++ {
@@ -217,8 +270,16 @@ func joined(b []byte, i int) (out []byte, from, end int) {
 		for to < len(b) && to-k < maxJoinedPart && tokenClass[b[to]] {
 			to++
 		}
-		if to == k+1 {
+		if to == k+1 && parts == 1 { // nothing is joined to the first
+			return nil, from, end
+		} else if to == k+1 {
 			return out, from, end
+		}
+		if parts == 1 {
+			for from > 0 && i-from < maxJoinedPart && tokenClass[b[from-1]] {
+				from--
+			}
+			out = append(out, b[from:i]...)
 		}
 		out, end = append(out, b[k+1:to]...), to
 		if to >= len(b) || b[to] != b[k] {

@@ -44,3 +44,12 @@ func TestSpellings(t *testing.T) {
 		}
 	}
 }
+
+// TestQuotesAlone: quotes behind a word, as docstrings have them, join nothing.
+// They were once yielded over and over, until no more could be decoded.
+func TestQuotesAlone(t *testing.T) {
+	const text = "an_identifier_of_some_length\"\"\"\nand more of it\n"
+	for p := range Pieces([]byte(text), DefaultLimits(len(text))) {
+		t.Errorf("%q is taken for %s: %.60q", text, p.Encoding, p.Data)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 )
 
@@ -16,6 +17,8 @@ type app struct {
 	ui     *term.UI
 	now    func() time.Time
 	getenv func(string) string
+	// confine takes from the process what it no longer needs: see reach.
+	confine func(confine.Needs) error
 
 	json  bool
 	color string
@@ -23,7 +26,7 @@ type app struct {
 }
 
 func newApp(in io.Reader, out, err io.Writer) *app {
-	a := &app{in: in, now: time.Now, getenv: os.Getenv, color: "auto"}
+	a := &app{in: in, now: time.Now, getenv: os.Getenv, confine: confine.Apply, color: "auto"}
 	a.ui = term.New(out, err, os.Getenv)
 	return a
 }

@@ -81,6 +81,9 @@ type approval struct {
 	raw      []byte
 	request  *schemas.Request
 	findings []schemas.Finding
+	// signer signs what is approved, with a key that this process can't reach; nil
+	// if nothing is to be signed.
+	signer *signer
 	// replaces is the approval that stood there before.
 	replaces string
 	// notes are said to the reviewer above everything else.
@@ -91,13 +94,27 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 	if a.json && !f.yes {
 		return usagef("add --yes once the request has been reviewed", "with --json nobody can be asked")
 	}
+	p := &approval{file: file}
+	if err := a.approvalTerms(p, f); err != nil {
+		return err
+	}
+	if f.sign != "" {
+		var err error
+		if p.signer, err = startSigner(f.sign); err != nil {
+			return err
+		}
+		defer p.signer.close()
+	}
+	if err := a.reach(approveNeeds(file, f.inputs)); err != nil {
+		return err
+	}
 	dir, name := filepath.Split(file)
 	place, err := bundle.OpenPlace(cmp.Or(dir, "."))
 	if err != nil {
 		return troublef(err, "", "can't open the folder of %s", file)
 	}
 	defer place.Close()
-	p := &approval{file: file, place: place, name: name, policy: validate.DefaultPolicy(a.now())}
+	p.place, p.name = place, name
 	if err := a.prepareApproval(ctx, p, f); err != nil {
 		return err
 	}
@@ -133,12 +150,10 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 	return a.writeApproval(ctx, p, f)
 }
 
-// prepareApproval reads the request and its inputs, and sets them against each
-// other.
-func (a *app) prepareApproval(ctx context.Context, p *approval, f approveFlags) error {
-	file := p.file
+// approvalTerms finds out who approves, and by which rules.
+func (a *app) approvalTerms(p *approval, f approveFlags) (err error) {
+	p.policy = validate.DefaultPolicy(a.now())
 	p.policy.AnyNode = true
-	var err error
 	if f.config != "" {
 		if p.policy, err = nodePolicy(f.config, a.now()); err != nil {
 			return err
@@ -149,9 +164,15 @@ func (a *app) prepareApproval(ctx context.Context, p *approval, f approveFlags) 
 			message: "this node wants signed approvals", hint: "add --sign KEY"}
 	}
 	p.policy.RequireSignature = false // it can't be there yet
-	if p.approver, err = a.approverName(f.as); err != nil {
-		return err
-	}
+	p.approver, err = a.approverName(f.as)
+	return err
+}
+
+// prepareApproval reads the request and its inputs, and sets them against each
+// other.
+func (a *app) prepareApproval(ctx context.Context, p *approval, f approveFlags) error {
+	file := p.file
+	var err error
 	if p.original, err = p.place.Read(p.name, p.policy.MaxRequestBytes); err != nil {
 		hint := lintHint(err)
 		if mode, merr := p.place.Mode(p.name); merr == nil && mode&fs.ModeSymlink != 0 {
@@ -325,8 +346,8 @@ func (a *app) writeApproval(ctx context.Context, p *approval, f approveFlags) er
 		return troublef(err, "", "can't write %s", p.file)
 	}
 	signature := ""
-	if f.sign != "" {
-		sig, err := sign(ctx, f.sign, p.raw)
+	if p.signer != nil {
+		sig, err := p.signer.sign(ctx, p.raw)
 		if err != nil {
 			return err
 		}

@@ -53,6 +53,9 @@ holds the end: events that were cut off with all that they were about are not mi
 			if err != nil {
 				return err
 			}
+			if err := a.reachNode(l, l.CoreInbound.Path); err != nil {
+				return err
+			}
 			return a.verify(cmd.Context(), l, anchor)
 		},
 	}

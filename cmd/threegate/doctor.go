@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/executors/image"
@@ -94,6 +95,7 @@ func (a *app) doctor(ctx context.Context) error {
 		detail = "cgroup v2"
 	}
 	cs.add("isolation", err, detail, "see the message")
+	landlockCheck(cs, confine.ABI())
 	l, err := a.loadNode()
 	if err != nil {
 		mend := "threegate init DIR"
@@ -125,6 +127,26 @@ func notRoot() error {
 	}
 	return nil
 }
+
+// landlockCheck says what commands that read what others wrote give up on this kernel.
+func landlockCheck(cs *checks, abi int) {
+	const (
+		always = "no network, no other programs"
+		serve  = "; serve mounts, so it can't do without"
+		mend   = "start the kernel with landlock in its list of security modules (lsm=landlock,...)"
+	)
+	switch {
+	case abi == 0:
+		cs.warn("landlock", "this kernel has none: commands that read requests and results have "+always+", but reach all files of who calls them", mend)
+	case abi < fullABI:
+		cs.add("landlock", nil, fmt.Sprintf("ABI %d: commands that read requests and results reach the files that are named to them only, but may signal other processes; %s%s", abi, always, serve), "")
+	default:
+		cs.add("landlock", nil, fmt.Sprintf("ABI %d: commands that read requests and results reach the files that are named to them only, and no other process; %s%s", abi, always, serve), "")
+	}
+}
+
+// fullABI is the version of Landlock from which on it holds all that is asked of it.
+const fullABI = 6
 
 // nodeChecks looks at what the configuration names.
 func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/schemas"
@@ -180,8 +181,15 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 		}
 		d.Outputs = append(d.Outputs, rel)
 	}
+	n := confine.Needs{Read: f.inputs}
+	if f.file != "" {
+		n.Write = []string{draftDir(f.file)}
+	}
+	err := a.reach(n)
+	if err != nil {
+		return err
+	}
 	limits := inputLimits(validate.DefaultPolicy(now))
-	var err error
 	if d.Inputs, err = a.hashNamed(ctx, f.inputs, limits); err != nil {
 		return err
 	}
@@ -227,6 +235,14 @@ func (d *draftData) fill(f draftFlags) {
 
 // programs are the endings of files that interpreters run.
 var programs = map[string]bool{".py": true, ".js": true, ".mjs": true, ".rb": true, ".pl": true, ".sh": true, ".lua": true, ".r": true, ".R": true}
+
+// draftDir is the folder in which a draft for file is written.
+func draftDir(file string) string {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return file
+	}
+	return filepath.Dir(file)
+}
 
 func (a *app) draftFile(ctx context.Context, d draftData, text, file string, l bundle.Limits) error {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {

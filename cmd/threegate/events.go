@@ -47,6 +47,9 @@ content. The chain is checked on the way; audit verify checks more.`,
 			if err != nil {
 				return err
 			}
+			if err := a.reachNode(l); err != nil {
+				return err
+			}
 			return a.events(cmd.Context(), l, f)
 		},
 	}

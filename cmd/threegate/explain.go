@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -31,6 +32,9 @@ Without a rule it lists all of them; with the beginning of an id, a group.`,
 			return ids, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.reach(confine.Needs{}); err != nil {
+				return err
+			}
 			if len(args) == 0 {
 				return a.listRules(schemas.Rules())
 			}

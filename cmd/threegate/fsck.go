@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/fsck"
@@ -36,6 +37,13 @@ exit code 1 if something is wrong.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := a.loadNode()
 			if err != nil {
+				return err
+			}
+			n := confine.Needs{Read: append(inboxPaths(l), l.Dir, l.CoreInbound.Path)}
+			if repair {
+				n.Write = n.Read
+			}
+			if err := a.reach(n); err != nil {
 				return err
 			}
 			return a.fsck(cmd.Context(), l, fsck.Options{Repair: repair, Now: a.now})

@@ -93,6 +93,9 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 		return err
 	}
 
+	if err := a.reach(lintNeeds(paths)); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ordered := make(chan *lintJob, maxPending)

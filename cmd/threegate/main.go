@@ -13,11 +13,11 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:]))
+	os.Exit(run(newApp(os.Stdin, os.Stdout, os.Stderr), os.Args[1:]))
 }
 
 // run is main without the exit, so that deferred calls run.
-func run(args []string) int {
+func run(a *app, args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 1)
@@ -32,7 +32,6 @@ func run(args []string) int {
 		}
 	}()
 
-	a := newApp(os.Stdin, os.Stdout, os.Stderr)
 	root := newRoot(a)
 	root.SetArgs(args)
 	a.readGlobals(args)

@@ -16,7 +16,7 @@ import (
 // TestMain lets the test binary be threegate itself, so that scripts run the
 // real program without installing it.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"threegate": main})
+	testscript.Main(m, map[string]func(){"threegate": main, "threegate-probe": probe})
 }
 
 // TestScripts runs testdata/script/*.txtar. UPDATE_SCRIPTS=1 writes the expected

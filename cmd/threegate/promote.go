@@ -51,6 +51,11 @@ func (a *app) promote(ctx context.Context, file string, f promoteFlags) error {
 	if err != nil {
 		return err
 	}
+	n := bundleNeeds(file, f.inputs)
+	n.Read, n.Write = append(n.Read, inbox), []string{inbox}
+	if err := a.reach(n); err != nil {
+		return err
+	}
 	b, err := a.loadBundle(ctx, file, f.inputs, policy)
 	if err != nil {
 		return err

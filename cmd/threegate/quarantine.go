@@ -76,6 +76,9 @@ func (a *app) quarantine() (*quarantine.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.reachNode(l); err != nil {
+		return nil, err
+	}
 	return quarantine.NewStore(filepath.Join(l.Dir, spool.DirQuarantine)), nil
 }
 

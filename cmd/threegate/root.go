@@ -66,6 +66,6 @@ quarantine with reasons.`,
 	root.SetCompletionCommandGroupID(groupReference)
 	root.SetHelpCommandGroupID(groupReference)
 	root.AddCommand(newTopics()...)
-	root.AddCommand(newDocs(a))
+	root.AddCommand(newDocs(a), newSign(a))
 	return root
 }

@@ -29,6 +29,10 @@ It reads only, and works while the node is served and while it is not.`,
 			if err != nil {
 				return err
 			}
+			missing := lacks(l)
+			if err := a.reachNode(l, inboxPaths(l)...); err != nil {
+				return err
+			}
 			if len(args) == 1 {
 				f, err := gate.FateOf(l, requestID(args[0]))
 				if err != nil {
@@ -43,7 +47,6 @@ It reads only, and works while the node is served and while it is not.`,
 			if err != nil {
 				return troublef(err, "", "can't look at the node in %s", l.Dir)
 			}
-			missing := lacks(l)
 			if a.json {
 				return a.printJSON(struct {
 					*gate.NodeStatus

@@ -38,6 +38,9 @@ if the node knows no such request.`,
 			if err != nil {
 				return err
 			}
+			if err := a.reachNode(l, inboxPaths(l)...); err != nil {
+				return err
+			}
 			f, err := a.wait(cmd.Context(), l, requestID(args[0]), timeout)
 			if err != nil {
 				return err

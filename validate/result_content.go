@@ -6,6 +6,7 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/content"
+	"github.com/threegate/tool-exec/validate/encoded"
 	"github.com/threegate/tool-exec/validate/secrets"
 	"github.com/threegate/tool-exec/validate/text"
 )
@@ -59,7 +60,7 @@ func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Findi
 	doc := rr.doc.Text
 	view := text.Loose(doc)
 	origin := view.Origin
-	ms := secrets.Scan(view.Text)
+	ms, hits := scan(view.Text)
 	red := secrets.NewRedactor(view.Text, ms)
 	pos := func(offset int) (int, int) { return rr.doc.Pos(origin(offset)) }
 	rr.rep.AddAll(secretFindings(ms, pos))
@@ -86,7 +87,7 @@ func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Findi
 		rr.rep.AddAll(secretFindings(fresh, pos))
 	}
 	seen := map[string]bool{} // one finding for each rule and line is enough
-	for _, h := range content.Scan(view.Text) {
+	for _, h := range hits {
 		f := hitFinding(h)
 		f.Line, f.Column = pos(h.Offset)
 		if key := fmt.Sprint(f.Rule, f.Line); !seen[key] {
@@ -112,16 +113,28 @@ func (rr *resultReader) escaped(red *secrets.Redactor) {
 	}
 	bare, _ := text.Strip(values)
 	at := func(int) (int, int) { return rr.doc.Front.Pos() }
-	ms := secrets.Scan(bare.Text)
+	ms, hits := scan(bare.Text)
 	for _, m := range ms {
 		red.Add(string(bare.Text[m.Offset:m.End]))
 	}
 	rr.rep.AddAll(secretFindings(ms, at))
-	for _, h := range content.Scan(bare.Text) {
+	for _, h := range hits {
 		f := hitFinding(h)
 		f.Line, f.Column = at(0)
 		rr.rep.Add(f)
 	}
+}
+
+// scan looks for secrets and for forbidden content; what is encoded is decoded
+// once for both.
+func scan(b []byte) ([]secrets.Match, []content.Hit) {
+	s, c := secrets.NewScanner(b), content.NewScanner(b)
+	for p := range encoded.Pieces(b, encoded.DefaultLimits(len(b))) {
+		if more := s.Piece(p); !c.Piece(p) && !more {
+			break
+		}
+	}
+	return s.Matches(), c.Hits()
 }
 
 func covered(ms []secrets.Match, m secrets.Match) bool {

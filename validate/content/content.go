@@ -50,26 +50,49 @@ const maxHits = 500
 func Executable(data []byte) string { return payload(data) }
 
 // Payloads returns the executable payloads of b.
-func Payloads(b []byte) []Hit { return scan(b, droppers(), false) }
+func Payloads(b []byte) []Hit { return newScanner(b, droppers(), nil).pieces(b) }
 
 // Scan returns all that is forbidden in b: payloads, claims and instructions.
 // Instructions hidden in encodings count too.
-func Scan(b []byte) []Hit { return scan(b, everything(), true) }
+func Scan(b []byte) []Hit { return NewScanner(b).pieces(b) }
 
-func scan(b []byte, t *table, sentences bool) []Hit {
-	c := &collector{table: t, seen: map[Hit]bool{}, work: maxWork}
-	if sentences {
-		c.judge = sentence.NewJudge()
-	}
+// Scanner is a Scan whose caller finds the encoded pieces of the text: it may
+// need them for more. Hits must be called in the end.
+type Scanner struct{ c *collector }
+
+// NewScanner begins a scan with b as it stands.
+func NewScanner(b []byte) Scanner { return newScanner(b, everything(), sentence.NewJudge()) }
+
+func newScanner(b []byte, t *table, j *sentence.Judge) Scanner {
+	c := &collector{table: t, judge: j, seen: map[Hit]bool{}, work: maxWork}
 	c.inline(b)
 	c.text(b, nil)
+	return Scanner{c}
+}
+
+// Piece looks at one of the pieces that b encodes; it says whether more are wanted.
+func (s Scanner) Piece(p encoded.Piece) bool {
+	if !s.c.full() {
+		s.c.decoded(p)
+	}
+	return !s.c.full()
+}
+
+// Hits ends the scan.
+func (s Scanner) Hits() []Hit {
+	if s.c.judge != nil {
+		s.c.judge.Done()
+	}
+	return s.c.sorted()
+}
+
+func (s Scanner) pieces(b []byte) []Hit {
 	for p := range encoded.Pieces(b, encoded.DefaultLimits(len(b))) {
-		if c.full() {
+		if !s.Piece(p) {
 			break
 		}
-		c.decoded(p)
 	}
-	return c.sorted()
+	return s.Hits()
 }
 
 // text looks at b the way a reader takes it; p is the piece that it was decoded

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"unicode/utf8"
+
+	plaintext "github.com/threegate/tool-exec/validate/text"
 )
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -99,7 +101,7 @@ func binary(text []byte) *Report {
 
 // controls reports control characters other than newline and tab.
 func controls(text []byte, r *Report) {
-	for i := 0; i < len(text); {
+	for i := plaintext.PlainEnd(text, 0); i < len(text); i = plaintext.PlainEnd(text, i) {
 		c, size := rune(text[i]), 1
 		if c >= utf8.RuneSelf {
 			c, size = utf8.DecodeRune(text[i:])

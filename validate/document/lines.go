@@ -20,10 +20,13 @@ type Lines struct {
 // NewLines indexes text, which must not change afterwards.
 func NewLines(text []byte) *Lines {
 	starts := make([]int, 1, 1+bytes.Count(text, []byte{'\n'}))
-	for i, b := range text {
-		if b == '\n' {
-			starts = append(starts, i+1)
+	for i := 0; ; {
+		k := bytes.IndexByte(text[i:], '\n')
+		if k < 0 {
+			break
 		}
+		i += k + 1
+		starts = append(starts, i)
 	}
 	return &Lines{text: text, starts: starts}
 }

@@ -8,6 +8,8 @@ package encoded
 import (
 	"iter"
 	"unicode/utf8"
+
+	"github.com/threegate/tool-exec/validate/text"
 )
 
 // The encodings, as they appear in Piece.Encoding.
@@ -131,12 +133,15 @@ func LooksText(b []byte) bool {
 	if len(b) == 0 {
 		return false
 	}
-	odd := 0
 	sample := b[:min(len(b), 64<<10)]
-	for i := 0; i < len(sample); {
+	odd, most := 0, len(sample)/20
+	for i := 0; odd <= most; {
+		if i = text.PlainEnd(sample, i); i == len(sample) {
+			return true
+		}
 		c := sample[i]
 		if c < utf8.RuneSelf {
-			if c < 0x20 && c != '\n' && c != '\t' && c != '\r' && c != 0x1b || c == 0x7F {
+			if c != '\r' && c != 0x1b {
 				odd++
 			}
 			i++
@@ -148,5 +153,5 @@ func LooksText(b []byte) bool {
 		}
 		i += n
 	}
-	return odd*20 <= len(sample)
+	return false
 }

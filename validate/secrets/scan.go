@@ -61,19 +61,46 @@ type found struct {
 // Scan finds the secrets of raw, sorted by place. It is pure and safe for
 // concurrent use, takes time linear in len(raw) and returns at most maxMatches.
 func Scan(raw []byte) []Match {
-	s := scanner{d: shared(), work: maxRegexWork + maxRegexFold*len(raw), seen: map[Match]bool{}}
+	s := NewScanner(raw)
+	for p := range encoded.Pieces(raw, encoded.DefaultLimits(len(raw))) {
+		if !s.Piece(p) {
+			break
+		}
+	}
+	return s.Matches()
+}
+
+// Scanner is a Scan whose caller finds the encoded pieces of the text: it may
+// need them for more.
+type Scanner struct {
+	d    *detector
+	work int
+	out  []Match
+	seen map[Match]bool
+	done bool
+}
+
+// NewScanner begins a scan with raw as it stands.
+func NewScanner(raw []byte) *Scanner {
+	s := &Scanner{d: shared(), work: maxRegexWork + maxRegexFold*len(raw), seen: map[Match]bool{}}
 	s.scan(raw, nil)
 	if bytes.Contains(raw, []byte(`\"`)) { // JSON in a string: quotes are spelt \"
 		s.scan(unquote(raw), nil)
 	}
-	for p := range encoded.Pieces(raw, encoded.DefaultLimits(len(raw))) {
-		if p.Text {
-			s.scan(p.Data, &p)
-		}
-		if s.full() {
-			break
-		}
+	return s
+}
+
+// Piece scans one of the pieces that raw encodes; it says whether more are wanted.
+func (s *Scanner) Piece(p encoded.Piece) bool {
+	if !s.done && p.Text {
+		s.scan(p.Data, &p)
 	}
+	s.done = s.done || s.full()
+	return !s.done
+}
+
+// Matches ends the scan.
+func (s *Scanner) Matches() []Match {
 	slices.SortStableFunc(s.out, func(a, b Match) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.End, b.End), cmp.Compare(a.Rule, b.Rule))
 	})
@@ -99,17 +126,10 @@ func unquote(raw []byte) []byte {
 	return out
 }
 
-type scanner struct {
-	d    *detector
-	work int
-	out  []Match
-	seen map[Match]bool
-}
-
-func (s *scanner) full() bool { return s.work < 0 || len(s.out) >= maxMatches }
+func (s *Scanner) full() bool { return s.work < 0 || len(s.out) >= maxMatches }
 
 // scan looks at one layer; p is the piece that it was decoded from, or nil.
-func (s *scanner) scan(b []byte, p *encoded.Piece) {
+func (s *Scanner) scan(b []byte, p *encoded.Piece) {
 	lower := asciiLower(b)
 	windows := map[int][][2]int{}
 	for m := range s.d.hits(lower) {
@@ -161,7 +181,7 @@ func addWindow(ws [][2]int, b []byte, from, to int) [][2]int {
 	return append(ws, [2]int{lo, hi})
 }
 
-func (s *scanner) apply(r *rule, b []byte, lo, hi int, p *encoded.Piece) {
+func (s *Scanner) apply(r *rule, b []byte, lo, hi int, p *encoded.Piece) {
 	win := b[lo:hi]
 	for _, ix := range r.re.FindAllSubmatchIndex(win, maxMatches) {
 		from, to := ix[0], ix[1]
@@ -190,7 +210,7 @@ func (s *scanner) apply(r *rule, b []byte, lo, hi int, p *encoded.Piece) {
 	}
 }
 
-func (s *scanner) add(m Match, p *encoded.Piece) {
+func (s *Scanner) add(m Match, p *encoded.Piece) {
 	if p != nil {
 		m.Offset, m.End, m.Decoded = p.Offset, p.End, p.Encoding
 	}

@@ -8,13 +8,21 @@ import (
 )
 
 // Strip returns b without hidden characters (see Hidden); newlines, tabs and
-// carriage returns stay. changed says whether there were any.
+// carriage returns stay. changed says whether there were any. The text may be b's.
 func Strip(b []byte) (m *Mapped, changed bool) {
+	if PlainEnd(b, 0) == len(b) {
+		return &Mapped{Text: b}, false
+	}
 	m = &Mapped{Text: make([]byte, 0, len(b))}
 	m.mark(0)
 	for i := 0; i < len(b); {
-		if c := b[i]; c >= 0x20 && c < 0x7F || c == '\n' || c == '\t' || c == '\r' {
-			m.Text = append(m.Text, c)
+		if end := PlainEnd(b, i); end > i {
+			m.Text = append(m.Text, b[i:end]...)
+			i = end
+			continue
+		}
+		if b[i] == '\r' {
+			m.Text = append(m.Text, '\r')
 			i++
 			continue
 		}

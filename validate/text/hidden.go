@@ -133,8 +133,8 @@ func Marks(s string) iter.Seq[Mark] {
 		mixed := false
 		for i := 0; i < len(s); {
 			if c := s[i]; c < utf8.RuneSelf && (c >= 0x20 && c < 0x7F || c == '\n' || c == '\t') {
-				prev = rune(c)
-				i++
+				i = PlainEnd(s, i)
+				prev = rune(s[i-1])
 				continue
 			}
 			r, n := utf8.DecodeRuneInString(s[i:])

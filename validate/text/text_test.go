@@ -190,3 +190,27 @@ func FuzzVisible(f *testing.F) {
 	}
 	f.Fuzz(checkVisible)
 }
+
+// TestPlainEnd compares PlainEnd with a look at each byte.
+func TestPlainEnd(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for range 20000 {
+		b := make([]byte, r.IntN(40))
+		for i := range b {
+			if b[i] = byte(0x20 + r.IntN(0x5F)); r.IntN(8) == 0 {
+				b[i] = []byte{'\n', '\t', byte(r.IntN(256)), 0x1F, 0x7F, 0x80, 0x0B, 0x89}[r.IntN(8)]
+			}
+		}
+		from := r.IntN(len(b) + 1)
+		want := from
+		for want < len(b) && (b[want] >= 0x20 && b[want] < 0x7F || b[want] == '\n' || b[want] == '\t') {
+			want++
+		}
+		if got := text.PlainEnd(b, from); got != want {
+			t.Fatalf("%q from %d: %d, want %d", b, from, got, want)
+		}
+		if got := text.PlainEnd(string(b), from); got != want {
+			t.Fatalf("%q from %d: %d as a string, want %d", b, from, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -85,6 +86,10 @@ func nextSpelt(s string, i int, prev rune, line bool) spelt {
 		if c >= 0x20 && c < 0x7F || c == '\n' || c == '\t' {
 			prev = rune(c)
 			i++
+			if end := PlainEnd(s, i); end > i && !line {
+				prev = rune(s[end-1])
+				i = end
+			}
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -108,6 +113,9 @@ func Raw(v string) (string, error) { return unspell(v, Visible) }
 func RawLine(v string) (string, error) { return unspell(v, VisibleLine) }
 
 func unspell(v string, spell func(string) string) (string, error) {
+	if !strings.Contains(v, introducer) && spell(v) == v {
+		return v, nil
+	}
 	var b strings.Builder
 	b.Grow(len(v))
 	rest, off := v, 0
@@ -149,8 +157,11 @@ func unspell(v string, spell func(string) string) (string, error) {
 
 // Loose replaces every well-formed ⟦CODE⟧ of v by what it stands for, whether or
 // not Visible would have written it, and leaves the rest alone. It is for
-// looking at text, not for reading it back.
+// looking at text, not for reading it back. The text may be v's.
 func Loose(v []byte) *Mapped {
+	if !bytes.Contains(v, []byte(introducer)) {
+		return &Mapped{Text: v}
+	}
 	m := &Mapped{Text: make([]byte, 0, len(v))}
 	m.mark(0)
 	for i := 0; i < len(v); {

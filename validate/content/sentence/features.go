@@ -91,7 +91,10 @@ func (x *extractor) extract(b []byte) []feature {
 	if !sought {
 		return nil
 	}
-	x.round++
+	if x.round++; x.round == 0 { // after four billion sentences
+		clear(x.seen)
+		x.round = 1
+	}
 	x.bagged(&has)
 	x.ordered(tokens)
 	x.signs(b, tokens)

@@ -57,6 +57,8 @@ type lexicon struct {
 	parts    map[string][]class
 	partsLen int // of the longest, in bytes
 	sift     *sift
+	// numbers are the words of phrases that hold a digit, without signs around them.
+	numbers map[string]bool
 	// stems are the first bytes of the words with a star.
 	stems map[[minPrefix]byte]bool
 }
@@ -64,7 +66,7 @@ type lexicon struct {
 var words = sync.OnceValue(func() *lexicon { return readLexicon(lexiconText) })
 
 func readLexicon(src string) *lexicon {
-	l := &lexicon{names: make([]string, firstListed), exact: map[string][]class{}, prefix: map[string][]class{}, phrase: map[string][]class{}, opens: map[string]bool{}, pairs: map[string]bool{}, parts: map[string][]class{}, stems: map[[minPrefix]byte]bool{}}
+	l := &lexicon{names: make([]string, firstListed), exact: map[string][]class{}, prefix: map[string][]class{}, phrase: map[string][]class{}, opens: map[string]bool{}, pairs: map[string]bool{}, parts: map[string][]class{}, numbers: map[string]bool{}, stems: map[[minPrefix]byte]bool{}}
 	for line := range strings.Lines(src) {
 		name, list, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if !ok || strings.HasPrefix(name, "#") {
@@ -121,6 +123,11 @@ func (l *lexicon) enter(w string, c class, open, foreign bool) {
 		list := strings.SplitN(w, " ", 3)
 		l.opens[list[0]] = true
 		l.pairs[list[0]+" "+list[1]] = true
+		for _, part := range strings.Fields(w) {
+			if strings.ContainsAny(part, "0123456789") {
+				l.numbers[string(alphanumeric([]byte(part)))] = true
+			}
+		}
 	case open:
 		m = l.prefix
 	}

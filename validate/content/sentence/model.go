@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 	"sync"
@@ -71,20 +72,33 @@ var shared = sync.OnceValue(func() *Model {
 	return m
 })
 
-// Judge looks at sentences, one after the other. It must not be used by several
-// goroutines at once.
+// Judge looks at the sentences of one document, one after the other. It must not
+// be used by several goroutines at once.
 type Judge struct {
-	x *extractor
-	m *Model
+	x     *extractor
+	m     *Model
+	known known
 }
 
-// NewJudge returns a judge with the weights of this build.
-func NewJudge() *Judge { return &Judge{newExtractor(), shared()} }
+var judges = sync.Pool{New: func() any {
+	return &Judge{x: newExtractor(), m: shared(), known: known{seed: maphash.MakeSeed()}}
+}}
+
+// NewJudge returns a judge with the weights of this build. Done gives it back.
+func NewJudge() *Judge {
+	j := judges.Get().(*Judge)
+	j.known.forget()
+	return j
+}
+
+// Done ends the use of j: its room is used for another document.
+func (j *Judge) Done() { judges.Put(j) }
 
 // Verdict is what was found about a sentence.
 type Verdict struct {
 	Kind Kind
-	// Score is how sure that is; Threshold is the least that counts.
+	// Score is how sure that is; Threshold is the least that counts. A sentence
+	// that is known to be harmless has none.
 	Score float64
 	// From is where its first word begins.
 	From int
@@ -132,6 +146,17 @@ const wrapWidth = 40
 
 func (j *Judge) undisguised(b []byte) Verdict {
 	pass := j.x.lex.sift.pass(b)
+	if !pass.judge && !pass.leet && !pass.apart {
+		return Verdict{}
+	}
+	numbers := j.x.lex
+	if pass.leet || pass.apart {
+		numbers = nil // digits may stand for letters
+	}
+	place, harmless := j.known.has(b, numbers)
+	if harmless {
+		return Verdict{}
+	}
 	var v Verdict
 	if pass.judge {
 		v = j.look(b)
@@ -149,6 +174,9 @@ func (j *Judge) undisguised(b []byte) Verdict {
 	}
 	if v.Kind == Harmless && pass.apart {
 		bare(j.x.unspace(b))
+	}
+	if v.Kind == Harmless {
+		j.known.remember(place)
 	}
 	return v
 }

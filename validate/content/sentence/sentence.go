@@ -34,8 +34,8 @@ const (
 func Split(folded []byte, small func(int) bool) func(yield func(Span) bool) {
 	return func(yield func(Span) bool) {
 		for at := 0; at < len(folded); {
-			end := at
-			for end < len(folded) && end-at < maxSentence && !ends(folded, end, small) {
+			end, most := at, min(len(folded), at+maxSentence)
+			for end < most && (!mayEnd[folded[end]] || !ends(folded, end, small)) {
 				end++
 			}
 			if end > at && !yield(Span{at, end}) {
@@ -56,6 +56,14 @@ func Split(folded []byte, small func(int) bool) func(yield func(Span) bool) {
 func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
 }
+
+// mayEnd are the bytes with which a sentence may end.
+var mayEnd = func() (t [256]bool) {
+	for _, c := range []byte("!?.\n\"|<>\xE3") {
+		t[c] = true
+	}
+	return t
+}()
 
 // ends says whether a sentence ends at i.
 func ends(b []byte, i int, small func(int) bool) bool {

@@ -161,6 +161,8 @@ func FuzzJudge(f *testing.F) {
 			if v := j.Look(folded.Text[sp.From:sp.To]); v.From < 0 || sp.From+v.From > sp.To {
 				t.Fatalf("bad verdict %+v", v)
 			}
+			k := byte(0)
+			sameWithout(t, j, folded.Text[sp.From:sp.To], func() byte { k += 7; return k })
 		}
 	})
 }

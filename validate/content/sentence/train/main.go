@@ -61,13 +61,14 @@ func run() error {
 
 // answer judges the lines of the standard input with the weights of this build.
 func answer() error {
-	j := sentence.NewJudge()
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		j := sentence.NewJudge() // a document each: what was harmless before has no score
 		folded := text.Fold([]byte(unescape.Replace(in.Text())))
 		for s := range sentence.Split(folded.Text, func(int) bool { return true }) {
 			v := j.Look(folded.Text[s.From:s.To])
 			fmt.Printf("%d %6.2f %q %q\n", v.Kind, v.Score, folded.Text[s.From:s.To], v.Words)
 		}
+		j.Done()
 	}
 	return nil
 }

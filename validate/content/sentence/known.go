@@ -1,0 +1,85 @@
+package sentence
+
+import (
+	"bytes"
+	"hash/maphash"
+	"unicode/utf8"
+)
+
+// Programs print the same sentences over and over, with other numbers in them.
+// known remembers which were harmless, so that each is judged once a document.
+type known struct {
+	seed    maphash.Seed
+	entries [knownSize]struct {
+		of   uint32 // the document
+		text []byte
+	}
+	document uint32
+	key      []byte // of the sentence that was asked for last
+}
+
+// knownSize is how many sentences are remembered; one takes maxSentence bytes at most.
+const knownSize = 1024
+
+// forget begins another document.
+func (k *known) forget() {
+	if k.document++; k.document == 0 { // after four billion
+		*k = known{seed: k.seed, document: 1}
+	}
+}
+
+// has says whether b was harmless or, with a lexicon, a sentence that is judged
+// like b was. The place that it returns is for remember.
+func (k *known) has(b []byte, l *lexicon) (place int, ok bool) {
+	k.key = append(k.key[:0], b...)
+	if l != nil {
+		l.maskNumbers(k.key)
+	}
+	place = int(maphash.Bytes(k.seed, k.key) % knownSize)
+	e := &k.entries[place]
+	return place, e.of == k.document && bytes.Equal(e.text, k.key)
+}
+
+// remember notes that what has was asked for last is harmless.
+func (k *known) remember(place int) {
+	e := &k.entries[place]
+	e.of, e.text = k.document, append(e.text[:0], k.key...)
+}
+
+// masked stands for a digit that no judgement looks at. Text holds no such byte.
+const masked = 0xFF
+
+// maskNumbers masks the digits of chunks that are numbers whatever their digits
+// are (see form). The numbers that phrases are made of ("stage 2") stay.
+func (l *lexicon) maskNumbers(b []byte) {
+	for i := 0; i < len(b); {
+		if separator[b[i]] {
+			i++
+			continue
+		}
+		from, digits, letters, other := i, 0, 0, false
+		for ; i < len(b) && !separator[b[i]]; i++ {
+			switch c := b[i]; {
+			case c >= '0' && c <= '9':
+				digits++
+			case lowerByte(c):
+				letters++
+			case c == '/' || c == '\\' || c >= utf8.RuneSelf:
+				other = true
+			}
+		}
+		if digits == 0 || other || letters > 2 || letters > 0 && letters >= digits || l.numbers[string(alphanumeric(b[from:i]))] {
+			continue
+		}
+		for k := from; k < i; k++ {
+			if b[k] >= '0' && b[k] <= '9' {
+				b[k] = masked
+			}
+		}
+	}
+}
+
+// alphanumeric is w without the signs around it.
+func alphanumeric(w []byte) []byte {
+	return bytes.TrimFunc(w, func(r rune) bool { return r < utf8.RuneSelf && !lowerByte(byte(r)) && (r < '0' || r > '9') })
+}

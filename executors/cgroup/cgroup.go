@@ -85,7 +85,13 @@ func Remove(root, path string) error {
 	}
 	var errs []error
 	for _, dir := range dirs {
-		if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {
+		err := unix.Rmdir(dir)
+		// systemd makes folders for hierarchies that the kernel then does not have, on
+		// what it makes read-only: that comes before that there is nothing.
+		if errors.Is(err, unix.EROFS) && !exists(dir) {
+			continue
+		}
+		if err != nil && !errors.Is(err, unix.ENOENT) {
 			errs = append(errs, &os.PathError{Op: "rmdir", Path: dir, Err: err})
 		}
 	}

@@ -92,3 +92,23 @@ func TestKillAndRemove(t *testing.T) {
 		}
 	}
 }
+
+// A hierarchy that was made ready and never mounted has no group of ours, and that
+// its place is read-only keeps nothing from being removed. A group that is there does.
+func TestRemoveBelowReadOnly(t *testing.T) {
+	root := t.TempDir()
+	if err := unix.Mount("tmpfs", root, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Unmount(root, unix.MNT_DETACH)
+	put(t, filepath.Join(root, "memory/tg/file"), "")
+	if err := errors.Join(os.Mkdir(filepath.Join(root, "hugetlb"), 0o755), unix.Mount("", root, "", unix.MS_REMOUNT|unix.MS_RDONLY, "")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Remove(root, "/none"); err != nil {
+		t.Errorf("nothing to remove: %v", err)
+	}
+	if err := Remove(root, "/tg"); !errors.Is(err, unix.EROFS) {
+		t.Errorf("what is there can't be removed: %v", err)
+	}
+}

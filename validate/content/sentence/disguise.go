@@ -115,6 +115,9 @@ func (x *extractor) unspace(b []byte) []byte {
 	return out
 }
 
+// between are the bytes that may stand between letters that are set apart.
+var between = byteSet(" .-_*")
+
 // apart returns where the run of single letters at i ends, and how many they are.
 func apart(b []byte, i int) (end, n int) {
 	if i > 0 && letterByte(b[i-1]) {
@@ -127,7 +130,7 @@ func apart(b []byte, i int) (end, n int) {
 		}
 		n++
 		end = k + size
-		if end >= len(b) || b[end] != ' ' && b[end] != '.' && b[end] != '-' && b[end] != '_' && b[end] != '*' {
+		if end >= len(b) || !between[b[end]] {
 			break
 		}
 		k = end + 1

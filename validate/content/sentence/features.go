@@ -40,23 +40,22 @@ func bucket(kind, a, b uint64) uint32 {
 type extractor struct {
 	tokenizer
 	features []feature
-	seen     []uint32 // the number of the sentence that had a bucket last
-	round    uint32
-	classed  []int  // tokens that have a class
-	plain    []byte // the sentence without its disguise
+	seen     [buckets / 64]uint64 // a bit for each bucket of features
+	classed  []int                // tokens that have a class
+	plain    []byte               // the sentence without its disguise
 	// train asks for wordy: which features are those of single words.
 	train bool
 	wordy []bool
 }
 
 func newExtractor() *extractor {
-	return &extractor{tokenizer: tokenizer{lex: words()}, seen: make([]uint32, buckets)}
+	return &extractor{tokenizer: tokenizer{lex: words()}}
 }
 
 func (x *extractor) add(token int, kind, a, b uint64) {
 	k := bucket(kind, a, b)
-	if x.seen[k] != x.round {
-		x.seen[k] = x.round
+	if bit := uint64(1) << (k % 64); x.seen[k/64]&bit == 0 {
+		x.seen[k/64] |= bit
 		x.features = append(x.features, feature{k, int16(token)})
 		if x.train {
 			x.wordy = append(x.wordy, kind == kindWord || kind == kindWords || kind == kindStartWord)
@@ -91,13 +90,12 @@ func (x *extractor) extract(b []byte) []feature {
 	if !sought {
 		return nil
 	}
-	if x.round++; x.round == 0 { // after four billion sentences
-		clear(x.seen)
-		x.round = 1
-	}
 	x.bagged(&has)
 	x.ordered(tokens)
 	x.signs(b, tokens)
+	for _, f := range x.features {
+		x.seen[f.bucket/64] = 0
+	}
 	return x.features
 }
 

@@ -28,13 +28,11 @@ func (k *known) forget() {
 	}
 }
 
-// has says whether b was harmless or, with a lexicon, a sentence that is judged
-// like b was. The place that it returns is for remember.
+// has says whether a sentence that is judged like b was harmless. The place that
+// it returns is for remember.
 func (k *known) has(b []byte, l *lexicon) (place int, ok bool) {
 	k.key = append(k.key[:0], b...)
-	if l != nil {
-		l.maskNumbers(k.key)
-	}
+	l.maskNumbers(k.key)
 	place = int(maphash.Bytes(k.seed, k.key) % knownSize)
 	e := &k.entries[place]
 	return place, e.of == k.document && bytes.Equal(e.text, k.key)

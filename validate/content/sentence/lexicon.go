@@ -2,6 +2,7 @@ package sentence
 
 import (
 	_ "embed"
+	mathbits "math/bits"
 	"strings"
 	"sync"
 	"unicode"
@@ -59,14 +60,18 @@ type lexicon struct {
 	sift     *sift
 	// numbers are the words of phrases that hold a digit, without signs around them.
 	numbers map[string]bool
-	// stems are the first bytes of the words with a star.
-	stems map[[minPrefix]byte]bool
+	// stems are the first bytes of the words with a star, and how long these are:
+	// a bit for each length. stemBits holds their hashes.
+	stems    map[[minPrefix]byte]uint32
+	stemBits bits
+	// entries is a hash table of the words of exact and opens and of openers.
+	entries []entry
 }
 
 var words = sync.OnceValue(func() *lexicon { return readLexicon(lexiconText) })
 
 func readLexicon(src string) *lexicon {
-	l := &lexicon{names: make([]string, firstListed), exact: map[string][]class{}, prefix: map[string][]class{}, phrase: map[string][]class{}, opens: map[string]bool{}, pairs: map[string]bool{}, parts: map[string][]class{}, numbers: map[string]bool{}, stems: map[[minPrefix]byte]bool{}}
+	l := &lexicon{names: make([]string, firstListed), exact: map[string][]class{}, prefix: map[string][]class{}, phrase: map[string][]class{}, opens: map[string]bool{}, pairs: map[string]bool{}, parts: map[string][]class{}, numbers: map[string]bool{}, stems: map[[minPrefix]byte]uint32{}}
 	for line := range strings.Lines(src) {
 		name, list, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if !ok || strings.HasPrefix(name, "#") {
@@ -86,10 +91,13 @@ func readLexicon(src string) *lexicon {
 		}
 	}
 	for w := range l.prefix {
-		if len(w) >= minPrefix {
-			l.stems[[minPrefix]byte([]byte(w))] = true
+		if len(w) >= minPrefix && len(w) <= maxPrefix {
+			at := [minPrefix]byte([]byte(w))
+			l.stems[at] |= 1 << len(w)
+			l.stemBits.add(stemHash(at))
 		}
 	}
+	l.table()
 	l.sift = l.sifted()
 	return l
 }
@@ -153,23 +161,90 @@ func isJoined(r rune) bool {
 // minPrefix is how long the part of a word in front of a star is at least.
 const minPrefix = 3
 
+// maxPrefix is how long it is at most.
+const maxPrefix = 24
+
 // lookup returns the classes of a word.
-func (l *lexicon) lookup(w []byte) []class {
-	if cs, ok := l.exact[string(w)]; ok {
-		return cs
+func (l *lexicon) lookup(w []byte) []class { return l.classesOf(w, l.find(w, hashBytes(w))) }
+
+// classesOf returns the classes of a word whose entry, if it has one, is e.
+func (l *lexicon) classesOf(w []byte, e *entry) []class {
+	if e != nil && e.classes != nil {
+		return e.classes
 	}
-	if len(w) < minPrefix || !l.stems[[minPrefix]byte(w)] {
+	if len(w) < minPrefix {
 		return nil
 	}
-	for n := min(len(w), 24); n >= minPrefix; n-- {
-		if n < len(w) && !utf8.RuneStart(w[n]) {
-			continue
+	at := [minPrefix]byte(w)
+	if !l.stemBits.has(stemHash(at)) {
+		return nil
+	}
+	for lengths := l.stems[at] & (2<<min(len(w), maxPrefix) - 1); lengths != 0; {
+		n := mathbits.Len32(lengths) - 1
+		if n == len(w) || utf8.RuneStart(w[n]) {
+			if cs, ok := l.prefix[string(w[:n])]; ok {
+				return cs
+			}
 		}
-		if cs, ok := l.prefix[string(w[:n])]; ok {
-			return cs
-		}
+		lengths &^= 1 << n
 	}
 	return nil
+}
+
+func stemHash(b [minPrefix]byte) uint32 {
+	return (uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2])) * 0x9E3779B1
+}
+
+// entry is what is known of a word as it stands.
+type entry struct {
+	word    string
+	hash    uint64
+	classes []class
+	// opener says that an order may begin behind it, opens that a phrase begins with it.
+	opener, opens bool
+}
+
+// table makes the entries.
+func (l *lexicon) table() {
+	all := map[string]*entry{}
+	get := func(w string) *entry {
+		if all[w] == nil {
+			all[w] = &entry{word: w, hash: hashBytes([]byte(w))}
+		}
+		return all[w]
+	}
+	for w, cs := range l.exact {
+		get(w).classes = cs
+	}
+	for w := range openers {
+		get(w).opener = true
+	}
+	for w := range l.opens {
+		get(w).opens = true
+	}
+	l.entries = make([]entry, 1<<mathbits.Len(uint(4*len(all))))
+	for _, e := range all {
+		at := e.hash
+		for l.entries[l.slot(at)].word != "" {
+			at++
+		}
+		l.entries[l.slot(at)] = *e
+	}
+}
+
+func (l *lexicon) slot(hash uint64) uint64 { return hash & uint64(len(l.entries)-1) }
+
+// find returns the entry of a word, or nil; hash is that of its bytes.
+func (l *lexicon) find(w []byte, hash uint64) *entry {
+	for at := hash; ; at++ {
+		e := &l.entries[l.slot(at)]
+		switch {
+		case e.word == "":
+			return nil
+		case e.hash == hash && e.word == string(w):
+			return e
+		}
+	}
 }
 
 // holds says whether words of class c only hold a sentence together.

@@ -146,24 +146,13 @@ const wrapWidth = 40
 
 func (j *Judge) undisguised(b []byte) Verdict {
 	pass := j.x.lex.sift.pass(b)
-	if !pass.judge && !pass.leet && !pass.apart {
-		return Verdict{}
-	}
-	numbers := j.x.lex
-	if pass.leet || pass.apart {
-		numbers = nil // digits may stand for letters
-	}
-	place, harmless := j.known.has(b, numbers)
-	if harmless {
-		return Verdict{}
-	}
 	var v Verdict
 	if pass.judge {
-		v = j.look(b)
+		v = j.remembered(b)
 	}
 	bare := func(plain []byte) {
 		if plain != nil {
-			if w := j.look(plain); w.Kind != Harmless {
+			if w := j.remembered(plain); w.Kind != Harmless {
 				v = w
 				v.From, v.Disguised = 0, true
 			}
@@ -175,6 +164,16 @@ func (j *Judge) undisguised(b []byte) Verdict {
 	if v.Kind == Harmless && pass.apart {
 		bare(j.x.unspace(b))
 	}
+	return v
+}
+
+// remembered is look, but for sentences that are known to be harmless.
+func (j *Judge) remembered(b []byte) Verdict {
+	place, harmless := j.known.has(b, j.x.lex)
+	if harmless {
+		return Verdict{}
+	}
+	v := j.look(b)
 	if v.Kind == Harmless {
 		j.known.remember(place)
 	}

@@ -58,12 +58,7 @@ func wordByte(c byte) bool {
 }
 
 // mayEnd are the bytes with which a sentence may end.
-var mayEnd = func() (t [256]bool) {
-	for _, c := range []byte("!?.\n\"|<>\xE3") {
-		t[c] = true
-	}
-	return t
-}()
+var mayEnd = byteSet("!?.\n\"|<>\xE3")
 
 // ends says whether a sentence ends at i.
 func ends(b []byte, i int, small func(int) bool) bool {

@@ -126,6 +126,7 @@ func TestLinear(t *testing.T) {
 		for range 3 {
 			start := cpu(t)
 			for sp := range Split(folded.Text, Small(raw, folded)) {
+				j.known.forget() // what repeats would be judged once
 				j.Look(folded.Text[sp.From:sp.To])
 			}
 			best = min(best, cpu(t)-start)

@@ -46,7 +46,7 @@ const needed = 2
 type passed struct{ judge, leet, apart bool }
 
 func (s *sift) pass(b []byte) (p passed) {
-	points, words, singles := 0, 0, 0
+	points, words, steps := 0, 0, 0
 	for i := 0; i < len(b); {
 		c := b[i]
 		switch {
@@ -60,8 +60,8 @@ func (s *sift) pass(b []byte) (p passed) {
 				}
 			}
 			if n == 1 && (i == 0 || !letterByte(b[i-1])) {
-				if singles++; singles >= minRun && i >= 2 && lowerByte(b[i-2]) {
-					p.apart = true
+				if i >= 2 && between[b[i-1]] && lowerByte(b[i-2]) {
+					steps++ // from a letter that stands alone to the next
 				}
 			}
 			i += n
@@ -89,6 +89,7 @@ func (s *sift) pass(b []byte) (p passed) {
 		}
 	}
 	p.judge = points >= needed && words >= least
+	p.apart = steps >= minApart-minApart/minRun // each run has a letter more than steps
 	return p
 }
 

@@ -39,12 +39,17 @@ type tokenizer struct {
 }
 
 // The bytes that stand between words.
-var separator = func() (t [256]bool) {
-	for _, c := range []byte(" \t\n\r\f,;!?()[]{}<>\"|*=^`") {
+var separator = byteSet(" \t\n\r\f,;!?()[]{}<>\"|*=^`")
+
+// The bytes that are taken off a word in front and behind.
+var before, behind = byteSet("'-.:#>$%&+~@_/\\"), byteSet("'-.:#&")
+
+func byteSet(s string) (t [256]bool) {
+	for _, c := range []byte(s) {
 		t[c] = true
 	}
 	return t
-}()
+}
 
 func (t *tokenizer) cut(b []byte) []token {
 	t.tokens = t.tokens[:0]
@@ -76,8 +81,12 @@ func (t *tokenizer) cut(b []byte) []token {
 }
 
 func (t *tokenizer) push(b []byte, from, to int, cs []class, clause bool) {
+	t.pushHashed(from, to, hashBytes(b[from:to]), cs, clause)
+}
+
+func (t *tokenizer) pushHashed(from, to int, hash uint64, cs []class, clause bool) {
 	if len(t.tokens) < maxTokens {
-		t.tokens = append(t.tokens, token{from, to, hashBytes(b[from:to]), cs, clause})
+		t.tokens = append(t.tokens, token{from, to, hash, cs, clause})
 	}
 }
 
@@ -87,25 +96,27 @@ var openers = map[string]bool{"then": true, "and": true, "please": true, "now": 
 // chunk enters what stands between two separators; it says whether a clause may
 // begin behind it.
 func (t *tokenizer) chunk(b []byte, from, to int, clause bool) bool {
-	for from < to && bytes.IndexByte([]byte("'-.:#>$%&+~@_/\\"), b[from]) >= 0 && (b[from] != '/' && b[from] != '.' && b[from] != '~' && b[from] != '-' || from+1 == to || b[from] == '-' && b[from+1] != '-' && clause) {
+	for from < to && before[b[from]] && (b[from] != '/' && b[from] != '.' && b[from] != '~' && b[from] != '-' || from+1 == to || b[from] == '-' && b[from+1] != '-' && clause) {
 		from++
 	}
-	for to > from && bytes.IndexByte([]byte("'-.:#&"), b[to-1]) >= 0 {
+	for to > from && behind[b[to-1]] {
 		to--
 	}
 	w := b[from:to]
 	if len(w) == 0 {
 		return clause
 	}
-	if bytes.IndexFunc(w, isJoined) >= 0 {
+	hash, made := measure(w)
+	if made.foreign() && bytes.IndexFunc(w, isJoined) >= 0 {
 		t.joined(b, from, to, clause)
 		return false
 	}
-	if f := form(w); f != nil {
-		t.push(b, from, to, f, clause)
+	if f := form(w, made); f != nil {
+		t.pushHashed(from, to, hash, f, clause)
 		return clause && f[0] == isNumber
 	}
-	cs := t.lex.lookup(w)
+	e := t.lex.find(w, hash)
+	cs := t.lex.classesOf(w, e)
 	if cs == nil && bytes.HasSuffix(w, []byte("'s")) {
 		cs = t.lex.lookup(w[:len(w)-2])
 	}
@@ -126,8 +137,8 @@ func (t *tokenizer) chunk(b []byte, from, to int, clause bool) bool {
 			}
 		}
 	}
-	t.push(b, from, to, cs, clause)
-	return openers[string(w)]
+	t.pushHashed(from, to, hash, cs, clause)
+	return e != nil && e.opener
 }
 
 // joined enters the known parts of a word of a script without blanks.
@@ -164,7 +175,8 @@ func (t *tokenizer) phrases(b []byte) {
 	out := t.tokens[:0]
 	for i := 0; i < len(t.tokens); i++ {
 		tok := t.tokens[i]
-		if w := b[tok.from:tok.to]; t.lex.opens[string(w)] {
+		w := b[tok.from:tok.to]
+		if e := t.lex.find(w, tok.hash); e != nil && e.opens {
 			t.key = append(t.key[:0], w...)
 			best := 0
 			for n := 1; n < maxPhrase && i+n < len(t.tokens); n++ {
@@ -192,21 +204,10 @@ func (t *tokenizer) phrases(b []byte) {
 }
 
 // form tells what a token is by its form alone, or returns nil.
-func form(w []byte) []class {
-	digits, letters, dots, slash, other := 0, 0, 0, 0, 0
-	for _, c := range w {
-		switch {
-		case c >= '0' && c <= '9':
-			digits++
-		case c >= 'a' && c <= 'z' || c >= 0x80:
-			letters++
-		case c == '.':
-			dots++
-		case c == '/' || c == '\\':
-			slash++
-		default:
-			other++
-		}
+func form(w []byte, made counts) []class {
+	digits, letters, dots, slash, other := made.of(countDigits), made.of(countLetters), made.of(countDots), made.of(countSlashes), made.of(countOther)
+	if letters == len(w) {
+		return nil
 	}
 	if digits+letters == 0 {
 		return nil
@@ -219,7 +220,7 @@ func form(w []byte) []class {
 			return formHost
 		}
 		return formNumber
-	case other > 0 && bytes.IndexByte(w, '@') > 0 && dots > 0:
+	case other > 0 && dots > 0 && bytes.IndexByte(w, '@') > 0:
 		return formEmail
 	case w[0] == '-' && len(w) > 1:
 		return formFlag
@@ -278,12 +279,62 @@ func hostLike(w []byte) bool {
 
 // hashBytes is FNV-1a with digits taken for each other.
 func hashBytes(b []byte) uint64 {
-	h := uint64(14695981039346656037)
-	for _, c := range b {
-		if c >= '0' && c <= '9' {
-			c = '0'
-		}
-		h = (h ^ uint64(c)) * 1099511628211
-	}
+	h, _ := measure(b)
 	return h
+}
+
+// counts says what a word is made of: a number of twelve bits for each kind of
+// character. No word is longer than a sentence.
+type counts uint64
+
+const (
+	countDigits = 12 * iota
+	countLetters
+	countDots
+	countSlashes
+	countOther
+	// isForeign is set by each byte that is not ASCII.
+	isForeign = 63
+)
+
+func (c counts) of(kind int) int { return int(c >> kind & 0xFFF) }
+func (c counts) foreign() bool   { return c>>isForeign != 0 }
+
+// each is what a byte adds to counts, and what it is hashed as.
+var each = func() (t [256]struct {
+	count counts
+	as    uint64
+}) {
+	for c := range t {
+		t[c].as = uint64(c)
+		switch b := byte(c); {
+		case b >= '0' && b <= '9':
+			t[c].count, t[c].as = 1<<countDigits, '0'
+		case lowerByte(b) || b >= utf8.RuneSelf:
+			t[c].count = 1 << countLetters
+		case b == '.':
+			t[c].count = 1 << countDots
+		case b == '/' || b == '\\':
+			t[c].count = 1 << countSlashes
+		default:
+			t[c].count = 1 << countOther
+		}
+	}
+	return t
+}()
+
+// measure hashes a word and says what it is made of.
+func measure(w []byte) (hash uint64, made counts) {
+	hash = 14695981039346656037
+	all := byte(0)
+	for _, c := range w {
+		e := &each[c]
+		made += e.count
+		hash = (hash ^ e.as) * 1099511628211
+		all |= c
+	}
+	if all >= utf8.RuneSelf {
+		made |= 1 << isForeign
+	}
+	return hash, made
 }

@@ -222,6 +222,43 @@ func TestLimitsTable(t *testing.T) {
 	t.Logf("limits:\n%s", table.String())
 }
 
+// What a program left before it hit a limit is collected whole, whichever limit that
+// was and however it ended.
+func TestKeptBeforeALimit(t *testing.T) {
+	e := open(t)
+	for _, tt := range []struct {
+		argv   string
+		change func(*executors.Limits)
+		cause  schemas.Cause
+		hit    schemas.Cause
+	}{
+		{"alloc 512", func(*executors.Limits) {}, schemas.CauseMemory, schemas.CauseMemory},
+		{"stubborn", func(l *executors.Limits) { l.Time = time.Second }, schemas.CauseTime, schemas.CauseTime},
+		{"burn", func(l *executors.Limits) { l.CPUTime = time.Second }, schemas.CauseCPU, schemas.CauseCPU},
+		{"forks", func(*executors.Limits) {}, schemas.CausePids, schemas.CausePids},
+		{"fill /out/big", func(*executors.Limits) {}, schemas.CauseDisk, schemas.CauseDisk},
+		{"inodes /out", func(*executors.Limits) {}, schemas.CauseDisk, schemas.CauseDisk},
+		{"fill /tmp/big", func(*executors.Limits) {}, schemas.CauseDisk, schemas.CauseDisk},
+		{"flood stdout 40", func(*executors.Limits) {}, schemas.CauseNone, schemas.CauseOutput},
+		{"flood stderr 40", func(*executors.Limits) {}, schemas.CauseNone, schemas.CauseOutput},
+	} {
+		t.Run(tt.argv, func(t *testing.T) {
+			task := newTask(append([]string{"after"}, strings.Fields(tt.argv)...)...)
+			tt.change(&task.Limits)
+			r := run(t, e, task)
+			if r.Cause != tt.cause || !slices.Contains(r.LimitsHit, tt.hit) {
+				t.Errorf("%s %v, want %s %s: %s", r.Cause, r.LimitsHit, tt.cause, tt.hit, r.Detail)
+			}
+			if !slices.ContainsFunc(r.Files, func(f executors.File) bool { return f.Path == "before.txt" }) || r.file(t, "out/before.txt") != "before" {
+				t.Errorf("what was written to /out before is lost: %v", r.Files)
+			}
+			if !strings.HasPrefix(r.stdout(t), "before\n") || !strings.HasPrefix(r.stderr(t), "before too\n") {
+				t.Errorf("what was printed before is lost: stdout %.40q, stderr %.40q", r.stdout(t), r.stderr(t))
+			}
+		})
+	}
+}
+
 // The deadline, and what was written before it, do not need the gate: init holds
 // it alone, and the next gate finds all of it done.
 func TestDeadlineWithoutGate(t *testing.T) {

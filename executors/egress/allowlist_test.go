@@ -143,6 +143,53 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
+// The ends of every range that is no public host, written out, and their neighbours
+// that are public.
+func TestAddressRanges(t *testing.T) {
+	for _, r := range []struct{ first, last, before, after string }{
+		{"0.0.0.0", "0.255.255.255", "", "1.0.0.0"},
+		{"10.0.0.0", "10.255.255.255", "9.255.255.255", "11.0.0.0"},
+		{"100.64.0.0", "100.127.255.255", "100.63.255.255", "100.128.0.0"},
+		{"127.0.0.0", "127.255.255.255", "126.255.255.255", "128.0.0.0"},
+		{"168.63.129.16", "168.63.129.16", "168.63.129.15", "168.63.129.17"},
+		{"169.254.0.0", "169.254.255.255", "169.253.255.255", "169.255.0.0"},
+		{"172.16.0.0", "172.31.255.255", "172.15.255.255", "172.32.0.0"},
+		{"192.0.0.0", "192.0.0.255", "191.255.255.255", "192.0.1.0"},
+		{"192.0.2.0", "192.0.2.255", "192.0.1.255", "192.0.3.0"},
+		{"192.31.196.0", "192.31.196.255", "192.31.195.255", "192.31.197.0"},
+		{"192.52.193.0", "192.52.193.255", "192.52.192.255", "192.52.194.0"},
+		{"192.88.99.0", "192.88.99.255", "192.88.98.255", "192.88.100.0"},
+		{"192.168.0.0", "192.168.255.255", "192.167.255.255", "192.169.0.0"},
+		{"192.175.48.0", "192.175.48.255", "192.175.47.255", "192.175.49.0"},
+		{"198.18.0.0", "198.19.255.255", "198.17.255.255", "198.20.0.0"},
+		{"198.51.100.0", "198.51.100.255", "198.51.99.255", "198.51.101.0"},
+		{"203.0.113.0", "203.0.113.255", "203.0.112.255", "203.0.114.0"},
+		{"224.0.0.0", "255.255.255.255", "223.255.255.255", ""},
+		{"::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "", ""},
+		{"2001::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff", "2000:ffff::1", "2001:200::"},
+		{"2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db7::1", "2001:db9::"},
+		{"2002::", "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2001:ffff::1", "2003::"},
+		{"2620:4f:8000::", "2620:4f:8000:ffff:ffff:ffff:ffff:ffff", "2620:4f:7fff::1", "2620:4f:8001::"},
+		{"3ffe::", "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3ffd::1", ""},
+		{"3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", "", "3fff:1000::"},
+		{"4000::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "", ""},
+	} {
+		for _, a := range []string{r.first, r.last} {
+			if err := CheckAddress(netip.MustParseAddr(a)); !errors.Is(err, ErrAddress) {
+				t.Errorf("%s is taken for a public host", a)
+			}
+		}
+		for _, a := range []string{r.before, r.after} {
+			if a == "" {
+				continue // another such range
+			}
+			if err := CheckAddress(netip.MustParseAddr(a)); err != nil {
+				t.Errorf("a public host is refused: %v", err)
+			}
+		}
+	}
+}
+
 func FuzzAllows(f *testing.F) {
 	for _, s := range []string{"one.example", "*.wild.example", "ONE.example.", "a:443", "[::1]:443", "127.1", "xn--a", "bücher.example", "8.8.8.8", "a.b.wild.example"} {
 		f.Add(s, s)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/executors/image"
 	"github.com/threegate/tool-exec/executors/sandbox"
@@ -166,6 +167,9 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	if runtime == "" && l.Containerd.Runtime == config.Default().Containerd.Runtime {
 		runtime = "runc"
 	}
+	if handler := l.Containerd.Runtime; handler != config.Default().Containerd.Runtime {
+		handlerCheck(cs, l.Containerd.Address, handler)
+	}
 	ownKernel := container.HasOwnKernel(l.Containerd.Runtime)
 	if runtime != "" {
 		path, err := lookProgram(runtime)
@@ -213,6 +217,17 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	if len(l.Approvals.Approvers) == 0 && !l.Approvals.RequireSignature {
 		cs.warn("approvals", "anybody who can write to an inbox can approve", "list approvals.approvers, or set approvals.require_signature")
 	}
+}
+
+// handlerCheck looks for the program behind a runtime handler. The host's containerd may
+// have it elsewhere.
+func handlerCheck(cs *checks, address, handler string) {
+	err := container.CheckHandler(handler, "")
+	if err != nil && address != "" {
+		cs.warn("runtime handler", err.Error()+", or only where the host's containerd looks for it", executors.MendOf(err))
+		return
+	}
+	cs.add("runtime handler", err, handler, executors.MendOf(err))
 }
 
 // lookProgram finds a program where root would find it, too.

@@ -57,3 +57,15 @@ func TestLookProgram(t *testing.T) {
 		t.Error("found what is not there")
 	}
 }
+
+// A runtime that is configured and not there is a failure of the node's own containerd;
+// that of the host may have it.
+func TestHandlerCheck(t *testing.T) {
+	for address, want := range map[string]string{"": checkFail, "/run/containerd/containerd.sock": checkWarn} {
+		cs := &checks{root: true}
+		handlerCheck(cs, address, "io.containerd.kata.v2")
+		if c := cs.list[0]; c.State != want || c.Mend == "" || !strings.Contains(c.Detail, "containerd-shim-kata-v2 is not installed") {
+			t.Errorf("%q: %+v", address, c)
+		}
+	}
+}

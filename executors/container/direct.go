@@ -42,7 +42,7 @@ type processRecord struct {
 // openMaker makes it possible to make slots without containerd, where that is wanted
 // and this host is one for it.
 func (e *Executor) openMaker() error {
-	if !e.cfg.Slots.Direct || !e.mapped {
+	if !e.cfg.Slots.Direct || !e.mapped || !e.usual() {
 		return nil
 	}
 	var err error

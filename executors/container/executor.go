@@ -128,6 +128,11 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	if cfg.Containerd.Address == "" { // the host's has an environment of its own
+		if err := CheckHandler(cfg.Runtime, cfg.Containerd.Private.Binary); err != nil {
+			return nil, err
+		}
+	}
 	host, err := sandbox.Probe()
 	if err != nil {
 		return nil, err

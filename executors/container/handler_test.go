@@ -1,0 +1,61 @@
+package container
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/threegate/tool-exec/executors"
+)
+
+func TestMissingHandlerIsARefusal(t *testing.T) {
+	for handler, want := range map[string]string{
+		"io.containerd.kata.v2": "containerd-shim-kata-v2 is not installed",
+		"io.containerd.krun.v1": "containerd-shim-krun-v1 is not installed",
+		"kata":                  "is no runtime handler",
+		"io.containerd..v2":     "is no runtime handler",
+		"../containerd.kata.v2": "is no runtime handler",
+		"/no/such/shim":         "no such file",
+	} {
+		cfg := testConfig()
+		cfg.Runtime = handler
+		e, err := Open(t.Context(), cfg)
+		if err == nil {
+			e.Close()
+		}
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || executors.MendOf(err) == "" {
+			t.Errorf("%s: %v (%s), want %q", handler, err, executors.MendOf(err), want)
+		}
+	}
+	dir := t.TempDir()
+	must(t, "write", os.WriteFile(filepath.Join(dir, "containerd-shim-own-v3"), nil, 0o755))
+	t.Setenv("PATH", dir)
+	for _, handler := range []string{"", DefaultRuntime, "io.containerd.own.v3", filepath.Join(dir, "containerd-shim-own-v3")} {
+		if err := CheckHandler(handler, ""); err != nil {
+			t.Errorf("%q: %v", handler, err)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if err := CheckHandler("io.containerd.own.v3", filepath.Join(dir, "containerd-shim-own-v3")); err != nil { // any program in that folder
+		t.Errorf("beside the daemon: %v", err)
+	}
+}
+
+// Whoever names another runtime wants what it does, however it is called: the node
+// makes no sandbox by itself then.
+func TestOtherRuntimeIsNotBypassed(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other")
+	must(t, "write", os.WriteFile(other, []byte("#!/bin/sh\nexec runc \"$@\"\n"), 0o755))
+	cfg := testConfig()
+	cfg.RuntimeBinary = other
+	cfg.Slots = Slots{MemoryBytes: testSlots * SlotCost, Limits: newTask().Limits, Direct: true}
+	e, err := Open(t.Context(), cfg)
+	must(t, "Open", err)
+	t.Cleanup(func() { must(t, "Close", e.Close()) })
+	e.awaitReady(t, testSlots)
+	if r := run(t, e, newTask("echo", "x")); e.maker != nil || strings.Contains(r.Identity.Runtime, "sandboxes by threegate") || !strings.Contains(r.Identity.Runtime, "runc ") {
+		t.Errorf("made by %s", r.Identity.Runtime)
+	}
+}

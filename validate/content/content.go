@@ -14,10 +14,9 @@ import (
 	"strings"
 	"sync"
 
-	ahocorasick "github.com/BobuSumisu/aho-corasick"
-
 	"github.com/threegate/tool-exec/validate/content/sentence"
 	"github.com/threegate/tool-exec/validate/encoded"
+	"github.com/threegate/tool-exec/validate/internal/keyword"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
@@ -143,10 +142,9 @@ const (
 func (c *collector) apply(folded *text.Mapped, p *encoded.Piece) {
 	b := folded.Text
 	var windows [][][2]int // by row
-	c.table.words.Walk(b, func(end, n, pattern int64) bool {
-		from := int(end-n) + 1
-		inWord := from > 0 && b[from-1] >= 'a' && b[from-1] <= 'z'
-		for _, u := range c.table.byWord[pattern] {
+	for hit := range c.table.words.Walk(b) {
+		inWord := hit.From > 0 && b[hit.From-1] >= 'a' && b[hit.From-1] <= 'z'
+		for _, u := range c.table.byWord[hit.Word] {
 			if u.bound && inWord {
 				continue
 			}
@@ -157,7 +155,7 @@ func (c *collector) apply(folded *text.Mapped, p *encoded.Piece) {
 			if reach[1] == 0 {
 				reach = [2]int{before, behind}
 			}
-			lo, hi := max(0, from-reach[0]), min(len(b), int(end)+reach[1])
+			lo, hi := max(0, hit.From-reach[0]), min(len(b), hit.End-1+reach[1])
 			ws := windows[u.row]
 			if k := len(ws); k > 0 && lo <= ws[k-1][1] {
 				ws[k-1][1] = max(hi, ws[k-1][1])
@@ -165,8 +163,7 @@ func (c *collector) apply(folded *text.Mapped, p *encoded.Piece) {
 				windows[u.row] = append(ws, [2]int{lo, hi})
 			}
 		}
-		return true
-	})
+	}
 	for ri, ws := range windows {
 		for _, w := range ws {
 			if c.work -= w[1] - w[0]; c.work < 0 {
@@ -228,10 +225,10 @@ func containsAny(b []byte, words []string) bool {
 	return false
 }
 
-// table is a set of rows with their key words in one automaton.
+// table is a set of rows with all of their key words.
 type table struct {
 	rows   []row
-	words  *ahocorasick.Trie
+	words  *keyword.Finder
 	byWord [][]use // by number of the word
 }
 
@@ -258,7 +255,7 @@ func compile(rows []row) *table {
 			t.byWord[n] = append(t.byWord[n], use{i, bound})
 		}
 	}
-	t.words = ahocorasick.NewTrieBuilder().AddStrings(words).Build()
+	t.words = keyword.New(words, false)
 	return t
 }
 

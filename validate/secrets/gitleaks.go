@@ -4,9 +4,10 @@ import (
 	"strings"
 	"sync"
 
-	ahocorasick "github.com/BobuSumisu/aho-corasick"
 	"github.com/spf13/viper"
 	"github.com/zricethezav/gitleaks/v8/config"
+
+	"github.com/threegate/tool-exec/validate/internal/keyword"
 )
 
 // detector holds the compiled rules. It is read-only after its making.
@@ -19,23 +20,27 @@ type detector struct {
 	rules []rule
 	// words finds the keywords of all rules in one pass; byWord lists the rules
 	// of each.
-	words  *ahocorasick.Trie
-	byWord map[string][]int
+	words  *keyword.Finder
+	byWord [][]int
 }
 
 var shared = sync.OnceValue(func() *detector {
-	d := &detector{byWord: map[string][]int{}}
-	d.rules = append(gitleaksRules(), ownRules()...)
+	d := &detector{rules: append(gitleaksRules(), ownRules()...)}
+	number := map[string]int{}
 	var all []string
 	for i, r := range d.rules {
 		for _, k := range r.keywords {
-			if d.byWord[k] == nil {
+			n, ok := number[k]
+			if !ok {
+				n = len(all)
+				number[k] = n
 				all = append(all, k)
+				d.byWord = append(d.byWord, nil)
 			}
-			d.byWord[k] = append(d.byWord[k], i)
+			d.byWord[n] = append(d.byWord[n], i)
 		}
 	}
-	d.words = ahocorasick.NewTrieBuilder().AddStrings(all).Build()
+	d.words = keyword.New(all, true)
 	return d
 })
 

@@ -130,15 +130,16 @@ func (s *Scanner) full() bool { return s.work < 0 || len(s.out) >= maxMatches }
 
 // scan looks at one layer; p is the piece that it was decoded from, or nil.
 func (s *Scanner) scan(b []byte, p *encoded.Piece) {
-	lower := asciiLower(b)
 	windows := map[int][][2]int{}
-	for m := range s.d.hits(lower) {
-		for _, ri := range s.d.byWord[m.word] {
-			if end := m.pos + len(m.word); !s.d.rules[ri].near.holds(b, end) {
-				continue
+	for hit := range s.d.words.Walk(b) {
+		for _, ri := range s.d.byWord[hit.Word] {
+			if s.d.rules[ri].near.holds(b, hit.End) {
+				windows[ri] = addWindow(windows[ri], b, hit.From, hit.End)
 			}
-			windows[ri] = addWindow(windows[ri], b, m.pos, m.pos+len(m.word))
 		}
+	}
+	if len(windows) == 0 {
+		return
 	}
 	for ri := range s.d.rules {
 		for _, w := range windows[ri] {
@@ -231,35 +232,6 @@ func lineAround(b []byte, from, to int) []byte {
 		hi = to + i
 	}
 	return b[lo:hi]
-}
-
-type hit struct {
-	word string
-	pos  int
-}
-
-// hits yields the keywords in lower case text, in order of their end.
-func (d *detector) hits(lower []byte) func(yield func(hit) bool) {
-	return func(yield func(hit) bool) {
-		stop := false
-		d.words.Walk(lower, func(end, n, _ int64) bool {
-			from := int(end) - int(n) + 1
-			stop = !yield(hit{string(lower[from : end+1]), from})
-			return !stop
-		})
-	}
-}
-
-// asciiLower keeps every offset, unlike bytes.ToLower.
-func asciiLower(b []byte) []byte {
-	out := make([]byte, len(b))
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		out[i] = c
-	}
-	return out
 }
 
 // entropy is Shannon's, in bits a character, as gitleaks' rules count it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"unsafe"
 
@@ -13,18 +14,28 @@ import (
 	"github.com/threegate/tool-exec/executors/job"
 )
 
-// direct is the place of an init that no container runtime has started: it has
-// all capabilities of its own user namespace yet, and orders to give them up.
-func direct() place {
-	p := sandboxed
-	answer := os.NewFile(job.ReadyFD, "ready")
-	p.strip = func() error {
-		if err := obey(answer); err != nil {
-			return fmt.Errorf("make the sandbox: %w", err)
-		}
-		return strip()
+// direct is the first half of an init that no container runtime has started: it has
+// all capabilities of its own user namespace yet, and orders to give them up. It does
+// that for its first thread alone and executes itself anew: so all threads of the
+// second half are born with what is left. To have each thread of a Go program do
+// forty calls takes longer than all else that init does.
+func direct() int {
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
+	err := obey(os.NewFile(job.ReadyFD, "ready"))
+	if err == nil {
+		err = os.NewSyscallError("execve", syscall.Exec(job.InitPath, []string{job.InitPath, job.MadeMode}, os.Environ()))
 	}
-	p.ready = func() error { return errors.Join(say(answer), answer.Close()) }
+	return fail(job.Dir, fmt.Errorf("make the sandbox: %w", err))
+}
+
+// made is the place of the second half.
+func made() place {
+	p := sandboxed
+	p.ready = func() error {
+		answer := os.NewFile(job.ReadyFD, "ready")
+		return errors.Join(say(answer), answer.Close())
+	}
 	return p
 }
 
@@ -36,8 +47,8 @@ func say(answer *os.File) error {
 // keptCapabilities are those of process 1 in a container, see package sandbox.
 const keptCapabilities = 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETPCAP | 1<<unix.CAP_SETUID
 
-// obey does to this process what only it can do: its own rights go last but for the
-// filter, which all threads get at once.
+// obey does to this process, or else to the calling thread, what only it can do. Its
+// rights go last but for the filter.
 func obey(answer *os.File) error {
 	if os.Getpid() != 1 {
 		return errors.New("threegate-init must be process 1 of a sandbox")
@@ -79,10 +90,14 @@ func obey(answer *os.File) error {
 			return os.NewSyscallError("setrlimit "+l.Name, err)
 		}
 	}
-	if _, _, e := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); e != 0 {
-		return os.NewSyscallError("no_new_privs", e)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return os.NewSyscallError("no_new_privs", err)
 	}
-	if err := keepCapabilities(keptCapabilities); err != nil {
+	// What is kept here as well, a program of root's has again after execve; strip drops that.
+	if err := dropBounds(keptCapabilities, dropOne); err != nil {
+		return err
+	}
+	if err := capset(syscall.RawSyscall, keptCapabilities); err != nil {
 		return err
 	}
 	return filter(orders.Filter)
@@ -145,7 +160,7 @@ func raiseLoopback() error {
 	return os.NewSyscallError("raise lo", unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo))
 }
 
-// filter puts a seccomp filter, an array of struct sock_filter, over every thread.
+// filter puts a seccomp filter, an array of struct sock_filter, over the calling thread.
 func filter(program []byte) error {
 	size := int(unsafe.Sizeof(unix.SockFilter{}))
 	n := len(program) / size
@@ -155,13 +170,10 @@ func filter(program []byte) error {
 	instructions := make([]unix.SockFilter, n)
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&instructions[0])), len(program)), program)
 	prog := unix.SockFprog{Len: uint16(n), Filter: &instructions[0]}
-	thread, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
 	runtime.KeepAlive(instructions)
 	if e != 0 {
 		return os.NewSyscallError("seccomp", e)
-	}
-	if thread != 0 { // how the kernel says that it did nothing, as one thread could not follow
-		return fmt.Errorf("seccomp: thread %d has other filters", thread)
 	}
 	return nil
 }

@@ -17,31 +17,38 @@ import (
 var errNoJob = errors.New("no job was handed over")
 
 // awaitSpec reads the job. A sandbox made ahead of need has none yet: then it
-// blocks on the nudge pipe and looks again for each byte that comes.
-func awaitSpec(dir string) (job.Spec, error) {
-	nudge := -1
+// blocks on the nudge pipe and looks again for each byte that comes, for the job and
+// for what is to be started before there is one.
+func awaitSpec(p place) (job.Spec, *ahead, error) {
+	var a *ahead
+	nudge, dir := -1, p.dir
 	for {
 		spec, err := readSpec(dir)
 		if !errors.Is(err, os.ErrNotExist) {
 			if nudge >= 0 {
 				err = errors.Join(err, unix.Close(nudge))
 			}
-			return spec, err
+			return spec, a, err
+		}
+		if a == nil {
+			if a, err = startAhead(p); err != nil {
+				return spec, nil, err
+			}
 		}
 		if nudge < 0 {
 			// For writing too: so it never ends, whoever of the host goes.
 			nudge, err = unix.Open(filepath.Join(dir, job.NudgeFile), unix.O_RDWR|unix.O_CLOEXEC, 0)
 			if errors.Is(err, unix.ENOENT) {
-				return spec, errNoJob
+				return spec, a, errNoJob
 			}
 			if err != nil {
-				return spec, fmt.Errorf("open the nudge pipe: %w", err)
+				return spec, a, fmt.Errorf("open the nudge pipe: %w", err)
 			}
 			continue // the job may have come before
 		}
 		var b [1]byte
 		if _, err := unix.Read(nudge, b[:]); err != nil && !errors.Is(err, unix.EINTR) {
-			return spec, fmt.Errorf("wait for a job: %w", err)
+			return spec, a, fmt.Errorf("wait for a job: %w", err)
 		}
 	}
 }

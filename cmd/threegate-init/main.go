@@ -5,6 +5,10 @@
 // `threegate-init monty` is the payload of a Monty run, `threegate-init posture`
 // that of a self-test; neither is process 1. `threegate-init trial` is what the
 // node starts in a user namespace to see whether the host gives it one.
+
+// How many processors its group may use need not be found out: GOMAXPROCS is set.
+//
+//go:debug containermaxprocs=0
 package main
 
 import (
@@ -15,7 +19,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == job.MontyMode {
+	if len(os.Args) >= 2 && os.Args[1] == job.MontyMode {
 		os.Exit(monty())
 	}
 	if len(os.Args) >= 2 && os.Args[1] == job.PostureMode {
@@ -25,7 +29,10 @@ func main() {
 		os.Exit(trial())
 	}
 	if len(os.Args) == 2 && os.Args[1] == job.DirectMode {
-		os.Exit(supervise(direct()))
+		os.Exit(direct())
+	}
+	if len(os.Args) == 2 && os.Args[1] == job.MadeMode {
+		os.Exit(supervise(made()))
 	}
 	os.Exit(supervise(sandboxed))
 }

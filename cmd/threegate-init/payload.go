@@ -22,16 +22,7 @@ const payloadOOMScore = 1000
 // anything of the payload could run: if that fails, or was not reached, nothing
 // of it did. A syscall.Errno in the error means that the program could not be
 // executed; anything else is trouble of ours.
-func start(p place, spec job.Spec, stdout, stderr *os.File, announce func() error) (int, error) {
-	stdin, err := os.Open(filepath.Join(p.dir, job.StdinFile))
-	if errors.Is(err, os.ErrNotExist) {
-		stdin, err = os.Open(os.DevNull)
-	}
-	if err != nil {
-		return 0, ours(err)
-	}
-	defer stdin.Close()
-
+func start(p place, spec job.Spec, stdin, stdout, stderr *os.File, announce func() error) (int, error) {
 	uid, gid, err := p.user()
 	if err != nil {
 		return 0, ours(err)
@@ -63,6 +54,18 @@ func start(p place, spec job.Spec, stdout, stderr *os.File, announce func() erro
 		return pid, ours(rerr)
 	}
 	return pid, err
+}
+
+// openStdin opens the payload's standard input.
+func openStdin(dir string) (*os.File, error) {
+	stdin, err := os.Open(filepath.Join(dir, job.StdinFile))
+	if errors.Is(err, os.ErrNotExist) {
+		stdin, err = os.Open(os.DevNull)
+	}
+	if err != nil {
+		return nil, ours(err)
+	}
+	return stdin, nil
 }
 
 // outOwner is who the payload is: the owner of /out, which the host made its own.

@@ -25,7 +25,7 @@ type pump struct {
 	buf               []byte
 }
 
-func newPump(path string, limit int64) (*pump, error) {
+func newPump() (*pump, error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("make a pipe: %w", err)
@@ -34,14 +34,16 @@ func newPump(path string, limit int64) (*pump, error) {
 	if err := unix.SetNonblock(fds[0], true); err != nil {
 		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the file of a stream: %w", err)
+	return &pump{readEnd: os.NewFile(uintptr(fds[0]), "pipe"), writeEnd: os.NewFile(uintptr(fds[1]), "pipe"), done: make(chan struct{})}, nil
+}
+
+// keep says where the bytes go, and how many of them: before copy.
+func (p *pump) keep(path string, limit int64) (err error) {
+	if p.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		return fmt.Errorf("open the file of a stream: %w", err)
 	}
-	return &pump{
-		readEnd: os.NewFile(uintptr(fds[0]), "pipe"), writeEnd: os.NewFile(uintptr(fds[1]), "pipe"),
-		file: file, limit: limit, done: make(chan struct{}), buf: make([]byte, pumpBufferBytes),
-	}, nil
+	p.limit, p.buf = limit, make([]byte, pumpBufferBytes)
+	return nil
 }
 
 func (p *pump) closeWriteEnd() { p.writeEnd.Close() }

@@ -63,8 +63,9 @@ func supervise(p place) int {
 	}
 	spawnThreads(spareThreads)
 	var spec job.Spec
+	var a *ahead
 	if err == nil {
-		spec, err = awaitSpec(p.dir)
+		spec, a, err = awaitSpec(p)
 	}
 	if err == nil {
 		err = p.isolate(spec)
@@ -72,7 +73,7 @@ func supervise(p place) int {
 	if err != nil {
 		return fail(p.dir, err)
 	}
-	res, err := run(p, spec)
+	res, err := run(p, spec, a)
 	if err != nil {
 		return fail(p.dir, err)
 	}
@@ -113,32 +114,62 @@ func spawnThreads(n int) {
 // ending says who ended the run early.
 type ending struct{ timedOut, stopped atomic.Bool }
 
-// run starts the payload and returns when nothing of it lives any more.
-func run(p place, spec job.Spec) (job.Result, error) {
-	stdout, err := newPump(filepath.Join(p.dir, job.StdoutFile), spec.StdoutBytes)
+// pumps of the payload's streams, those that it has if it was started ahead.
+func pumps(p place, spec job.Spec, a *ahead) (stdout, stderr *pump, err error) {
+	if a != nil {
+		stdout, stderr = a.stdout, a.stderr
+	} else {
+		if stdout, err = newPump(); err != nil {
+			return nil, nil, err
+		}
+		if stderr, err = newPump(); err != nil {
+			return nil, nil, err
+		}
+	}
+	err = errors.Join(stdout.keep(filepath.Join(p.dir, job.StdoutFile), spec.StdoutBytes), stderr.keep(filepath.Join(p.dir, job.StderrFile), spec.StderrBytes))
+	return stdout, stderr, err
+}
+
+// run starts the payload, or has the one that was started ahead begin, and returns
+// when nothing of it lives any more.
+func run(p place, spec job.Spec, a *ahead) (job.Result, error) {
+	if a != nil && !a.fits(spec) {
+		if err := a.discard(p); err != nil {
+			return job.Result{}, err
+		}
+		a = nil
+	}
+	stdout, stderr, err := pumps(p, spec, a)
 	if err != nil {
 		return job.Result{}, err
 	}
-	stderr, err := newPump(filepath.Join(p.dir, job.StderrFile), spec.StderrBytes)
+	stdin, err := openStdin(p.dir)
 	if err != nil {
 		return job.Result{}, err
 	}
+	defer stdin.Close()
 	// Before the payload, so that a stop that comes early is not lost.
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, unix.SIGTERM)
 	defer signal.Stop(stop)
 
 	var started time.Time
-	pid, err := start(p, spec, stdout.writeEnd, stderr.writeEnd, func() error {
+	announce := func() error {
 		var mono unix.Timespec
 		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono); err != nil {
 			return fmt.Errorf("read the clock: %w", err)
 		}
 		started = time.Now()
 		return writeJSON(p.dir, job.StartedFile, job.Started{At: started.UTC(), Monotonic: time.Duration(mono.Nano())})
-	})
-	stdout.closeWriteEnd()
-	stderr.closeWriteEnd()
+	}
+	var pid int
+	if a != nil {
+		pid, err = a.begin(stdin, announce)
+	} else {
+		pid, err = start(p, spec, stdin, stdout.writeEnd, stderr.writeEnd, announce)
+		stdout.closeWriteEnd()
+		stderr.closeWriteEnd()
+	}
 	go stdout.copy()
 	go stderr.copy()
 	res := job.Result{StartedAt: started.UTC()}

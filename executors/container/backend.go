@@ -14,12 +14,16 @@ import (
 	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/executors/monty/driver"
 	"github.com/threegate/tool-exec/executors/posture"
+	"github.com/threegate/tool-exec/executors/sandbox"
 	"github.com/threegate/tool-exec/schemas"
 )
 
 // eraName is what provenance calls the ERA contract: /in, /out, language
 // images and limits, in its first version.
 const eraName = "ERA/1"
+
+// montyArgv is the command of every Monty task.
+var montyArgv = []string{job.InitPath, job.MontyMode}
 
 // payload is what a backend wants run, and where.
 type payload struct {
@@ -43,7 +47,7 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 			return p, fmt.Errorf("language %q is %w: the configuration names no image for it", t.Language, ErrUnavailable)
 		}
 	case schemas.BackendMonty:
-		p = payload{backend: "monty " + monty.Version, image: e.cfg.Monty, argv: []string{job.InitPath, job.MontyMode}}
+		p = payload{backend: "monty " + monty.Version, image: e.cfg.Monty, argv: montyArgv}
 		if p.image == "" {
 			return p, fmt.Errorf("backend %q is %w: the configuration names no image for it", t.Backend, ErrUnavailable)
 		}
@@ -54,7 +58,7 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 		var err error
 		p.stdin, err = json.Marshal(driver.Job{
 			Code: t.Code, Inputs: inputs, Monty: monty.BinaryPath,
-			Limits: driver.Limits{MaxDurationSec: t.Limits.Time.Seconds(), MaxMemoryBytes: t.Limits.MemoryBytes},
+			Limits: driver.Limits{MaxDurationSec: t.Limits.Time.Seconds(), MaxMemoryBytes: t.Limits.MemoryBytes, CPUSeconds: sandbox.CPUSeconds(sandbox.Policy{CPUTime: cpuTime(t.Limits)})},
 		})
 		if err != nil {
 			return p, fmt.Errorf("task inputs: %w", err)

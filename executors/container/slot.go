@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	containerdclient "github.com/containerd/containerd/v2/client"
@@ -18,6 +19,7 @@ import (
 	"github.com/threegate/tool-exec/executors/cgroup"
 	"github.com/threegate/tool-exec/executors/direct"
 	"github.com/threegate/tool-exec/executors/job"
+	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/executors/sandbox"
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -51,6 +53,8 @@ type slot struct {
 	exit containerdclient.ExitStatus
 	// own is the sandbox, if it was made without containerd.
 	own *direct.Sandbox
+	// ahead: a payload waits in it.
+	ahead bool
 	// mnt is init's mount namespace, until the claim.
 	mnt *os.File
 }
@@ -109,6 +113,13 @@ func (e *Executor) fillSlot(ctx context.Context, s *slot, r *root, l executors.L
 	}
 	policy := e.policy(s.box, r, s.box.path(inDir), executors.Task{ID: s.id, Network: schemas.NetworkNone, Limits: l})
 	policy.CPUTime = slotCPUTime
+	if err := e.makeSandbox(ctx, s, policy); err != nil {
+		return err
+	}
+	return e.startAhead(s, r)
+}
+
+func (e *Executor) makeSandbox(ctx context.Context, s *slot, policy sandbox.Policy) error {
 	if e.direct() {
 		return e.fillDirect(ctx, s, policy)
 	}
@@ -129,6 +140,27 @@ func (e *Executor) fillSlot(ctx context.Context, s *slot, r *root, l executors.L
 		return err
 	}
 	return s.openNamespace(int(task.Pid()))
+}
+
+// startAhead has init start what all tasks of the image begin with: the interpreter of
+// Monty. So of a run only the code is left.
+func (e *Executor) startAhead(s *slot, r *root) error {
+	if s.image != e.cfg.Monty {
+		return nil
+	}
+	a := job.Ahead{For: montyArgv, Argv: append(slices.Clone(montyArgv), monty.BinaryPath), Env: payloadEnv(r.env), HostKernel: !e.cfg.OwnKernel}
+	name := filepath.Join(gateDir, job.AheadFile)
+	if err := s.box.write(name+".new", a); err != nil {
+		return err
+	}
+	if err := e.handOver(s.box); err != nil {
+		return err
+	}
+	if err := os.Rename(s.box.path(name+".new"), s.box.path(name)); err != nil {
+		return err
+	}
+	s.ahead = true
+	return s.box.ring()
 }
 
 // openNamespace keeps the mount namespace of init for the claim.
@@ -167,6 +199,9 @@ func (e *Executor) destroySlot(ctx context.Context, s *slot) error {
 func (e *Executor) claim(b box, s *slot, r *root, t executors.Task, p payload) error {
 	if err := s.sound(); err != nil {
 		return err
+	}
+	if s.ahead && cgroup.Read(cgroup.Root, cgroupOf(s.id)).OOMKills > 0 {
+		return fmt.Errorf("the slot %s ran out of memory", s.id) // a cause that would be taken for the task's
 	}
 	// The sandbox keeps its mounts whatever its folder is called.
 	policy := e.policy(s.box, r, s.box.path(inDir), t)
@@ -225,19 +260,24 @@ func (b box) nudge() error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // an earlier nudge was cut short
 		return fmt.Errorf("hand over the job: %w", err)
 	}
+	return b.ring()
+}
+
+// ring has init look again.
+func (b box) ring() error {
 	fd, err := unix.Open(b.path(gateDir, job.NudgeFile), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENXIO) {
 		return nil // init has not come to it yet and looks first, or is gone
 	}
 	if err != nil {
-		return fmt.Errorf("hand over the job: %w", err)
+		return fmt.Errorf("nudge init: %w", err)
 	}
 	_, err = unix.Write(fd, []byte{'.'})
 	if cerr := unix.Close(fd); err == nil {
 		err = cerr
 	}
 	if err != nil {
-		return fmt.Errorf("hand over the job: %w", err)
+		return fmt.Errorf("nudge init: %w", err)
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ func Check(p sandbox.Policy, spec *specs.Spec, s *Sandbox) error {
 	c := &checker{pid: s.Pid}
 	c.threads(p)
 	c.namespaces()
+	c.program(p)
 	c.identity(spec)
 	mounts := c.mounts(p, spec)
 	c.group(p)
@@ -139,6 +140,14 @@ func (c *checker) namespaces() {
 	c.must(inside["NSpid"] == "1", "its /proc is that of another pid namespace: %q", inside["NSpid"])
 	_, err = os.Readlink(procFile(c.pid, "root/proc/self"))
 	c.must(errors.Is(err, unix.ENOENT), "its /proc knows processes of the host")
+}
+
+// program wants process 1 to be the node's own init, in its place in the sandbox.
+func (c *checker) program(p sandbox.Policy) {
+	exe, err := os.Readlink(procFile(c.pid, "exe"))
+	c.must(err == nil && exe == job.InitPath, "process 1 is %q, %v", exe, err)
+	var a, b unix.Stat_t
+	c.must(unix.Stat(p.Init, &a) == nil && unix.Stat(procFile(c.pid, "exe"), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino, "process 1 is not %s of the host", p.Init)
 }
 
 // identity wants the two ids that the run has for itself.

@@ -156,6 +156,7 @@ func TestCheckSees(t *testing.T) {
 		"identity":   {func(p *sandbox.Policy, _ *specs.Spec, _ *Sandbox) { p.FirstID++ }, "Uid of a thread"},
 		"mapping":    {func(_ *sandbox.Policy, spec *specs.Spec, _ *Sandbox) { spec.Linux.UIDMappings[1].HostID++ }, "uid_map"},
 		"oom score":  {func(_ *sandbox.Policy, spec *specs.Spec, _ *Sandbox) { *spec.Process.OOMScoreAdj++ }, "memory is short"},
+		"program":    {func(p *sandbox.Policy, _ *specs.Spec, _ *Sandbox) { p.Init = "/bin/sh" }, "process 1 is not /bin/sh"},
 		"root":       {func(p *sandbox.Policy, _ *specs.Spec, _ *Sandbox) { p.Root = p.Out }, "/ is not"},
 		"another in": {func(p *sandbox.Policy, _ *specs.Spec, _ *Sandbox) { p.In = p.Tmp }, "/in is not"},
 		"no mount": {func(_ *sandbox.Policy, spec *specs.Spec, _ *Sandbox) {

@@ -28,6 +28,9 @@ const (
 	// NudgeFile, a named pipe, is there if the sandbox was made ahead of need:
 	// init waits on it until there is a SpecFile.
 	NudgeFile = "nudge"
+	// AheadFile, if present, names what init starts before there is a SpecFile. It is
+	// written by the host (by rename) to a sandbox that it has found sound.
+	AheadFile = "ahead.json"
 	// DoneFile, a named pipe, gets a byte once ResultFile is there.
 	DoneFile = "done"
 	// StdinFile, if present, is the payload's standard input, else /dev/null is.
@@ -76,7 +79,7 @@ const (
 
 // Arguments that make threegate-init something else than process 1 of a sandbox.
 const (
-	MontyMode   = "monty"   // the Monty driver
+	MontyMode   = "monty"   // the Monty driver; a path that follows is an interpreter to start before the job comes
 	PostureMode = "posture" // the self-test
 	TrialMode   = "trial"   // what a user namespace must allow, see package sandbox
 )
@@ -98,6 +101,17 @@ type Spec struct {
 	// filter in force and a root that is ro, nosuid and nodev. Runtimes with a
 	// kernel of their own do not show these.
 	HostKernel bool `json:"host_kernel"`
+}
+
+// Ahead is ahead.json: a payload that can be started before anything of a request is
+// known, as all that it needs of one comes on its standard input. It runs as any
+// payload does, and serves one job as any does.
+type Ahead struct {
+	// For is the Argv of the jobs that it is the payload of. Their Env is its own.
+	For        []string `json:"for"`
+	Argv       []string `json:"argv"`
+	Env        []string `json:"env"`
+	HostKernel bool     `json:"host_kernel"` // as in Spec
 }
 
 // Started is started.json.

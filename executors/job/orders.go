@@ -11,6 +11,9 @@ import (
 // has made: what a runtime would do inside, init does, by Orders.
 const DirectMode = "direct"
 
+// MadeMode is what such an init executes itself as once that is done.
+const MadeMode = "made"
+
 // Descriptors that such an init is started with.
 const (
 	OrdersFD = 3 // it reads Orders here, to the end

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -176,12 +177,15 @@ func cgroupPath() error {
 	return none
 }
 
-var secretName = regexp.MustCompile(`(?i)ssh_|k8s|kube|docker|podman|container|secret|token|passw|credential|api_?key|aws_|azure|google|threegate|_host=|_port=`)
+// It is compiled when it is used: threegate-init starts twice for each sandbox.
+var secretName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)ssh_|k8s|kube|docker|podman|container|secret|token|passw|credential|api_?key|aws_|azure|google|threegate|_host=|_port=`)
+})
 
 func environment() error {
 	return reported(slices.ContainsFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return secretName.MatchString(name + "=")
+		return secretName().MatchString(name + "=")
 	}), nil)
 }
 

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/monty/wire"
 )
 
@@ -26,6 +30,7 @@ const exitAllocator = 65
 // child is a running interpreter. One goroutine uses it.
 type child struct {
 	cmd    *exec.Cmd
+	raw    *os.File // what out reads
 	in     io.WriteCloser
 	out    *bufio.Reader
 	notes  *tail
@@ -54,7 +59,46 @@ func startChild(binary string) (*child, error) {
 		return nil, err
 	}
 	c.in, c.out = in, bufio.NewReaderSize(out, 64<<10)
+	c.raw, _ = out.(*os.File)
 	return c, nil
+}
+
+// serves says whether it can run a job: it is the interpreter of that, lives, and has
+// said nothing unasked.
+func (c *child) serves(j Job) bool {
+	if c == nil || c.raw == nil || c.cmd.Path != j.Monty {
+		return false
+	}
+	conn, err := c.raw.SyscallConn()
+	if err != nil {
+		return false
+	}
+	silent := false
+	err = conn.Control(func(fd uintptr) {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(poll, 0)
+		silent = err == nil && n == 0 // neither words nor the end
+	})
+	return err == nil && silent
+}
+
+// limitCPU bounds the cpu time of this process, and so of all that it will start, and
+// of an interpreter that it has started.
+func limitCPU(seconds uint64, early *child) error {
+	if seconds == 0 {
+		return nil
+	}
+	limit := unix.Rlimit{Cur: seconds, Max: seconds + job.CPUHardLater}
+	pids := []int{0}
+	if early != nil {
+		pids = append(pids, early.cmd.Process.Pid)
+	}
+	for _, pid := range pids {
+		if err := unix.Prlimit(pid, unix.RLIMIT_CPU, &limit, nil); err != nil {
+			return fmt.Errorf("limit cpu time to %d s: %w", seconds, err)
+		}
+	}
+	return nil
 }
 
 func (c *child) send(msg []byte) error { return wire.WriteFrame(c.in, msg) }
@@ -68,8 +112,11 @@ func (c *child) receive() (wire.Event, error) {
 	return wire.DecodeEvent(msg)
 }
 
-// stop ends the child, whatever it does, and reaps it.
+// stop ends the child, whatever it does, and reaps it. There may be none.
 func (c *child) stop() {
+	if c == nil {
+		return
+	}
 	_ = c.cmd.Process.Kill()
 	c.reap()
 	<-c.ended

@@ -73,22 +73,24 @@ func TestSameAsBare(t *testing.T) {
 	for _, s := range all {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			bw, w := newWorld(t), newWorld(t)
+			bw := newWorld(t)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			want, err := montytest.Bare(ctx, bin, s.Code, t.TempDir(), bw.in, bw.out)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := driver.Run(job(t, s.Code, ""), w.env())
-			if got != want.Exit {
-				t.Errorf("exit code %d, bare %d", got, want.Exit)
-			}
-			if out := w.stdout.String(); out != want.Stdout {
-				t.Errorf("stdout differs\n got: %q\nbare: %q", out, want.Stdout)
-			}
-			if se := w.stderr.String(); se != want.Stderr {
-				t.Errorf("stderr differs\n got: %s\nbare: %s", se, want.Stderr)
+			for way, run := range ways(t) {
+				w := newWorld(t)
+				if got := run(job(t, s.Code, ""), w.env()); got != want.Exit {
+					t.Errorf("%s: exit code %d, bare %d", way, got, want.Exit)
+				}
+				if out := w.stdout.String(); out != want.Stdout {
+					t.Errorf("%s: stdout differs\n got: %q\nbare: %q", way, out, want.Stdout)
+				}
+				if se := w.stderr.String(); se != want.Stderr {
+					t.Errorf("%s: stderr differs\n got: %s\nbare: %s", way, se, want.Stderr)
+				}
 			}
 			if want.Exit != 0 && want.Stderr == "" {
 				t.Error("the bare interpreter failed without a traceback: nothing was compared")

@@ -20,6 +20,9 @@ import (
 // TestMain makes this binary an interpreter that was taken over, when it is
 // started as one: the name that it is started by says what it does.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == earlyMode {
+		os.Exit(runEarly())
+	}
 	if len(os.Args) == 2 && os.Args[1] == "subprocess" {
 		misbehave(filepath.Base(os.Args[0]))
 		os.Exit(0)
@@ -54,6 +57,9 @@ func die(sig syscall.Signal) {
 }
 
 func misbehave(how string) {
+	if how == "gone" {
+		return
+	}
 	take()
 	if how == "deaf" {
 		os.Stdout.Close()
@@ -155,26 +161,28 @@ func TestTakenOver(t *testing.T) {
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
 			link := filepath.Join(t.TempDir(), c.how)
 			if err := os.Symlink(self, link); err != nil {
 				t.Fatal(err)
 			}
 			j := job(t, "1", "")
 			j.Monty = link
-			begin := time.Now()
-			if got := driver.Run(j, w.env()); got != c.exit {
-				t.Errorf("exit code %d, want %d", got, c.exit)
-			}
-			if d := time.Since(begin); d > time.Minute {
-				t.Errorf("it took %s", d)
-			}
-			says := w.stderr.String()
-			if !strings.Contains(says, c.says) || len(says) > 8192 || strings.Count(says, "\n") > 1 || strings.Contains(says, "\x1b") {
-				t.Errorf("it said %.300q, want one line with %q", says, c.says)
-			}
-			if names := list(t, w.out); len(names) != 0 {
-				t.Errorf("/out holds %q", names)
+			for way, run := range ways(t) {
+				w := newWorld(t)
+				begin := time.Now()
+				if got := run(j, w.env()); got != c.exit {
+					t.Errorf("%s: exit code %d, want %d", way, got, c.exit)
+				}
+				if d := time.Since(begin); d > time.Minute {
+					t.Errorf("%s: it took %s", way, d)
+				}
+				says := w.stderr.String()
+				if !strings.Contains(says, c.says) || len(says) > 8192 || strings.Count(says, "\n") > 1 || strings.Contains(says, "\x1b") {
+					t.Errorf("%s: it said %.300q, want one line with %q", way, says, c.says)
+				}
+				if names := list(t, w.out); len(names) != 0 {
+					t.Errorf("%s: /out holds %q", way, names)
+				}
 			}
 		})
 	}

@@ -23,12 +23,15 @@ type Job struct {
 	Monty string `json:"monty"`
 }
 
-// Limits go to the interpreter. Both must be above zero.
+// Limits go to the interpreter. Those of it must be above zero.
 type Limits struct {
 	// MaxDurationSec counts interpreting only, not waiting for files.
 	MaxDurationSec float64 `json:"max_duration_sec"`
 	// MaxMemoryBytes is the interpreter's own count of its heap.
 	MaxMemoryBytes int64 `json:"max_memory_bytes"`
+	// CPUSeconds, if above zero, is the cpu time that the kernel allows each process. A
+	// driver that was started before its job has only a general limit.
+	CPUSeconds uint64 `json:"cpu_seconds,omitempty"`
 }
 
 // readJob reads and checks a job. An unknown key is an error.

@@ -23,18 +23,24 @@ type Env struct {
 }
 
 // Main is the payload: it reads a Job from stdin, runs it and returns the exit
-// code. It takes no arguments.
+// code. Its one argument, if any, is an interpreter that it starts before there is a
+// job; one that can't be started, or is not the job's, or has died, counts as none.
 func Main(args []string) int {
-	if len(args) != 0 {
-		fmt.Fprintln(os.Stderr, "monty: no arguments are expected; the job comes on stdin")
+	if len(args) > 1 {
+		fmt.Fprintln(os.Stderr, "monty: one interpreter at most is expected; the job comes on stdin")
 		return ExitJob
+	}
+	var early *child
+	if len(args) == 1 {
+		early, _ = startChild(args[0])
 	}
 	job, err := readJob(os.Stdin)
 	if err != nil {
+		early.stop()
 		fmt.Fprintf(os.Stderr, "monty: the job on stdin: %v\n", err)
 		return ExitJob
 	}
-	return Run(job, Env{In: "/in", Out: "/out", Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now})
+	return runWith(early, job, Env{In: "/in", Out: "/out", Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now})
 }
 
 // session is one run.
@@ -59,8 +65,11 @@ func endf(code int, format string, a ...any) *end {
 }
 
 // Run runs job and returns the exit code. When it returns, the interpreter is gone.
-func Run(job Job, env Env) int {
-	err := run(job, env)
+func Run(job Job, env Env) int { return runWith(nil, job, env) }
+
+// runWith is Run with an interpreter that waits already, if it is not nil.
+func runWith(early *child, job Job, env Env) int {
+	err := run(early, job, env)
 	if err == nil {
 		return ExitOK
 	}
@@ -72,7 +81,12 @@ func Run(job Job, env Env) int {
 	return e.code
 }
 
-func run(job Job, env Env) error {
+func run(early *child, job Job, env Env) error {
+	if !early.serves(job) {
+		early.stop()
+		early = nil
+	}
+	defer early.stop()
 	vars, err := Inputs(job.Inputs)
 	if err != nil {
 		return endf(ExitJob, "%v", err)
@@ -86,11 +100,16 @@ func run(job Job, env Env) error {
 		return endf(ExitJob, "%v", err)
 	}
 	defer fs.close()
-	c, err := startChild(job.Monty)
-	if err != nil {
-		return endf(startExit(err), "the interpreter could not be started: %v", err)
+	if err := limitCPU(job.Limits.CPUSeconds, early); err != nil {
+		return endf(ExitJob, "%v", err)
 	}
-	defer c.stop()
+	c := early
+	if c == nil {
+		if c, err = startChild(job.Monty); err != nil {
+			return endf(startExit(err), "the interpreter could not be started: %v", err)
+		}
+		defer c.stop()
+	}
 	s := &session{env: env, limits: job.Limits, files: fs, child: c}
 	if err := s.configure(); err != nil {
 		return err

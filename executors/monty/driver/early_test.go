@@ -1,0 +1,92 @@
+package driver_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/threegate/tool-exec/executors/monty/driver"
+)
+
+// ways to run a job: with an interpreter that is started for it, and with one that
+// waits for it already.
+func ways(t testing.TB) map[string]func(driver.Job, driver.Env) int {
+	return map[string]func(driver.Job, driver.Env) int{
+		"started for it": driver.Run,
+		"started before": func(j driver.Job, env driver.Env) int {
+			code, used := driver.RunEarly(j.Monty, j, env, 0)
+			if !used {
+				t.Error("the interpreter that waits was not used")
+			}
+			return code
+		},
+	}
+}
+
+// What waits and can't serve a job is no harm to it.
+func TestEarlyOneIsNotUsed(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const soon = 100 * time.Millisecond
+	for _, how := range []string{"gone", "fatal"} {
+		link := filepath.Join(t.TempDir(), how)
+		if err := os.Symlink(self, link); err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t)
+		code, used := driver.RunEarly(link, job(t, "print(1)", ""), w.env(), soon)
+		if code != 0 || used || w.stdout.String() != "1\n" {
+			t.Errorf("another interpreter that is %s: exit code %d, used %v, stdout %q", how, code, used, &w.stdout)
+		}
+		if how != "gone" {
+			continue
+		}
+		j := job(t, "print(1)", "")
+		j.Monty = link
+		if code, used := driver.RunEarly(link, j, newWorld(t).env(), soon); code != driver.ExitInterpreter || used {
+			t.Errorf("one that ends whenever it is started: exit code %d, used %v", code, used)
+		}
+	}
+}
+
+// earlyMode makes this binary a driver: what it does to its own limits is for good.
+const earlyMode = "run-early"
+
+func runEarly() int {
+	var j driver.Job
+	if err := json.NewDecoder(os.Stdin).Decode(&j); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return driver.ExitJob
+	}
+	code, used := driver.RunEarly(j.Monty, j, driver.Env{In: "/", Out: os.TempDir(), Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now}, 0)
+	if !used {
+		fmt.Fprintln(os.Stderr, "it was not used")
+	}
+	return code
+}
+
+// The kernel's limit of cpu time holds for an interpreter that was started before it was known.
+func TestEarlyOneIsLimited(t *testing.T) {
+	j := job(t, "while True:\n    pass", "null")
+	j.Limits.CPUSeconds = 1
+	doc, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], earlyMode)
+	cmd.Stdin = bytes.NewReader(doc)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != driver.ExitInterpreter || !strings.Contains(string(out), "died of signal 24") || strings.Contains(string(out), "not used") {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -23,32 +23,19 @@ func strip() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("hide from other processes: %w", err)
 	}
-	return dropBounds(0, func(c uintptr) error {
-		if _, _, e := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0); e != 0 {
-			return e
-		}
-		return nil
-	})
-}
-
-// dropBounds takes all capabilities but those of a set from the bounding set.
-func dropBounds(keep uint32, drop func(c uintptr) error) error {
 	for c := uintptr(0); ; c++ {
 		held, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
 		if err != nil { // past the last capability of this kernel
 			return nil
 		}
-		if held == 0 || c < 32 && keep&(1<<c) != 0 {
+		if held == 0 {
 			continue
 		}
-		if err := drop(c); err != nil {
-			return fmt.Errorf("drop capability %d from the bounding set: %w", c, err)
+		if _, _, e := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0); e != 0 {
+			return fmt.Errorf("drop capability %d from the bounding set: %w", c, e)
 		}
 	}
 }
-
-// dropOne drops a capability for the calling thread.
-func dropOne(c uintptr) error { return unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) }
 
 // isolate checks from the inside what the host asked the runtime for, and what
 // strip did.
@@ -86,13 +73,10 @@ func isolate(spec job.Spec) error {
 func keepOnlyKill() error { return keepCapabilities(1 << unix.CAP_KILL) }
 
 // keepCapabilities gives up all others, in every thread.
-func keepCapabilities(set uint32) error { return capset(syscall.AllThreadsSyscall, set) }
-
-// capset gives up all other capabilities by that way to call the kernel.
-func capset(call func(trap, a1, a2, a3 uintptr) (r1, r2 uintptr, e syscall.Errno), set uint32) error {
+func keepCapabilities(set uint32) error {
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	data := [2]unix.CapUserData{{Effective: set, Permitted: set}}
-	_, _, e := call(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&hdr)), uintptr(unsafe.Pointer(&data[0])), 0)
+	_, _, e := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&hdr)), uintptr(unsafe.Pointer(&data[0])), 0)
 	runtime.KeepAlive(&hdr)
 	runtime.KeepAlive(&data)
 	if e != 0 {

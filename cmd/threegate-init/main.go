@@ -4,7 +4,8 @@
 //
 // `threegate-init monty` is the payload of a Monty run, `threegate-init posture`
 // that of a self-test; neither is process 1. `threegate-init trial` is what the
-// node starts in a user namespace to see whether the host gives it one.
+// node starts in a user namespace to see whether the host gives it one, and
+// `threegate-init forker` helps it to start process 1 of others.
 
 // How many processors its group may use need not be found out: GOMAXPROCS is set.
 //
@@ -28,8 +29,8 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == job.TrialMode {
 		os.Exit(trial())
 	}
-	if len(os.Args) == 2 && os.Args[1] == job.DirectMode {
-		os.Exit(direct())
+	if len(os.Args) == 2 && os.Args[1] == job.ForkerMode {
+		os.Exit(forker())
 	}
 	if len(os.Args) == 2 && os.Args[1] == job.MadeMode {
 		os.Exit(supervise(made()))

@@ -38,13 +38,11 @@ var harmless = []string{"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw", "c 1:9 r
 
 // limitDevices forbids all devices but the harmless, and reads that back.
 func limitDevices(dir string) error {
-	if err := writeExisting(filepath.Join(dir, "devices.deny"), []byte("a")); err != nil {
+	if err := writeExisting(filepath.Join(dir, "devices.deny"), "a"); err != nil {
 		return err
 	}
-	for _, d := range harmless {
-		if err := writeExisting(filepath.Join(dir, "devices.allow"), []byte(d)); err != nil {
-			return err
-		}
+	if err := writeExisting(filepath.Join(dir, "devices.allow"), harmless...); err != nil {
+		return err
 	}
 	return devicesHold(dir)
 }
@@ -88,26 +86,35 @@ func hierarchies(root string) ([]string, error) {
 	return dirs, nil
 }
 
-// makeGroup makes the group, and those above it, in one hierarchy. The last one
+// makeGroup makes the group, and those above it if need be, in one hierarchy. It
 // must be new.
 func makeGroup(hierarchy, path string) error {
+	const mode = 0o755
+	if !exists(filepath.Join(hierarchy, cpusetFiles[0])) {
+		err := os.Mkdir(filepath.Join(hierarchy, path), mode)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = os.MkdirAll(filepath.Join(hierarchy, filepath.Dir(path)), mode); err == nil {
+				err = os.Mkdir(filepath.Join(hierarchy, path), mode)
+			}
+		}
+		return err
+	}
 	at := hierarchy
 	steps := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i, step := range steps {
 		up := at
 		at = filepath.Join(at, step)
-		err := os.Mkdir(at, 0o755)
+		err := os.Mkdir(at, mode)
 		if errors.Is(err, fs.ErrExist) && i < len(steps)-1 {
 			err = nil
 		}
 		if err != nil {
 			return err
 		}
-		// A group of cpuset can't have a process until it has processors and memory.
-		for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
+		for _, name := range cpusetFiles {
 			have, err := os.ReadFile(filepath.Join(at, name))
-			if err != nil || strings.TrimSpace(string(have)) != "" {
-				continue // no such controller, or it has
+			if err == nil && strings.TrimSpace(string(have)) != "" {
+				continue
 			}
 			all, err := os.ReadFile(filepath.Join(up, name))
 			if err == nil {
@@ -121,6 +128,10 @@ func makeGroup(hierarchy, path string) error {
 	return nil
 }
 
+// cpusetFiles must have a value before a group of cpuset can have a process. They are
+// in every group of that controller's hierarchy, and in no other.
+var cpusetFiles = []string{"cpuset.cpus", "cpuset.mems"}
+
 // EnterThread moves the calling thread, which must be locked, to the group in
 // every hierarchy of cgroup v1: children that it starts are born there.
 func EnterThread(root, path string) error {
@@ -128,7 +139,7 @@ func EnterThread(root, path string) error {
 	if err != nil {
 		return fmt.Errorf("enter cgroup %s: %w", path, err)
 	}
-	tid := []byte(strconv.Itoa(unix.Gettid()))
+	tid := strconv.Itoa(unix.Gettid())
 	for _, dir := range dirs {
 		err := writeExisting(filepath.Join(dir, path, "tasks"), tid)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -141,12 +152,17 @@ func EnterThread(root, path string) error {
 	return nil
 }
 
-func writeExisting(file string, data []byte) error {
+// writeExisting writes each text by a call of its own.
+func writeExisting(file string, texts ...string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	for _, text := range texts {
+		if err == nil {
+			_, err = f.WriteString(text)
+		}
+	}
 	return errors.Join(err, f.Close())
 }
 

@@ -3,11 +3,13 @@ package direct
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/moby/sys/mountinfo"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
@@ -22,7 +24,14 @@ import (
 // of the configuration, of which Make took its orders, nothing is missing. It does not
 // know how Make works. All faults are reported, joined.
 func Check(p sandbox.Policy, spec *specs.Spec, s *Sandbox) error {
-	c := &checker{pid: s.Pid}
+	c, err := look(s.Pid)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("it has ended: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnsound, err)
+	}
+	defer c.close()
 	c.threads(p)
 	c.namespaces()
 	c.program(p)
@@ -41,9 +50,35 @@ func Check(p sandbox.Policy, spec *specs.Spec, s *Sandbox) error {
 	return errors.Join(c.errs...)
 }
 
+// checker looks at one process, through descriptors: the way to each file is short.
 type checker struct {
 	pid  int
+	proc int // its folder in /proc
+	root int // its root
+	buf  []byte
 	errs []error
+}
+
+// look opens a process that is to be looked at.
+func look(pid int) (*checker, error) {
+	c := &checker{pid: pid, root: -1, buf: make([]byte, 16<<10)}
+	var err error
+	if c.proc, err = unix.Open(procFile(pid, ""), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: procFile(pid, ""), Err: err}
+	}
+	if c.root, err = unix.Openat(c.proc, "root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		c.close()
+		return nil, &fs.PathError{Op: "open", Path: procFile(pid, "root"), Err: err}
+	}
+	return c, nil
+}
+
+func (c *checker) close() {
+	for _, fd := range []int{c.proc, c.root} {
+		if fd >= 0 {
+			_ = unix.Close(fd) // nothing was written
+		}
+	}
 }
 
 func (c *checker) must(ok bool, format string, args ...any) {
@@ -54,11 +89,61 @@ func (c *checker) must(ok bool, format string, args ...any) {
 
 func procFile(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
 
-// read gives the text of a file of the process, or "" and a fault.
+// text gives the text of a file of the process.
+func (c *checker) text(name string) (string, error) {
+	fd, err := unix.Openat(c.proc, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", &fs.PathError{Op: "open", Path: procFile(c.pid, name), Err: err}
+	}
+	defer unix.Close(fd)
+	for n := 0; ; {
+		if n == len(c.buf) {
+			c.buf = append(c.buf, make([]byte, n)...)
+		}
+		got, err := unix.Read(fd, c.buf[n:])
+		if err != nil {
+			return "", &fs.PathError{Op: "read", Path: procFile(c.pid, name), Err: err}
+		}
+		if got == 0 {
+			return strings.TrimSpace(string(c.buf[:n])), nil
+		}
+		n += got
+	}
+}
+
+// read is text, or "" and a fault.
 func (c *checker) read(name string) string {
-	data, err := os.ReadFile(procFile(c.pid, name))
+	text, err := c.text(name)
 	c.must(err == nil, "%v", err)
-	return strings.TrimSpace(string(data))
+	return text
+}
+
+// link reads a symbolic link of the process.
+func (c *checker) link(name string) (string, error) {
+	n, err := unix.Readlinkat(c.proc, name, c.buf)
+	if err != nil {
+		return "", &fs.PathError{Op: "readlink", Path: procFile(c.pid, name), Err: err}
+	}
+	return string(c.buf[:n]), nil
+}
+
+// names lists a folder of the process.
+func (c *checker) names(name string) ([]string, error) {
+	fd, err := unix.Openat(c.proc, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: procFile(c.pid, name), Err: err}
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+// inside is a path below the root of the process.
+func inside(path string) string {
+	if path = strings.TrimPrefix(path, "/"); path != "" {
+		return path
+	}
+	return "."
 }
 
 // keyed reads lines of "key: value".
@@ -81,18 +166,18 @@ var kinds = []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"}
 // threads wants every thread of process 1 to have the same identity, and to have
 // given up the same rights.
 func (c *checker) threads(p sandbox.Policy) {
-	all, err := os.ReadDir(procFile(c.pid, "task"))
+	all, err := c.names("task")
 	c.must(err == nil && len(all) > 0 && len(all) <= job.InitPids, "process 1 has %d threads, %v", len(all), err)
 	id := strconv.Itoa(p.FirstID)
 	id = strings.Join([]string{id, id, id, id}, " ")
 	const none = "0000000000000000"
 	first := map[string]string{}
 	for _, ns := range kinds {
-		first[ns], _ = os.Readlink(procFile(c.pid, "ns/"+ns))
+		first[ns], _ = c.link("ns/" + ns)
 	}
 	filters := c.filters()
 	for _, t := range all {
-		at := "task/" + t.Name() + "/"
+		at := "task/" + t + "/"
 		st := keyed(c.read(at + "status"))
 		for key, want := range map[string]string{
 			"Uid": id, "Gid": id, "Groups": "", "NoNewPrivs": "1", "Seccomp": "2", "Seccomp_filters": filters, "TracerPid": "0",
@@ -101,11 +186,11 @@ func (c *checker) threads(p sandbox.Policy) {
 			c.must(st[key] == want, "%s of a thread is %q, not %q", key, st[key], want)
 		}
 		c.must(st["CapPrm"] == rights && st["CapEff"] == rights, "capabilities of a thread are %s %s", st["CapPrm"], st["CapEff"])
-		if t.Name() == strconv.Itoa(c.pid) {
+		if t == strconv.Itoa(c.pid) {
 			continue // the first
 		}
 		for _, ns := range kinds {
-			its, err := os.Readlink(procFile(c.pid, at+"ns/"+ns))
+			its, err := c.link(at + "ns/" + ns)
 			c.must(err == nil && its == first[ns], "a thread has another %s namespace", ns)
 		}
 	}
@@ -123,28 +208,37 @@ func (c *checker) filters() string {
 	return strconv.Itoa(n + 1)
 }
 
+// hostNamespaces are those of this process, by kind, as far as they can be read.
+var hostNamespaces = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, ns := range append([]string{"pid_for_children"}, kinds...) {
+		all[ns], _ = os.Readlink("/proc/self/ns/" + ns)
+	}
+	return all
+})
+
 // namespaces wants seven of its own.
 func (c *checker) namespaces() {
 	for _, ns := range append([]string{"pid_for_children"}, kinds...) {
-		ours, err1 := os.Readlink("/proc/self/ns/" + ns)
-		its, err2 := os.Readlink(procFile(c.pid, "ns/"+ns))
-		c.must(err1 == nil && err2 == nil && its != "" && its != ours, "its %s namespace is the host's", ns)
+		its, err := c.link("ns/" + ns)
+		ours := hostNamespaces()[ns]
+		c.must(err == nil && ours != "" && its != "" && its != ours, "its %s namespace is the host's", ns)
 	}
-	root, err := os.Readlink(procFile(c.pid, "root"))
+	root, err := c.link("root")
 	c.must(err == nil && root == "/", "its root is %q, %v", root, err)
-	cwd, err := os.Readlink(procFile(c.pid, "cwd"))
+	cwd, err := c.link("cwd")
 	c.must(err == nil && cwd == "/", "its working folder is %q, %v", cwd, err)
 	// Through the sandbox's own /proc: process 1 of it is process 1 there, and this
 	// process does not exist.
 	inside := keyed(c.read("root/proc/1/status"))
 	c.must(inside["NSpid"] == "1", "its /proc is that of another pid namespace: %q", inside["NSpid"])
-	_, err = os.Readlink(procFile(c.pid, "root/proc/self"))
+	_, err = c.link("root/proc/self")
 	c.must(errors.Is(err, unix.ENOENT), "its /proc knows processes of the host")
 }
 
 // program wants process 1 to be the node's own init, in its place in the sandbox.
 func (c *checker) program(p sandbox.Policy) {
-	exe, err := os.Readlink(procFile(c.pid, "exe"))
+	exe, err := c.link("exe")
 	c.must(err == nil && exe == job.InitPath, "process 1 is %q, %v", exe, err)
 	var a, b unix.Stat_t
 	c.must(unix.Stat(p.Init, &a) == nil && unix.Stat(procFile(c.pid, "exe"), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino, "process 1 is not %s of the host", p.Init)
@@ -170,13 +264,7 @@ func (c *checker) identity(spec *specs.Spec) {
 // their ids.
 func (c *checker) mounts(p sandbox.Policy, spec *specs.Spec) map[string]bool {
 	ids := map[string]bool{}
-	f, err := os.Open(procFile(c.pid, "mountinfo"))
-	if err != nil {
-		c.must(false, "%v", err)
-		return ids
-	}
-	defer f.Close()
-	list, err := mountinfo.GetMountsFromReader(f, nil)
+	list, err := mountinfo.GetMountsFromReader(strings.NewReader(c.read("mountinfo")), nil)
 	c.must(err == nil, "%v", err)
 	from := map[string]string{
 		"/": p.Root, sandbox.ShmDir: p.Shm, sandbox.InDir: p.In, sandbox.OutDir: p.Out, sandbox.TmpDir: p.Tmp, job.Dir: p.Gate, job.InitPath: p.Init,
@@ -240,8 +328,8 @@ func (c *checker) hidden(spec *specs.Spec, seen map[string]int) {
 		c.must(seen[at] == 1, "%s can be written to", at)
 	}
 	for _, at := range spec.Linux.MaskedPaths {
-		inside := procFile(c.pid, "root"+at)
-		st, err := os.Lstat(inside)
+		var st unix.Stat_t
+		err := unix.Fstatat(c.root, inside(at), &st, unix.AT_SYMLINK_NOFOLLOW)
 		if errors.Is(err, unix.ENOENT) {
 			continue // this kernel has none
 		}
@@ -249,8 +337,8 @@ func (c *checker) hidden(spec *specs.Spec, seen map[string]int) {
 			c.must(false, "%s is mounted %d times, %v", at, seen[at], err)
 			continue
 		}
-		if st.IsDir() {
-			entries, err := os.ReadDir(inside)
+		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			entries, err := c.names("root" + at)
 			c.must(err == nil && len(entries) == 0, "%s shows %d entries, %v", at, len(entries), err)
 			continue
 		}
@@ -259,9 +347,9 @@ func (c *checker) hidden(spec *specs.Spec, seen map[string]int) {
 }
 
 // same says whether a path of the sandbox is the very file of the host's.
-func (c *checker) same(host, inside string) bool {
+func (c *checker) same(host, path string) bool {
 	var a, b unix.Stat_t
-	return unix.Stat(host, &a) == nil && unix.Stat(procFile(c.pid, "root"+inside), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino && a.Rdev == b.Rdev
+	return unix.Stat(host, &a) == nil && unix.Fstatat(c.root, inside(path), &b, 0) == nil && a.Dev == b.Dev && a.Ino == b.Ino && a.Rdev == b.Rdev
 }
 
 // group wants process 1, alone, in the control group in every hierarchy.
@@ -299,16 +387,16 @@ func (c *checker) limits(spec *specs.Spec) {
 // descriptors wants process 1 to have nothing open but what it opened in the
 // sandbox: a name alone could be that of a file of the host.
 func (c *checker) descriptors(mounts map[string]bool) {
-	fds, err := os.ReadDir(procFile(c.pid, "fd"))
+	fds, err := c.names("fd")
 	c.must(err == nil, "%v", err)
 	for _, fd := range fds {
-		to, err := os.Readlink(procFile(c.pid, "fd/"+fd.Name()))
+		to, err := c.link("fd/" + fd)
 		if errors.Is(err, unix.ENOENT) || strings.HasPrefix(to, "anon_inode:[event") {
 			continue
 		}
-		c.must(err == nil && (to == os.DevNull || filepath.Dir(to) == job.Dir), "descriptor %s is %s, %v", fd.Name(), to, err)
-		info, err := os.ReadFile(procFile(c.pid, "fdinfo/"+fd.Name()))
-		c.must(errors.Is(err, unix.ENOENT) || mounts[keyed(string(info))["mnt_id"]], "descriptor %s lies outside of its mounts", fd.Name())
+		c.must(err == nil && (to == os.DevNull || filepath.Dir(to) == job.Dir), "descriptor %s is %s, %v", fd, to, err)
+		info, err := c.text("fdinfo/" + fd)
+		c.must(errors.Is(err, unix.ENOENT) || mounts[keyed(info)["mnt_id"]], "descriptor %s lies outside of its mounts", fd)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -41,16 +40,13 @@ const readyTime = 10 * time.Second
 // leftPause lies between two looks at whether a thread has ended.
 const leftPause = 200 * time.Microsecond
 
-// namespaces that every sandbox has of its own.
-const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC |
-	unix.CLONE_NEWUTS | unix.CLONE_NEWNET | unix.CLONE_NEWCGROUP
-
 // Maker makes sandboxes. It is safe for concurrent use.
 type Maker struct {
 	proc *os.File // the host's /proc
 
 	mu     sync.Mutex
 	moulds map[string]*os.File // by root: what a new mount namespace begins as
+	forker *forker             // nil until it is needed
 }
 
 // NewMaker gives nil for a host for which this package is not made: one whose
@@ -75,6 +71,10 @@ func (m *Maker) Close() error {
 		errs = append(errs, f.Close())
 	}
 	clear(m.moulds)
+	if m.forker != nil {
+		errs = append(errs, m.forker.close())
+		m.forker = nil
+	}
 	return errors.Join(errs...)
 }
 
@@ -88,14 +88,6 @@ func (m *Maker) Make(ctx context.Context, p sandbox.Policy) (*Sandbox, error) {
 	}
 	// The same refusals as for a container's.
 	if err := errors.Join(sandbox.Check(spec, true, false, false), sandbox.CheckRoot(p.Root)); err != nil {
-		return nil, err
-	}
-	orders, err := initOrders(spec)
-	if err != nil {
-		return nil, err
-	}
-	mould, err := m.mould(p)
-	if err != nil {
 		return nil, err
 	}
 	if err := cgroup.Create(cgroup.Root, p.CgroupsPath, sandbox.Limits(p)); err != nil {
@@ -114,29 +106,28 @@ func (m *Maker) Make(ctx context.Context, p sandbox.Policy) (*Sandbox, error) {
 	if err := deadline(ctx, answer); err != nil {
 		return nil, errors.Join(err, tell.Close(), answers.Close())
 	}
-	s, err := m.birth(p, spec, mould, tell, answers, answer)
+	s, err := m.birth(ctx, p, spec, tell, answers, answer)
 	err = errors.Join(err, tell.Close(), answers.Close())
-	if s == nil {
-		return nil, err
-	}
 	if err == nil {
-		err = m.finish(ctx, p, spec, s, orders, told, answer)
+		err = m.finish(p, spec, s, told, answer)
 	}
 	if err != nil {
-		_ = s.Signal(unix.SIGKILL) // it has ended, or ends
-		s.Forget()
-		return nil, err
+		if s != nil {
+			_ = s.Signal(unix.SIGKILL) // it has ended, or ends
+			s.Forget()
+		}
+		return nil, errors.Join(err, m.left(p.CgroupsPath))
 	}
 	return s, nil
 }
 
 // finish has init give up what it does not need, and checks what came of it all.
-func (m *Maker) finish(ctx context.Context, p sandbox.Policy, spec *specs.Spec, s *Sandbox, orders []byte, told, answer *os.File) error {
+func (m *Maker) finish(p sandbox.Policy, spec *specs.Spec, s *Sandbox, told, answer *os.File) error {
 	score := strconv.Itoa(*spec.Process.OOMScoreAdj)
 	if err := os.WriteFile(procFile(s.Pid, "oom_score_adj"), []byte(score), 0); err != nil {
 		return fmt.Errorf("make a sandbox: %w", err)
 	}
-	if _, err := told.Write(orders); err != nil {
+	if _, err := told.Write([]byte{'.'}); err != nil {
 		return fmt.Errorf("make a sandbox: %w", err)
 	}
 	if err := told.Close(); err != nil {
@@ -149,18 +140,20 @@ func (m *Maker) finish(ctx context.Context, p sandbox.Policy, spec *specs.Spec, 
 	if _, err := answer.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("make a sandbox: its init has more to say than that it is ready: %w", err)
 	}
-	if err := left(p.CgroupsPath); err != nil {
+	if err := m.left(p.CgroupsPath); err != nil {
 		return fmt.Errorf("make a sandbox: %w", err)
 	}
 	return Check(p, spec, s)
 }
 
-// left waits until the thread that made the sandbox has ended. In the group it would
-// share the limits of a program, and be held up with it.
-func left(group string) error {
+// left waits until the forker's thread that started init has ended. In the group it
+// would share the limits of a program, and be held up with it; and who kills what is in
+// the group would kill the forker.
+func (m *Maker) left(group string) error {
+	forker := m.forkerPid()
 	for end := time.Now().Add(readyTime); ; time.Sleep(leftPause) {
 		pids, err := cgroup.Procs(cgroup.Root, group)
-		if err != nil || !slices.Contains(pids, os.Getpid()) {
+		if err != nil || !slices.Contains(pids, forker) {
 			return err
 		}
 		if time.Now().After(end) {
@@ -180,109 +173,59 @@ func deadline(ctx context.Context, answer *os.File) error {
 
 // await reads the next answer of init.
 func await(answer *os.File) error {
-	var b [1]byte
-	if _, err := answer.Read(b[:]); err != nil {
+	var b [job.MaxBornBytes]byte
+	n, err := answer.Read(b[:])
+	switch {
+	case err != nil:
 		return fmt.Errorf("its init does not answer: %w", err)
+	case n == 1 && b[0] == '.':
+		return nil
+	case n > 2 && b[0] == '!':
+		return fmt.Errorf("its init could not %s: %w", b[1:n-1], syscall.Errno(b[n-1]))
 	}
-	return nil
+	return fmt.Errorf("its init says %q", b[:n])
 }
 
-// initOrders is what init is to do to itself, which nobody else can do to it.
-func initOrders(spec *specs.Spec) ([]byte, error) {
+// filterOf is the seccomp filter as an array of struct sock_filter.
+func filterOf(spec *specs.Spec) ([]byte, error) {
 	raw, err := sandbox.Filter(spec.Linux.Seccomp)
 	if err != nil {
 		return nil, err
 	}
 	var filter bytes.Buffer
-	for _, i := range raw { // as struct sock_filter
+	for _, i := range raw {
 		_ = binary.Write(&filter, binary.NativeEndian, i) // never fails
 	}
-	o := job.Orders{Hostname: spec.Hostname, Filter: filter.Bytes()}
-	for _, r := range spec.Process.Rlimits {
-		o.Limits = append(o.Limits, job.Limit{Name: r.Type, Soft: r.Soft, Hard: r.Hard})
-	}
-	return o.Encode()
+	return filter.Bytes(), nil
 }
 
-// birth starts init in namespaces of its own and gives it its mounts.
-func (m *Maker) birth(p sandbox.Policy, spec *specs.Spec, mould, tell, answers, answer *os.File) (*Sandbox, error) {
+// birth has init started in namespaces of its own and gives it its mounts.
+func (m *Maker) birth(ctx context.Context, p sandbox.Policy, spec *specs.Spec, tell, answers, answer *os.File) (*Sandbox, error) {
 	parts, err := openParts(p)
 	if err != nil {
 		return nil, err
 	}
 	defer parts.close()
-	unified, err := cgroup.OpenUnified(cgroup.Root, p.CgroupsPath)
+	pid, err := m.fork(ctx, p, spec, tell, answers)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a sandbox: %w", err)
 	}
-	if unified != nil {
-		defer unified.Close()
-	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	// It is a child that nobody has waited for, so the pid is its own.
+	pidfd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return nil, err
+		return nil, os.NewSyscallError("pidfd_open", err)
 	}
-	defer null.Close()
-
-	attr := &syscall.ProcAttr{
-		Dir: "/", Env: spec.Process.Env,
-		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), tell.Fd(), answers.Fd()},
-		Sys: &syscall.SysProcAttr{
-			Cloneflags: namespaces, Setsid: true,
-			UidMappings: mappings(spec.Linux.UIDMappings), GidMappings: mappings(spec.Linux.GIDMappings), GidMappingsEnableSetgroups: true,
-			Credential: &syscall.Credential{}, // root of its own user namespace, no groups
-		},
+	s, err := adopt(pid, pidfd, true)
+	if err == nil {
+		err = await(answer)
 	}
-	if unified != nil {
-		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(unified.Fd())
+	if err == nil {
+		err = onThread(func() error { return m.furnish(pid, parts, spec) })
 	}
-	pid := 0
-	err = onThread(func() (err error) {
-		// Of the descriptors of this process the child gets those above and no other,
-		// also none that this process was given itself.
-		if err := unix.Unshare(unix.CLONE_FILES); err != nil {
-			return os.NewSyscallError("unshare", err)
-		}
-		if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-			return os.NewSyscallError("close_range", err)
-		}
-		// The child is born where the thread is: in the control groups, so that the
-		// root of its cgroup namespace is its own, and among the mould's mounts.
-		if err := cgroup.EnterThread(cgroup.Root, p.CgroupsPath); err != nil {
-			return err
-		}
-		if err := unix.Setns(int(mould.Fd()), unix.CLONE_NEWNS); err != nil {
-			return os.NewSyscallError("setns", err)
-		}
-		if pid, err = syscall.ForkExec(job.InitPath, []string{job.InitPath, job.DirectMode}, attr); err != nil {
-			return fmt.Errorf("start init: %w", err)
-		}
-		if err := await(answer); err != nil {
-			return err
-		}
-		return m.furnish(pid, parts, spec)
-	})
 	if err != nil {
 		err = fmt.Errorf("make a sandbox: %w", err)
 	}
-	if pid == 0 {
-		return nil, err
-	}
-	// It is a child that nobody has waited for, so the pid is its own.
-	pidfd, perr := unix.PidfdOpen(pid, 0)
-	if perr != nil {
-		return nil, errors.Join(err, os.NewSyscallError("pidfd_open", perr))
-	}
-	s, perr := adopt(pid, pidfd, true)
-	return s, errors.Join(err, perr)
-}
-
-func mappings(ms []specs.LinuxIDMapping) []syscall.SysProcIDMap {
-	var out []syscall.SysProcIDMap
-	for _, x := range ms {
-		out = append(out, syscall.SysProcIDMap{ContainerID: int(x.ContainerID), HostID: int(x.HostID), Size: int(x.Size)})
-	}
-	return out
+	return s, err
 }
 
 // onThread runs f on a thread that shares nothing of the file system's view with

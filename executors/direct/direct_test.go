@@ -277,14 +277,18 @@ func TestCheckSeesDescriptors(t *testing.T) {
 	for _, m := range list {
 		ids[strconv.Itoa(m.ID)] = true
 	}
-	c := &checker{pid: s.Pid}
+	c, err := look(s.Pid)
+	must(t, "look", err)
+	defer c.close()
 	if c.descriptors(ids); c.errs != nil {
 		t.Errorf("its own: %v", errors.Join(c.errs...))
 	}
 	cmd := exec.Command("sleep", "60") // has /dev/null open, on the host's mount
 	must(t, "start", cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	c = &checker{pid: cmd.Process.Pid}
+	c, err = look(cmd.Process.Pid)
+	must(t, "look", err)
+	defer c.close()
 	if c.descriptors(ids); !strings.Contains(fmt.Sprint(c.errs), "descriptor 0 lies outside of its mounts") {
 		t.Errorf("/dev/null of the host: %v", c.errs)
 	}
@@ -314,7 +318,10 @@ func TestCheckSeesMissingFilter(t *testing.T) {
 
 func BenchmarkMake(b *testing.B) {
 	p := bed(b)
-	m := maker(b)
+	host, err := sandbox.Probe()
+	must(b, "host", err)
+	m, err := NewMaker(host)
+	must(b, "maker", err)
 	group := p.CgroupsPath
 	var before, after, kids0, kids1 unix.Rusage
 	must(b, "usage", unix.Getrusage(unix.RUSAGE_SELF, &before))
@@ -335,6 +342,7 @@ func BenchmarkMake(b *testing.B) {
 		make += made.Sub(began)
 		end += time.Since(made)
 	}
+	must(b, "close", m.Close()) // the forker is a child that has ended then
 	must(b, "usage", unix.Getrusage(unix.RUSAGE_SELF, &after))
 	must(b, "usage", unix.Getrusage(unix.RUSAGE_CHILDREN, &kids1))
 	cpu := func(u unix.Rusage) float64 { return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6 }

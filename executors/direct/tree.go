@@ -199,8 +199,6 @@ func enterRoot(root int, through string) error {
 // lets init make its own only where there is one. So init sees no other mount of the
 // host's, not for an instant. The mould is made once and kept open.
 func (m *Maker) mould(p sandbox.Policy) (*os.File, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if f := m.moulds[p.Root]; f != nil {
 		return f, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -69,15 +70,22 @@ func executorConfig(cfg *config.Loaded) (container.Config, error) {
 	return c, nil
 }
 
-// openExecutor connects the node to its containerd. With slots, sandboxes are
-// made ahead of need from then on.
-func openExecutor(ctx context.Context, cfg *config.Loaded, slots bool, trace executors.Trace) (*container.Executor, error) {
+// openExecutor connects the node to its containerd. With a log, sandboxes are
+// made ahead of need from then on, and it is told if that goes wrong.
+func openExecutor(ctx context.Context, cfg *config.Loaded, slots *slog.Logger, trace executors.Trace) (*container.Executor, error) {
 	c, err := executorConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
 	c.Trace = trace
-	if slots {
+	if slots != nil {
+		c.SlotFailed = func(err error, givenUp bool) {
+			if givenUp {
+				slots.Error("slots are containers until the node is started anew: the node can't make them itself", "error", err)
+			} else {
+				slots.Warn("a slot could not be made", "error", err)
+			}
+		}
 		c.Slots = container.Slots{MemoryBytes: int64(cfg.Slots.MemoryMB) << 20, Limits: cfg.SlotLimits(), Direct: cfg.Slots.MadeBy == config.SlotsByThreegate}
 	}
 	if err := openRunBase(c.RunDir); err != nil {

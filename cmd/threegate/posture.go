@@ -90,7 +90,7 @@ func (a *app) postureOnce(ctx context.Context, cfg *config.Loaded) (_ []postureR
 	if err != nil {
 		return nil, troublef(err, "", "can't look at the node in %s", cfg.Dir)
 	}
-	e, err := openExecutor(ctx, cfg, false, nil)
+	e, err := openExecutor(ctx, cfg, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func (a *app) runOnce(ctx context.Context, l, node *config.Loaded, id string) (_
 	if err != nil {
 		return nil, troublef(err, "", "can't look at the node in %s", l.Dir)
 	}
-	e, err := openExecutor(ctx, node, false, nil)
+	e, err := openExecutor(ctx, node, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 		return err
 	}
 	defer func() { err = errors.Join(err, closeTrace()) }()
-	exec, err := openExecutor(ctx, cfg, true, trace)
+	exec, err := openExecutor(ctx, cfg, log, trace)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,10 @@ func (e *Executor) closeMaker() error {
 func (e *Executor) fillDirect(ctx context.Context, s *slot, policy sandbox.Policy) error {
 	own, err := e.maker.Make(ctx, policy)
 	if err != nil {
-		e.fails.Add(1)
+		n := e.fails.Add(1)
+		if e.cfg.SlotFailed != nil {
+			e.cfg.SlotFailed(err, n >= makerTries)
+		}
 		return err
 	}
 	e.fails.Store(0)

@@ -70,6 +70,9 @@ type Config struct {
 	Trace executors.Trace
 	// Slots are sandboxes made ahead of need; the zero value means none.
 	Slots Slots
+	// SlotFailed, if set, is told of each slot that could not be made without
+	// containerd; given up means that slots are containers from then on.
+	SlotFailed func(err error, givenUp bool)
 }
 
 // Executor runs tasks. It is safe for concurrent use.

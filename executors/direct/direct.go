@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -44,9 +45,11 @@ const leftPause = 200 * time.Microsecond
 type Maker struct {
 	proc *os.File // the host's /proc
 
-	mu     sync.Mutex
-	moulds map[string]*os.File // by root: what a new mount namespace begins as
-	forker *forker             // nil until it is needed
+	mu      sync.Mutex
+	moulds  map[string]mould // by root
+	forker  *forker          // nil until it is needed
+	profile *specs.LinuxSeccomp
+	filter  []byte // what was compiled of that
 }
 
 // NewMaker gives nil for a host for which this package is not made: one whose
@@ -59,7 +62,7 @@ func NewMaker(h sandbox.Host) (*Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Maker{proc: proc, moulds: map[string]*os.File{}}, nil
+	return &Maker{proc: proc, moulds: map[string]mould{}}, nil
 }
 
 // Close lets go of what new sandboxes are made from; those that are there go on.
@@ -67,10 +70,7 @@ func (m *Maker) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	errs := []error{m.proc.Close()}
-	for _, f := range m.moulds {
-		errs = append(errs, f.Close())
-	}
-	clear(m.moulds)
+	errs = append(errs, m.dropMoulds())
 	if m.forker != nil {
 		errs = append(errs, m.forker.close())
 		m.forker = nil
@@ -186,9 +186,15 @@ func await(answer *os.File) error {
 	return fmt.Errorf("its init says %q", b[:n])
 }
 
-// filterOf is the seccomp filter as an array of struct sock_filter.
-func filterOf(spec *specs.Spec) ([]byte, error) {
-	raw, err := sandbox.Filter(spec.Linux.Seccomp)
+// filterOf is the seccomp filter as an array of struct sock_filter. It is the same for
+// all sandboxes, as a rule.
+func (m *Maker) filterOf(profile *specs.LinuxSeccomp) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.filter != nil && reflect.DeepEqual(profile, m.profile) {
+		return m.filter, nil
+	}
+	raw, err := sandbox.Filter(profile)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +202,8 @@ func filterOf(spec *specs.Spec) ([]byte, error) {
 	for _, i := range raw {
 		_ = binary.Write(&filter, binary.NativeEndian, i) // never fails
 	}
-	return filter.Bytes(), nil
+	m.profile, m.filter = profile, filter.Bytes()
+	return m.filter, nil
 }
 
 // birth has init started in namespaces of its own and gives it its mounts.

@@ -21,9 +21,10 @@ import (
 // of this process. A fork of this process itself would copy its page tables, and have
 // it fault for each page that it writes to afterwards.
 type forker struct {
-	pid    int
-	socket *os.File
-	ended  chan struct{}
+	pid     int
+	program identity
+	socket  *os.File
+	ended   chan struct{}
 }
 
 // startForker starts the program of init. It ends when the socket is closed, and so
@@ -86,7 +87,7 @@ func (f *forker) send(b job.Birth, files ...*os.File) error {
 // fork has init started in namespaces of its own and gives its pid, which is that of
 // a child of this process.
 func (m *Maker) fork(ctx context.Context, p sandbox.Policy, spec *specs.Spec, tell, answers *os.File) (int, error) {
-	filter, err := filterOf(spec)
+	filter, err := m.filterOf(spec.Linux.Seccomp)
 	if err != nil {
 		return 0, err
 	}
@@ -133,7 +134,11 @@ func (m *Maker) fork(ctx context.Context, p sandbox.Policy, spec *specs.Spec, te
 func (m *Maker) ask(p sandbox.Policy, b job.Birth, replies, tell, answers *os.File) error {
 	m.mu.Lock() // a mould in use is not dropped
 	defer m.mu.Unlock()
-	mould, err := m.mould(p)
+	init, err := identify(p.Init)
+	if err != nil {
+		return err
+	}
+	mould, err := m.mould(p, init)
 	if err != nil {
 		return err
 	}
@@ -146,14 +151,15 @@ func (m *Maker) ask(p sandbox.Policy, b job.Birth, replies, tell, answers *os.Fi
 		defer unified.Close()
 		b.Unified, files = true, append(files, unified)
 	}
-	if m.forker != nil && !m.forker.alive() {
-		_ = m.forker.close() // it has ended
+	if m.forker != nil && (!m.forker.alive() || m.forker.program != init) {
+		_ = m.forker.close() // nothing was written
 		m.forker = nil
 	}
 	if m.forker == nil {
 		if m.forker, err = startForker(p.Init); err != nil {
 			return err
 		}
+		m.forker.program = init
 	}
 	return m.forker.send(b, files...)
 }

@@ -198,9 +198,45 @@ func enterRoot(root int, through string) error {
 // root, init, and a /proc: for the thread that starts them, and because the kernel
 // lets init make its own only where there is one. So init sees no other mount of the
 // host's, not for an instant. The mould is made once and kept open.
-func (m *Maker) mould(p sandbox.Policy) (*os.File, error) {
-	if f := m.moulds[p.Root]; f != nil {
-		return f, nil
+type mould struct {
+	ns   *os.File
+	init identity
+}
+
+// mostMoulds are kept. Each keeps an image and a program of init alive.
+const mostMoulds = 32
+
+// identity tells files apart, also those that have had the same name.
+type identity struct{ dev, ino uint64 }
+
+func identify(path string) (identity, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return identity{}, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return identity{st.Dev, st.Ino}, nil
+}
+
+// dropMoulds lets go of all; the sandboxes made from them go on.
+func (m *Maker) dropMoulds() error {
+	var errs []error
+	for _, x := range m.moulds {
+		errs = append(errs, x.ns.Close())
+	}
+	clear(m.moulds)
+	return errors.Join(errs...)
+}
+
+// mould gives the one of the policy's image, with that program of init.
+func (m *Maker) mould(p sandbox.Policy, init identity) (*os.File, error) {
+	x, ok := m.moulds[p.Root]
+	if ok && x.init == init {
+		return x.ns, nil
+	}
+	if ok || len(m.moulds) >= mostMoulds { // there is another init, or many images have gone
+		if err := m.dropMoulds(); err != nil {
+			return nil, err
+		}
 	}
 	var f *os.File
 	err := onThread(func() (err error) {
@@ -238,7 +274,7 @@ func (m *Maker) mould(p sandbox.Policy) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the making of sandboxes: %w", err)
 	}
-	m.moulds[p.Root] = f
+	m.moulds[p.Root] = mould{f, init}
 	return f, nil
 }
 

@@ -72,13 +72,15 @@ func Remove(root, path string) error {
 	}
 	dirs := []string{filepath.Join(root, path)}
 	if !Unified(root) {
-		all, err := hierarchies(root)
+		found, err := filepath.Glob(filepath.Join(root, "*"))
 		if err != nil {
 			return err
 		}
 		dirs = nil
-		for _, hierarchy := range all {
-			dirs = append(dirs, filepath.Join(hierarchy, path))
+		for _, hierarchy := range found {
+			if st, err := os.Lstat(hierarchy); err == nil && st.IsDir() { // cpu,cpuacct have links to them
+				dirs = append(dirs, filepath.Join(hierarchy, path))
+			}
 		}
 	}
 	var errs []error

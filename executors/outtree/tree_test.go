@@ -264,6 +264,51 @@ func TestSwappedWhileRead(t *testing.T) {
 	wg.Wait()
 }
 
+// Somebody makes files longer and shorter while they are read: what is copied is
+// within the bounds, and its hash is that of the copy.
+func TestGrowsWhileRead(t *testing.T) {
+	src, dst := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	bounds := Bounds{Bytes: 256 << 10, Files: 4}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		f, err := os.Create(filepath.Join(src, "grows"))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer f.Close()
+		for piece := make([]byte, 32<<10); ; {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = f.Truncate(0)
+			for at := range int64(3 * bounds.Bytes / int64(len(piece))) {
+				_, _ = f.WriteAt(piece, at*int64(len(piece)))
+			}
+		}
+	})
+	copied, refused := 0, 0
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		tree, err := Copy(src, dst, bounds)
+		must(t, err)
+		checkCopied(t, dst, tree)
+		for _, f := range tree.Files {
+			if f.Size > bounds.Bytes {
+				t.Fatalf("%d bytes were copied, %d are allowed", f.Size, bounds.Bytes)
+			}
+		}
+		copied, refused = copied+len(tree.Files), refused+len(tree.Refused)
+	}
+	close(stop)
+	wg.Wait()
+	if copied == 0 || refused == 0 {
+		t.Errorf("%d times copied, %d times refused: the file did not change meanwhile", copied, refused)
+	}
+}
+
 func TestCopyStream(t *testing.T) {
 	dir := t.TempDir()
 	src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")

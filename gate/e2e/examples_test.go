@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +76,9 @@ func TestExamples(t *testing.T) {
 	n.check()
 }
 
+// usageRe is how a result says what a run used.
+var usageRe = regexp.MustCompile(`wall \d+\.\d{3} s, cpu \d+\.\d{3} s, peak memory (?:[1-9]\d*\.\d|0\.[1-9]) MB`)
+
 func compare(t *testing.T, n *node, f *gate.Fate, w want) {
 	t.Helper()
 	if w.ExitCode != nil && (f.ExitCode == nil || *f.ExitCode != *w.ExitCode) {
@@ -86,6 +90,12 @@ func compare(t *testing.T, n *node, f *gate.Fate, w want) {
 	for _, c := range w.Limits {
 		if !slices.ContainsFunc(n.events(), func(e ledger.Event) bool { return e.Type == ledger.CapBreached && e.RunID == f.Job && e.Cause == c }) {
 			t.Errorf("the ledger does not say that limit %s was hit", c)
+		}
+	}
+	for _, e := range n.events() {
+		if e.RunID == f.Job && (e.Type == ledger.RunCompleted || e.Type == ledger.RunFailed) &&
+			(e.Cause != f.Cause || e.WallMS <= 0 || e.CPUMS <= 0 || e.PeakBytes <= 0) {
+			t.Errorf("the ledger says %s, %d ms, %d ms of cpu, %d bytes of memory", e.Cause, e.WallMS, e.CPUMS, e.PeakBytes)
 		}
 	}
 	if w.Result == string(schemas.VerdictReject) {
@@ -103,6 +113,9 @@ func compare(t *testing.T, n *node, f *gate.Fate, w want) {
 		return
 	}
 	r := readResultOf(t, f)
+	if text := read(t, f.ResultPath); !usageRe.MatchString(text) || w.Cause != "" && w.Cause != schemas.CauseNone && !strings.Contains(text, string(w.Cause)) {
+		t.Errorf("the result does not say what the run used, or why it ended (%s):\n%s", w.Cause, text)
+	}
 	artifacts := strings.TrimSuffix(f.ResultPath, ".md") + ".artifacts"
 	for path, o := range w.Outputs {
 		if !slices.ContainsFunc(r.Artifacts, func(a schemas.Artifact) bool { return a.Path == path }) {

@@ -38,6 +38,7 @@ var smuggling = []struct{ name, request string }{
 	{"bare LF", "GET http://one.example/ HTTP/1.1\nHost: one.example\n\n"},
 	{"one bare LF", "GET http://one.example/ HTTP/1.1\r\nHost: one.example\nX: a\r\n\r\n"},
 	{"bare CR", "GET http://one.example/ HTTP/1.1\r\nHost: one.example\rX: a\r\n\r\n"},
+	{"CR before a field", "GET http://one.example/ HTTP/1.1\r\nHost: one.example\r\nX: a\rXContent-Length: 0\r\n\r\n"},
 	{"CR CR LF", "GET http://one.example/ HTTP/1.1\r\r\nHost: one.example\r\n\r\n"},
 	{"NUL", "GET http://one.example/ HTTP/1.1\r\nHost: one.example\r\nX: a\x00b\r\n\r\n"},
 	{"not ASCII", "GET http://one.example/ HTTP/1.1\r\nHost: one.example\r\nX: \x85\xa0\r\n\r\n"},
@@ -140,6 +141,22 @@ func TestReadHead(t *testing.T) {
 		h.fields = nil
 		if h.method != tt.want.method || h.minor != tt.want.minor || h.to != tt.want.to || h.path != tt.want.path || h.length != tt.want.length {
 			t.Errorf("%s: %+v", tt.name, *h)
+		}
+	}
+}
+
+// A head has its limit wherever in a line that lies, also between CR and LF.
+func TestHeadLimit(t *testing.T) {
+	const limit = 600
+	for pad := range limit {
+		request := "GET http://one.example/ HTTP/1.1\r\nHost: one.example\r\nX: " + strings.Repeat("a", pad) + "\r\n" + strings.Repeat("Y: "+strings.Repeat("b", 97)+"\r\n", 20) + "\r\n"
+		in := strings.NewReader(request)
+		_, err := readHead(bufio.NewReaderSize(in, 16), limit)
+		if r, ok := errors.AsType[*refusal](err); !ok || r.status != 431 {
+			t.Fatalf("a first field of %d bytes: %v", pad, err)
+		}
+		if read := len(request) - in.Len(); read > limit+16 {
+			t.Fatalf("a first field of %d bytes: %d bytes were read, %d are allowed", pad, read, limit)
 		}
 	}
 }

@@ -35,13 +35,16 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 	judged := g.trace.Step(j.ID, stepJudge)
 	req, findings, err := g.judge(ctx, j)
 	judged()
+	defer g.trace.Step(j.ID, stepAdmit)()
+	if serr := j.Settle(); serr != nil {
+		return false, serr // there is no job, and no verdict
+	}
 	if err != nil {
 		return false, err
 	}
 	if req == nil || schemas.VerdictOf(findings) == schemas.VerdictReject {
 		return true, g.refuse(j, req, findings)
 	}
-	defer g.trace.Step(j.ID, stepAdmit)()
 	a := &admission{
 		Version:       recordVersion,
 		Request:       *req,

@@ -311,17 +311,28 @@ func (g *Gate) judgeAll(ctx, work context.Context, claimed []*spool.Job) ([]*spo
 			return claimed[i:], nil
 		}
 		done, err := g.admit(work, j)
-		if err != nil {
+		switch {
+		case notNow(err):
+			g.log.Warn("a request can't be taken in now", "error", err)
+			g.book.close(j.ID)
+		case err != nil:
 			return claimed[i:], fmt.Errorf("job %s: %w", j.ID, err)
-		}
-		if !done {
+		case !done:
 			g.queue.push(j)
 		}
 	}
 	return nil, nil
 }
 
-// claimSome claims the next few requests that wait in the inboxes.
+// notNow says that one request can't be claimed now, and others can. It is on the
+// spool's own list, and offered again later.
+func notNow(err error) bool {
+	var stuck *spool.ClaimError
+	return errors.As(err, &stuck) && !errors.Is(err, spool.ErrUncertain)
+}
+
+// claimSome takes the next few requests out of the inboxes. That each is durable
+// is for admit to wait for, which judges meanwhile.
 func (g *Gate) claimSome(claimed []*spool.Job) ([]*spool.Job, error) {
 	arrivals, err := g.spool.Pending(claimBatch)
 	if err != nil {
@@ -329,17 +340,17 @@ func (g *Gate) claimSome(claimed []*spool.Job) ([]*spool.Job, error) {
 	}
 	for _, a := range arrivals {
 		began := time.Now()
-		j, err := g.spool.Claim(a.Inbox, a.Name)
-		var stuck *spool.ClaimError
+		j, err := g.spool.Take(a.Inbox, a.Name)
 		switch {
 		case errors.Is(err, spool.ErrGone), errors.Is(err, spool.ErrBusy):
 			continue // taken by another node, or still being written
-		case errors.As(err, &stuck) && !errors.Is(err, spool.ErrUncertain):
+		case notNow(err):
 			g.log.Warn("a request can't be taken in now", "error", err)
-			continue // on the spool's own list, offered again later
+			continue
 		case err != nil:
 			return claimed, err
 		}
+		g.beside(j.Secure) // admit hears what comes of it
 		if g.trace != nil {
 			g.trace(j.ID, stepClaim, began, time.Since(began))
 		}

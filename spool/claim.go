@@ -26,9 +26,9 @@ import (
 // Renaming .JOB to JOB ends the claim. Until that is durable raw/ is whole, so a
 // claim that was cut off at any point is finished by making the copies again.
 //
-// Everything is made durable together. The inbox comes last, and alone: a request
-// must not be gone from there before it is surely here. That it may be back in its
-// inbox after a power cut is no harm, because nothing has been built upon it.
+// Everything is made durable together, by Secure. The inbox comes last, and alone: a
+// request must not be gone from there before it is surely here. That it may be back in
+// its inbox after a power cut is no harm, because nothing has been built upon it.
 const (
 	intentLink = "intent"
 	jobFile    = "job.json"
@@ -90,18 +90,32 @@ type Arrival struct {
 }
 
 // Claim takes one request out of its inbox, copies its bytes to files of the
-// node's own and returns it as a job in StateClaimed. What is wrong with its
-// files does not fail the claim: the job carries it as findings.
+// node's own and returns it as a job in StateClaimed: Take and Settle in one.
+func (s *Spool) Claim(in Inbox, name string) (*Job, error) {
+	j, err := s.Take(in, name)
+	if err == nil {
+		err = j.Settle()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// Take is the first half of a claim: the request is out of its inbox and copied,
+// and nothing of that is durable. The bytes of the job may be read; Settle must
+// follow before anything else is done with it. What is wrong with its files does
+// not fail the claim: the job carries it as findings.
 //
 // It fails with ErrGone if the request is no longer there. An error that matches
 // ErrStuck concerns this one alone: it is still open for writing (ErrBusy too), or
 // can't be taken in now (a ClaimError); Stuck lists it and Pending offers it again
 // when its time has come. Any other error, ErrNoSpace first of all, is trouble of
 // the node: the request waits, and the caller should too.
-func (s *Spool) Claim(in Inbox, name string) (*Job, error) {
+func (s *Spool) Take(in Inbox, name string) (*Job, error) {
 	a := Arrival{in, name}
 	if isHidden(name) {
-		return s.goOn(name[1:], a)
+		return s.goOn(name[1:], a, false)
 	}
 	if err := s.room(); err != nil {
 		s.putBack(a)
@@ -118,7 +132,7 @@ func (s *Spool) Claim(in Inbox, name string) (*Job, error) {
 		s.putBack(a)
 		return nil, err
 	}
-	return s.goOn(id, a)
+	return s.goOn(id, a, true)
 }
 
 // room says whether a request may be taken in.
@@ -188,14 +202,18 @@ func (s *Spool) begin(a Arrival) (string, error) {
 
 func (s *Spool) hidden(id string) string { return filepath.Join(s.stateDir(StateClaimed), "."+id) }
 
-// finish goes on with a half-done claim from wherever it stands. It is the
-// second half of every claim, and all of recovery.
-func (s *Spool) finish(id string, late bool) (*Job, error) {
-	hidden, dst := s.hidden(id), filepath.Join(s.stateDir(StateClaimed), id)
-	if done, err := exists(dst); err != nil {
-		return nil, err
-	} else if done { // an earlier try did it
-		return s.claimed(id)
+// copied goes on with a half-done claim from wherever it stands, up to the copies.
+// It is the middle of every claim, and of recovery. One that was just begun has no
+// leftovers of an earlier try.
+func (s *Spool) copied(h *held, late, begun bool) (*Job, error) {
+	id := h.id
+	hidden := s.hidden(id)
+	if !begun {
+		if done, err := exists(filepath.Join(s.stateDir(StateClaimed), id)); err != nil {
+			return nil, err
+		} else if done { // an earlier try did it
+			return s.claimed(id)
+		}
 	}
 	raw := filepath.Join(hidden, rawDir)
 	taken, err := exists(filepath.Join(raw, rawRequest))
@@ -213,44 +231,40 @@ func (s *Spool) finish(id string, late bool) (*Job, error) {
 	if in == nil {
 		found.refuse("spool.job.damaged", "the node's own note of where the request came from can't be read", "")
 		found.Origin.ClaimedAt = time.Now().UTC()
-	} else if err := s.pull(in, hidden, &found); err != nil {
-		return nil, err
+	} else {
+		s.mu.Lock()
+		if isHidden(h.Name) {
+			h.Arrival = in.arrival()
+		}
+		s.mu.Unlock()
+		if err := s.pull(in, hidden, &found); err != nil {
+			return nil, err
+		}
 	}
-	var u durable.Unsynced
-	if err := s.takeIn(hidden, &found, late, &u); err != nil {
+	if !begun {
+		if err := s.dropCopies(hidden); err != nil {
+			return nil, err
+		}
+	}
+	m := &making{held: h}
+	if err := s.takeIn(hidden, &found, late, &m.copies); err != nil {
 		return nil, err
 	}
 	data, err := json.MarshalIndent(found, "", "  ")
 	if err != nil {
 		return nil, err
 	}
-	if err := s.disk.Write("claim.record", hidden, jobFile, append(data, '\n'), modePrivateFile, durable.Replace, &u); err != nil {
+	if err := s.disk.Write("claim.record", hidden, jobFile, append(data, '\n'), modePrivateFile, durable.Replace, &m.copies); err != nil {
 		return nil, err
 	}
-	u.Dir("claim.raw", raw)
-	u.Dir("claim.job", filepath.Dir(hidden))
-	if err := s.disk.SyncNew(&u); err != nil {
-		return nil, err
-	}
+	m.copies.Dir("claim.raw", raw)
+	m.copies.Dir("claim.job", filepath.Dir(hidden))
 	if in != nil {
-		// A vanished inbox has nothing left to be made durable.
-		if err := s.disk.SyncDir("claim.inbox", in.inbox.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+		m.inbox = in.inbox.Dir
 	}
-	if err := s.disk.Move("claim.commit", hidden, dst, false); err != nil {
-		return nil, err
-	}
-	return s.claimed(id)
-}
-
-// claimed returns a job whose claim has ended; its last rename is not durable yet.
-func (s *Spool) claimed(id string) (*Job, error) {
-	j, err := s.load(StateClaimed, id)
-	if err == nil {
-		j.around.Dir("claim.commit", s.stateDir(StateClaimed))
-	}
-	return j, err
+	j := s.newJob(StateClaimed, found)
+	j.dir, j.making = hidden, m
+	return j, nil
 }
 
 // dropEmpty ends a claim that never got its request: it is still in the inbox

@@ -96,6 +96,8 @@ type Job struct {
 	dir string
 	// within the job's folder, and around it, is what Sync makes durable.
 	within, around durable.Unsynced
+	// making is set until the claim is settled.
+	making *making
 }
 
 func (s *Spool) newJob(st State, r jobRecord) *Job {

@@ -45,7 +45,11 @@ func (s *Spool) recover() error {
 			continue
 		}
 		s.ids.seed(name[1:])
-		if _, err := s.goOn(name[1:], Arrival{Name: name}); err != nil && !errors.Is(err, ErrGone) {
+		j, err := s.goOn(name[1:], Arrival{Name: name}, false)
+		if err == nil {
+			err = j.Settle()
+		}
+		if err != nil && !errors.Is(err, ErrGone) {
 			s.log.Warn("a half-done claim can't be finished yet", "job", name[1:], "err", err)
 		}
 	}
@@ -117,8 +121,9 @@ func (s *Spool) syncJob(dir string) error {
 	return s.disk.Sync(&u)
 }
 
-// goOn finishes a claim in the making, and remembers it if it can't.
-func (s *Spool) goOn(id string, a Arrival) (*Job, error) {
+// goOn makes the copies of a claim in the making, and remembers it if it can't.
+// The claim stays busy until Settle.
+func (s *Spool) goOn(id string, a Arrival, begun bool) (*Job, error) {
 	s.mu.Lock()
 	h := s.held[id]
 	if h == nil {
@@ -134,19 +139,22 @@ func (s *Spool) goOn(id string, a Arrival) (*Job, error) {
 	late := s.now().Sub(h.first) >= s.o.SettleFor
 	s.mu.Unlock()
 
-	in, intentErr := readIntent(s.hidden(id))
-	j, err := s.finish(id, late)
+	j, err := s.copied(h, late, begun)
+	if err == nil && j.making != nil {
+		return j, nil
+	}
+	return j, s.tried(h, err)
+}
 
+// tried ends a try to finish a claim: it is forgotten, or to be tried again.
+func (s *Spool) tried(h *held, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if intentErr == nil && in != nil && isHidden(h.Name) {
-		h.Arrival = in.arrival()
-	}
 	h.busyNow = false
 	if err == nil || errors.Is(err, ErrGone) {
-		delete(s.held, id)
+		delete(s.held, h.id)
 		s.unstick(h.Arrival)
-		return j, err
+		return err
 	}
 	h.err = err
 	h.attempts++
@@ -162,7 +170,7 @@ func (s *Spool) goOn(id string, a Arrival) (*Job, error) {
 	if errors.Is(err, ErrBusy) {
 		err = ErrBusy
 	}
-	return nil, &ClaimError{Inbox: h.Inbox.Name, Name: Quote(h.Name), Held: true, Err: err}
+	return &ClaimError{Inbox: h.Inbox.Name, Name: Quote(h.Name), Held: true, Err: err}
 }
 
 // backoff doubles from first up to most.

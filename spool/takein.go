@@ -23,19 +23,20 @@ const (
 	extraEntries = 256
 )
 
-// takeIn copies what raw holds to fresh files beside it and notes what it found.
-// Leftovers of an earlier try are removed first. With late set, a file that is
-// still open for writing is refused; otherwise it is ErrBusy. What it wrote is
-// noted in u.
-func (s *Spool) takeIn(hidden string, found *jobRecord, late bool, u *durable.Unsynced) error {
+// dropCopies removes what an earlier try of takeIn left.
+func (s *Spool) dropCopies(hidden string) error {
 	for _, name := range []string{FileRequest, FileSignature, jobFile} {
 		if err := s.disk.Remove("claim.again", filepath.Join(hidden, name)); err != nil {
 			return err
 		}
 	}
-	if err := s.disk.RemoveTree("claim.again", filepath.Join(hidden, DirInputs)); err != nil {
-		return err
-	}
+	return s.disk.RemoveTree("claim.again", filepath.Join(hidden, DirInputs))
+}
+
+// takeIn copies what raw holds to fresh files beside it and notes what it found.
+// With late set, a file that is still open for writing is refused; otherwise it is
+// ErrBusy. What it wrote is noted in u.
+func (s *Spool) takeIn(hidden string, found *jobRecord, late bool, u *durable.Unsynced) error {
 	raw, err := openDir(filepath.Join(hidden, rawDir))
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ const (
 // true) or is admitted.
 func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 	switch g.book.marks(j.ID).verdict {
-	case ledger.Delivered: // recorded by a gate that died before the rename
+	case ledger.Delivered: // recorded by a gate that died before the rename, or tried before
 		return false, j.Advance(spool.StateAdmitted)
 	case ledger.DeadLettered:
 		return true, g.shelve(j, spool.StoreRequests)
@@ -43,7 +43,7 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 		return false, err
 	}
 	if req == nil || schemas.VerdictOf(findings) == schemas.VerdictReject {
-		return true, g.refuse(j, req, findings)
+		return true, g.refuse(ctx, j, req, findings)
 	}
 	a := &admission{
 		Version:       recordVersion,
@@ -56,18 +56,52 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 	if err := writeRecord(j, admissionFile, a); err != nil {
 		return false, err
 	}
-	if err := j.Sync(); err != nil {
-		return false, err
-	}
-	err = g.record(ledger.Event{
-		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: 1,
-		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(req.RequestID),
-		RunID: j.ID, RequestID: req.RequestID, RequestSHA256: j.SHA256, Backend: req.Backend,
-	})
+	prepared := g.prepareAhead(ctx, j, a)
+	synced := g.beside(j.Sync)
+	g.keepAdmission(j)
+	err, ready := synced(), prepared()
 	if err != nil {
 		return false, err
 	}
+	events := []ledger.Event{{
+		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: 1,
+		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(req.RequestID),
+		RunID: j.ID, RequestID: req.RequestID, RequestSHA256: j.SHA256, Backend: req.Backend,
+	}}
+	if ready != nil {
+		events = append(events, startEvent(j, a, *ready))
+	}
+	if err := g.record(events...); err != nil {
+		return false, err
+	}
+	g.prepared.Delete(j.ID)
 	return false, j.Advance(spool.StateAdmitted)
+}
+
+// prepareAhead prepares a job that was found good and will run at once, while its
+// admission is made durable. The function that it returns waits, and says what will
+// run it; nil means that it was not prepared, which is for the worker then. What
+// becomes of it without a verdict on record, Prepare, a refusal or the next start removes.
+func (g *Gate) prepareAhead(ctx context.Context, j *spool.Job, a *admission) func() *executors.Identity {
+	task := taskOf(j, a)
+	if !g.queue.free() || !g.exec.Ready(task) {
+		return func() *executors.Identity { return nil }
+	}
+	var id executors.Identity
+	g.prepared.Store(j.ID, true)
+	done := g.beside(func() (err error) {
+		defer g.trace.Step(j.ID, partPrepare)()
+		if err = g.exec.Prepare(ctx, task); err == nil {
+			id, err = g.exec.Identity(ctx, task)
+		}
+		return err
+	})
+	return func() *executors.Identity {
+		if done() != nil {
+			return nil
+		}
+		return &id
+	}
 }
 
 // judge runs every rule over the document and all that came with it. What was
@@ -130,7 +164,7 @@ func (g *Gate) repeated(j *spool.Job, req *schemas.Request) []schemas.Finding {
 }
 
 // refuse moves a claimed job to quarantine with its reasons.
-func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Finding) error {
+func (g *Gate) refuse(ctx context.Context, j *spool.Job, req *schemas.Request, findings []schemas.Finding) error {
 	ev := ledger.Event{
 		Type: ledger.DeliveryAttempted, Outcome: ledger.DeadLettered, Attempt: 1,
 		SubscriptionID: j.Origin.Inbox, RunID: j.ID, RequestSHA256: j.SHA256, Rules: blockingRules(findings),
@@ -152,6 +186,9 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 	}
 	if err := g.record(ev); err != nil {
 		return err
+	}
+	if _, ok := g.prepared.LoadAndDelete(j.ID); ok {
+		g.cleaner.remove(ctx, j.ID)
 	}
 	g.log.Info("request quarantined", "job", j.ID, "inbox", j.Origin.Inbox, "rules", ev.Rules)
 	return g.shelve(j, spool.StoreRequests)

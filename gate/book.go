@@ -49,6 +49,8 @@ func (b *book) note(e ledger.Event) {
 		m.verdict = e.Outcome
 	case ledger.RunStarted:
 		m.started = true
+	case ledger.RunReturned:
+		m.started = false
 	case ledger.RunCompleted, ledger.RunFailed:
 		m.ended = true
 	case ledger.ResultDelivered, ledger.ResultQuarantined:

@@ -28,7 +28,9 @@ type scenario struct {
 	again bool
 	// core says that CORE takes away every result as soon as it can see it.
 	core bool
-	want ending
+	// lastly: see gate.Driver.
+	lastly bool
+	want   ending
 }
 
 // ending is where jobs lie once there is nothing left to do.
@@ -42,6 +44,9 @@ var scenarios = []scenario{
 	{name: "refused request", word: "; id", want: ending{requests: 1}},
 	{name: "refused result", word: "secret", want: ending{results: 1, runs: 1}},
 	{name: "duplicate", word: "ok", again: true, want: ending{delivered: 1, requests: 1, runs: 1}},
+	{name: "delivered, steps that meet the other way round", word: "ok", lastly: true, want: ending{delivered: 1, runs: 1}},
+	{name: "refused result, the other way round", word: "secret", lastly: true, want: ending{results: 1, runs: 1}},
+	{name: "sandbox that fails, the other way round", word: "balk", lastly: true, want: ending{delivered: 1, runs: 1}},
 }
 
 const crashID = "TR-20260209-160501Z-crash"
@@ -170,7 +175,7 @@ func (w *world) process(i *injector, second bool) error {
 		return err
 	}
 	defer g.Close()
-	d := &gate.Driver{Gate: g}
+	d := &gate.Driver{Gate: g, Lastly: w.sc.lastly}
 	for range tries {
 		err = d.Round(context.Background())
 		if i.dead || errors.Is(err, gate.ErrStops) {

@@ -30,7 +30,7 @@ const maxScannedArtifact = 16 << 20
 // can't come to another one. Exactly once: a staged result is committed by one
 // rename, and a staged file that is gone was committed before.
 func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
-	a, err := readAdmission(j)
+	a, err := g.admissionOf(j)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if refused {
 		err = g.shelve(j, spool.StoreResults)
 	} else if err = j.Archive(g.now()); err == nil {
-		g.book.close(j.ID)
+		g.forget(j.ID)
 	}
 	archived()
 	if err != nil {
@@ -82,6 +82,26 @@ type rendered struct {
 	files    []spool.Artifact
 	findings []schemas.Finding
 	dir      string // of the job, when it was rendered
+	// kept says that the verdict and the result are in the job's folder, durably.
+	kept bool
+	// staged, if set, waits until the result was put beside its final name, ahead of
+	// its turn.
+	staged func() error
+}
+
+// delivery is the verdict on a rendered result.
+func (r *rendered) delivery() delivery {
+	sum := sha256.Sum256(r.raw)
+	return delivery{Version: recordVersion, ResultID: r.id, ResultSHA256: hex.EncodeToString(sum[:]),
+		Artifacts: len(r.files), Findings: r.findings}
+}
+
+// write puts the verdict and the result into the job's folder.
+func (r *rendered) write(j *spool.Job) error {
+	if err := j.WriteFile(resultFile, r.raw); err != nil {
+		return err
+	}
+	return writeRecord(j, deliveryFile, r.delivery())
 }
 
 // render renders the result of a run that has ended and checks the rendered bytes.
@@ -106,6 +126,29 @@ func (g *Gate) render(j *spool.Job, a *admission, o *outcome) (*rendered, error)
 		findings = append(findings, fs...)
 	}
 	return &rendered{id: r.ResultID, raw: raw, files: files, findings: schemas.SortFindings(findings), dir: j.Path()}, nil
+}
+
+// stageAhead takes the first steps of the delivery of a job that has its outcome, and
+// leaves to the delivery what can't be done now. Only what must stop the gate is an error.
+func (g *Gate) stageAhead(j *spool.Job) error {
+	v, ok := g.rendered.Load(j.ID)
+	if !ok {
+		return nil
+	}
+	r := v.(*rendered)
+	// Artifacts are copied out of the job's folder, which is about to be renamed.
+	if len(r.files) == 0 && schemas.VerdictOf(r.findings) == schemas.VerdictAccept && g.out.trouble() == nil {
+		r.staged = g.out.ahead(func() error { return g.publisher.Stage(r.id+".md", r.raw, nil) })
+	}
+	err := r.write(j)
+	if err == nil {
+		err = j.Sync()
+	}
+	r.kept = err == nil
+	if unknown(err) {
+		return err
+	}
+	return nil
 }
 
 // renderAhead renders the result of a job for its delivery.
@@ -143,25 +186,26 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 	if err != nil {
 		return none, err
 	}
-	raw, files, findings := r.raw, r.files, r.findings
-	sum := sha256.Sum256(raw)
-	d := delivery{Version: recordVersion, ResultID: r.id, ResultSHA256: hex.EncodeToString(sum[:]),
-		Artifacts: len(files), Findings: findings}
-	if err := j.WriteFile(resultFile, raw); err != nil {
-		return none, err
-	}
-	if err := writeRecord(j, deliveryFile, &d); err != nil {
-		return none, err
+	if !r.kept {
+		if err := r.write(j); err != nil {
+			return none, err
+		}
 	}
 	// The verdict counts from its event on, which comes after both.
-	synced := g.beside(j.Sync)
-	name := r.id + ".md"
-	if schemas.VerdictOf(findings) == schemas.VerdictAccept {
+	synced := func() error { return nil }
+	if !r.kept {
+		synced = g.beside(j.Sync)
+	}
+	d, name := r.delivery(), r.id+".md"
+	if schemas.VerdictOf(r.findings) == schemas.VerdictAccept {
 		err = g.out.toCore(j, func() error {
-			err := g.publisher.Stage(name, raw, files)
+			if r.staged != nil && r.staged() == nil {
+				return nil
+			}
+			err := g.publisher.Stage(name, r.raw, r.files)
 			if errors.Is(err, spool.ErrConflict) { // what an earlier try staged, by another configuration
 				if err = g.publisher.Discard(name); err == nil {
-					err = g.publisher.Stage(name, raw, files)
+					err = g.publisher.Stage(name, r.raw, r.files)
 				}
 			}
 			return err
@@ -175,14 +219,16 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 
 // commit makes a staged result visible, once.
 func (g *Gate) commit(j *spool.Job, a *admission, d *delivery) error {
+	placed := g.beside(j.Sync) // what is visible lies in finished, at least
+	var err error
 	if !g.book.marks(j.ID).settled {
-		err := g.record(ledger.Event{Type: ledger.ResultDelivered, RunID: j.ID, RequestID: a.Request.RequestID,
+		err = g.record(ledger.Event{Type: ledger.ResultDelivered, RunID: j.ID, RequestID: a.Request.RequestID,
 			RequestSHA256: a.RequestSHA256, ResultID: d.ResultID, ResultSHA256: d.ResultSHA256, Artifacts: d.Artifacts})
-		if err != nil {
-			return err
-		}
 	}
-	err := g.out.toCore(j, func() error {
+	if err = errors.Join(err, placed()); err != nil {
+		return err
+	}
+	err = g.out.toCore(j, func() error {
 		staged, err := g.publisher.Staged(d.ResultID + ".md")
 		switch {
 		case err != nil:

@@ -14,6 +14,9 @@ type Driver struct {
 	*Gate
 	claimed []*spool.Job
 	began   bool
+	// Lastly has what else is done beside something, or ahead of its turn, done
+	// after it: the other end of what may happen.
+	Lastly bool
 }
 
 // ErrStops marks errors after which Run would have ended the process.
@@ -23,6 +26,9 @@ var ErrStops = errors.New("the process stops")
 // failure.
 func (d *Driver) Round(ctx context.Context) error {
 	stop := func(err error) error { return errors.Join(ErrStops, err) }
+	if d.lastly = d.Lastly; !d.lastly {
+		d.queue.idle = 1 // a worker is free: jobs are prepared ahead
+	}
 	if !d.began {
 		if err := d.record(ledger.Event{Type: ledger.NodeStarted}); err != nil {
 			return stop(err)

@@ -136,6 +136,8 @@ func (f *Fate) follow(cfg *config.Loaded, e ledger.Event) {
 		f.ReasonsPath = filepath.Join(cfg.Dir, spool.DirQuarantineRequests, e.RunID)
 	case ledger.RunStarted:
 		f.State = "running"
+	case ledger.RunReturned:
+		f.State = "admitted"
 	case ledger.RunCompleted, ledger.RunFailed:
 		f.State, f.ExitCode, f.Cause = "finished", e.ExitCode, e.Cause
 	case ledger.ResultDelivered:

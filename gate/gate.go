@@ -32,11 +32,15 @@ type Gate struct {
 	out       *outbound
 	trace     executors.Trace
 	cleaner   *cleaner
-	// rendered holds results, by job, from the end of a run to its delivery.
-	rendered sync.Map
+	// What is known of jobs, by id, beside what their records say: the admission,
+	// read once, and the result from the end of the run to its delivery.
+	admissions, rendered sync.Map
+	// prepared names jobs that may have a sandbox although they have no verdict.
+	prepared sync.Map
 	// oneByOne: nothing is done beside anything else, so that fault injection sees
-	// the same order every time.
-	oneByOne bool
+	// the same order every time. What would be done beside something comes before
+	// it or, with lastly, after it.
+	oneByOne, lastly bool
 }
 
 // Options are what a Gate is wired with.
@@ -121,6 +125,13 @@ func (g *Gate) Close() error {
 		return g.ledger.Close()
 	}
 	return errors.Join(g.ledger.Close(), g.spool.Close())
+}
+
+// forget drops what is known of a job that has come to its end.
+func (g *Gate) forget(job string) {
+	g.book.close(job)
+	g.admissions.Delete(job)
+	g.rendered.Delete(job)
 }
 
 // record makes events durable and takes them in.
@@ -220,7 +231,8 @@ func (g *Gate) resume(ctx context.Context) ([]*spool.Job, error) {
 			return nil, err
 		}
 		for _, j := range jobs {
-			owned[j.ID] = true
+			// A sandbox may be prepared before the verdict is on record; without one it is void.
+			owned[j.ID] = st != spool.StateClaimed || g.book.marks(j.ID).verdict == ledger.Delivered
 			switch {
 			case j.Damage != nil:
 				g.queue.push(j)
@@ -265,6 +277,11 @@ func (g *Gate) intake(ctx, work context.Context, claimed []*spool.Job, fatal cha
 		offer(fatal, err)
 		return
 	}
+	defer func() {
+		for _, j := range claimed { // nothing of them may be under way when the node is given back
+			_ = j.Secure()
+		}
+	}()
 	for {
 		again := false
 		for ctx.Err() == nil && g.out.queue.waitRoom(ctx, backlog) && g.queue.waitRoom(ctx, backlog) {
@@ -411,6 +428,12 @@ func (g *Gate) advance(ctx, work context.Context, j *spool.Job) (ran bool, err e
 	for {
 		switch j.State {
 		case spool.StateAdmitted:
+			if g.book.marks(j.ID).started { // it may have run: a power cut can have put it back here
+				if err := j.Advance(spool.StateRunning); err != nil {
+					return false, err
+				}
+				continue
+			}
 			if ctx.Err() != nil {
 				return false, errStopping
 			}
@@ -418,6 +441,12 @@ func (g *Gate) advance(ctx, work context.Context, j *spool.Job) (ran bool, err e
 				return false, err
 			}
 		case spool.StateRunning:
+			if !g.book.marks(j.ID).started { // it was returned, and that was not the end of it
+				if err := j.Return(); err != nil {
+					return false, err
+				}
+				continue
+			}
 			if err := g.finish(work, j); err != nil {
 				return false, err
 			}

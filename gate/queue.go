@@ -15,6 +15,7 @@ type queue struct {
 	waiting []*spool.Job
 	delayed map[*spool.Job]*time.Timer
 	working map[string]bool
+	idle    int // goroutines that wait in pop
 	closed  bool
 }
 
@@ -37,7 +38,9 @@ func (q *queue) pop() (j *spool.Job, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for !q.closed && len(q.waiting) == 0 {
+		q.idle++
 		q.changed.Wait()
+		q.idle--
 	}
 	if q.closed {
 		return nil, false
@@ -48,6 +51,13 @@ func (q *queue) pop() (j *spool.Job, ok bool) {
 	q.working[j.ID] = true
 	q.changed.Broadcast()
 	return j, true
+}
+
+// free says whether a job that is pushed now is popped at once.
+func (q *queue) free() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.closed && q.idle > len(q.waiting)
 }
 
 func (q *queue) done(j *spool.Job) {

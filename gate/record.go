@@ -88,6 +88,28 @@ func readRecord(j *spool.Job, name string, v any, version *int) error {
 	return nil
 }
 
+// keptAdmission is how large a request may be whose admission is kept in memory.
+const keptAdmission = 64 << 10
+
+// keepAdmission keeps the admission of a job, as its record has it, so that the next
+// steps need not read it. It is a convenience: an error shows when they do.
+func (g *Gate) keepAdmission(j *spool.Job) {
+	if j.Origin.Size > keptAdmission {
+		return
+	}
+	if a, err := readAdmission(j); err == nil {
+		g.admissions.Store(j.ID, a)
+	}
+}
+
+// admissionOf is the admission of a job. Nobody changes it.
+func (g *Gate) admissionOf(j *spool.Job) (*admission, error) {
+	if a, ok := g.admissions.Load(j.ID); ok {
+		return a.(*admission), nil
+	}
+	return readAdmission(j)
+}
+
 func readAdmission(j *spool.Job) (*admission, error) {
 	var a admission
 	if err := readRecord(j, admissionFile, &a, &a.Version); err != nil {

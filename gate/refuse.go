@@ -56,7 +56,7 @@ func (g *Gate) shelve(j *spool.Job, to spool.Store, reasons ...spool.File) error
 	if err := j.Quarantine(to, reasons...); err != nil {
 		return err
 	}
-	g.book.close(id)
+	g.forget(id)
 	return nil
 }
 

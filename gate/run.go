@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -19,20 +20,18 @@ import (
 	"github.com/threegate/tool-exec/spool"
 )
 
-// start prepares an admitted job, says so in the ledger, and makes it running.
-// Up to the rename nothing of the task has run and all of it can be done again.
+// start prepares an admitted job and says in the ledger that it runs. Up to that
+// event nothing of the task has run and all of it can be done again; from then on it
+// is never prepared again, wherever its folder lies.
 func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 	if err := g.contained(); err != nil {
 		return err
 	}
-	a, err := readAdmission(j)
+	a, err := g.admissionOf(j)
 	if err != nil {
 		return err
 	}
-	task := a.Task
-	if len(j.Inputs()) > 0 {
-		task.InputsDir = j.Path(spool.DirInputs)
-	}
+	task := taskOf(j, a)
 	prepared := g.trace.Step(j.ID, stepPrepare)
 	synced := g.beside(j.Sync) // where it lies; a preparation may be lost
 	err = g.exec.Prepare(ctx, task)
@@ -45,27 +44,35 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 		return err
 	}
 	defer g.trace.Step(j.ID, stepRunning)()
-	if !g.book.marks(j.ID).started {
-		id, err := g.exec.Identity(ctx, task)
-		if err != nil {
-			return fmt.Errorf("make its sandbox: %w", err)
-		}
-		err = g.record(ledger.Event{Type: ledger.RunStarted, RunID: j.ID, RequestID: a.Request.RequestID,
-			RequestSHA256: a.RequestSHA256, Backend: a.Request.Backend, Image: id.Image})
-		if err != nil {
-			return err
-		}
+	id, err := g.exec.Identity(ctx, task)
+	if err != nil {
+		return fmt.Errorf("make its sandbox: %w", err)
 	}
-	if err := j.Advance(spool.StateRunning); err != nil {
-		return err
+	return g.record(startEvent(j, a, id))
+}
+
+// taskOf is what a job runs.
+func taskOf(j *spool.Job, a *admission) executors.Task {
+	t := a.Task
+	if len(j.Inputs()) > 0 {
+		t.InputsDir = j.Path(spool.DirInputs)
 	}
-	return j.Sync()
+	return t
+}
+
+// startEvent says that a job may run from now on.
+func startEvent(j *spool.Job, a *admission, id executors.Identity) ledger.Event {
+	return ledger.Event{Type: ledger.RunStarted, RunID: j.ID, RequestID: a.Request.RequestID,
+		RequestSHA256: a.RequestSHA256, Backend: a.Request.Backend, Image: id.Image}
 }
 
 // beside does something while the caller does something else, and returns a
 // function that waits for its end.
 func (g *Gate) beside(do func() error) (wait func() error) {
-	if g.oneByOne {
+	switch {
+	case g.oneByOne && g.lastly:
+		return sync.OnceValue(do)
+	case g.oneByOne:
 		err := do()
 		return func() error { return err }
 	}
@@ -78,7 +85,7 @@ func (g *Gate) beside(do func() error) (wait func() error) {
 // came: it is never started a second time. Only if the executor is certain that
 // nothing of it ran does it go back to be prepared anew, later.
 func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
-	a, err := readAdmission(j)
+	a, err := g.admissionOf(j)
 	if err != nil {
 		return err
 	}
@@ -86,7 +93,6 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	rendered := func() error { return nil }
 	if o == nil {
 		o, err = g.outcomeOf(ctx, j, a)
 		defer g.trace.Step(j.ID, stepOutcome)()
@@ -94,23 +100,34 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 			err = writeRecord(j, outcomeFile, o)
 		}
 		if err == nil {
-			// What is wanted next changes nothing and hardly needs the disk.
-			rendered = g.beside(func() error { return g.renderAhead(j, a, o) })
+			// What is wanted next changes nothing and hardly needs the disk. What goes
+			// wrong with it goes wrong again in the delivery, and is told then.
+			rendered := g.beside(func() error { return g.renderAhead(j, a, o) })
 			err = j.Sync()
+			_ = rendered()
 		} else if errors.Is(err, executors.ErrNotStarted) {
-			if rerr := j.Return(); rerr != nil {
+			if rerr := g.giveBack(j, a); rerr != nil {
 				return rerr
 			}
 		}
 	}
 	if err == nil && !g.book.marks(j.ID).ended {
+		staged := g.beside(func() error { return g.stageAhead(j) })
 		err = g.record(endEvents(j, a, o)...)
+		err = errors.Join(err, staged())
 	}
-	_ = rendered() // what went wrong goes wrong again in the delivery, and is told then
 	if err != nil {
 		return err
 	}
 	return j.Advance(spool.StateFinished)
+}
+
+// giveBack makes a running job admitted again, of which nothing ran for certain.
+func (g *Gate) giveBack(j *spool.Job, a *admission) error {
+	if err := g.record(ledger.Event{Type: ledger.RunReturned, RunID: j.ID, RequestID: a.Request.RequestID}); err != nil {
+		return err
+	}
+	return j.Return()
 }
 
 // writtenOutcome is the outcome that was written before, or nil. It stands, also if
@@ -198,10 +215,15 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 		fallthrough
 	default:
 		waited := g.trace.Step(j.ID, stepWait)
+		tidied := g.beside(j.Tidy)
 		o.Outcome, err = g.exec.Wait(ctx, j.ID)
+		terr := tidied()
 		waited()
 		if err != nil {
-			return nil, fmt.Errorf("wait for the run: %w", err)
+			return nil, fmt.Errorf("wait for the run: %w", errors.Join(err, terr))
+		}
+		if terr != nil {
+			return nil, terr
 		}
 		collected := g.trace.Step(j.ID, stepCollect)
 		o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path())

@@ -26,7 +26,8 @@ const (
 	stepCleanup = "cleanup"
 
 	// partCheck is done beside other steps.
-	partCheck = "stage: check"
+	partCheck   = "stage: check"
+	partPrepare = "admit: prepare"
 
 	stepDisk = "disk."
 )

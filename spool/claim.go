@@ -318,7 +318,7 @@ func (s *Spool) pull(in *intent, hidden string, found *jobRecord) error {
 
 // tidy removes what only a claim in the making needs: the intent and raw, or, if
 // raw is kept, what in it needs not be. The claim must be durable.
-func (s *Spool) tidy(j *Job) error {
+func (s *Spool) tidy(j *Job) (some bool, err error) {
 	raw := j.Path(rawDir)
 	targets := []string{j.Path(intentLink)}
 	if !j.rec.RawKept {
@@ -333,11 +333,12 @@ func (s *Spool) tidy(j *Job) error {
 			continue
 		}
 		if err := s.disk.RemoveTree("claim.tidy", p); err != nil {
-			return err
+			return some, err
 		}
+		some = true
 		j.within.Dir("claim.tidy", ".")
 	}
-	return nil
+	return some, nil
 }
 
 // readIntent reads the intent of a half-done claim; nil means unreadable.

@@ -1,12 +1,9 @@
 package spool
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // Tidy removes what only a claim in the making needs, as the next step of j does.
-func Tidy(j *Job) error { return errors.Join(j.Sync(), j.s.tidy(j)) }
+func Tidy(j *Job) error { return j.Tidy() }
 
 // SetNow replaces the clock of waiting times.
 func (s *Spool) SetNow(now func() time.Time) { s.now = now }

@@ -98,6 +98,8 @@ type Job struct {
 	within, around durable.Unsynced
 	// making is set until the claim is settled.
 	making *making
+	// tidied says that nothing is left that only the claim needed.
+	tidied bool
 }
 
 func (s *Spool) newJob(st State, r jobRecord) *Job {

@@ -19,7 +19,7 @@ func (j *Job) Advance(to State) error {
 	if to == "" || j.State.next() != to {
 		return fmt.Errorf("%w: job %s can't go from %s to %q", ErrTransition, j.ID, j.State, string(to))
 	}
-	err := j.move("advance."+string(to), filepath.Join(j.s.stateDir(to), j.ID))
+	err := j.move("advance."+string(to), filepath.Join(j.s.stateDir(to), j.ID), to == StateFinished)
 	if j.dir == filepath.Join(j.s.stateDir(to), j.ID) {
 		j.State = to
 	}
@@ -36,23 +36,47 @@ func (j *Job) Return() error {
 		return fmt.Errorf("%w: job %s is %s; only a running job is returned", ErrTransition, j.ID, j.State)
 	}
 	dst := filepath.Join(j.s.stateDir(StateAdmitted), j.ID)
-	err := j.move("return", dst)
+	err := j.move("return", dst, false)
 	if j.dir == dst {
 		j.State = StateAdmitted
 	}
 	return err
 }
 
-// move renames the job's folder and notes where it is.
-func (j *Job) move(step, dst string) error {
-	claim := j.State == StateClaimed && j.Damage == nil
-	if claim || j.within.HasFiles() {
+// Tidy removes what only the claim needed. It is for the time while nobody waits
+// for the job: at the latest, the step out of running does it.
+func (j *Job) Tidy() error {
+	_, err := j.tidy()
+	return err
+}
+
+func (j *Job) tidy() (some bool, err error) {
+	if j.tidied || j.Damage != nil {
+		return false, nil
+	}
+	if j.State == StateClaimed { // while the claim is not durable, raw is all there is
 		if err := j.Sync(); err != nil {
-			return err
+			return false, err
 		}
 	}
-	if claim {
-		if err := j.s.tidy(j); err != nil {
+	some, err = j.s.tidy(j)
+	j.tidied = err == nil
+	return some, err
+}
+
+// move renames the job's folder and notes where it is. With tidy set, what only
+// the claim needed is gone before, durably.
+func (j *Job) move(step, dst string, tidy bool) error {
+	sync := j.State == StateClaimed && j.Damage == nil || j.within.HasFiles()
+	if tidy {
+		some, err := j.tidy()
+		if err != nil {
+			return err
+		}
+		sync = sync || some
+	}
+	if sync {
+		if err := j.Sync(); err != nil {
 			return err
 		}
 	}
@@ -86,7 +110,7 @@ func (j *Job) Archive(at time.Time) error {
 
 // settle moves the job to where it stays, durably.
 func (j *Job) settle(step, dst string) error {
-	if err := j.move(step, dst); err != nil {
+	if err := j.move(step, dst, true); err != nil {
 		return err
 	}
 	return j.Sync()

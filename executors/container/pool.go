@@ -195,6 +195,14 @@ func (p *pool) take(image string) *slot {
 	return nil
 }
 
+// has says whether an idle slot of an image waits.
+func (p *pool) has(image string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.kinds[image]
+	return k != nil && !p.off && len(k.ready) > 0
+}
+
 // use counts a task that has a slot of its own making.
 func (p *pool) use() {
 	p.mu.Lock()

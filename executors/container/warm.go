@@ -40,6 +40,16 @@ func (e *Executor) prepareWarm(ctx context.Context, b box, r *root, t executors.
 	return true, nil
 }
 
+// Ready says that a slot waits which fits the task: to prepare it then takes less
+// than a wait for the disk. It may be gone when Prepare comes.
+func (e *Executor) Ready(t executors.Task) bool {
+	if e.pool == nil || !e.fits(t) {
+		return false
+	}
+	p, err := e.payloadOf(t)
+	return err == nil && e.pool.has(p.image)
+}
+
 // held is the slot that this process claimed for a task, or nil.
 func (e *Executor) held(id string) *slot {
 	e.heldMu.Lock()

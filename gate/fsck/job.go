@@ -130,7 +130,9 @@ func (n *node) claimedFiles(j *job, dir string) {
 	for _, in := range r.Inputs {
 		n.digest(CheckFiles, j, filepath.Join(dir, spool.DirInputs, strings.TrimPrefix(in.Path, "/in/")), in.SHA256, "the claim")
 	}
-	if _, err := os.Lstat(filepath.Join(dir, rawDir)); err == nil && !r.RawKept && j.kind() != string(spool.StateClaimed) {
+	// Until then a start goes on with the job, and removes it.
+	settled := j.kind() == spool.DirArchive || strings.HasPrefix(j.kind(), spool.DirQuarantine)
+	if _, err := os.Lstat(filepath.Join(dir, rawDir)); err == nil && !r.RawKept && settled {
 		n.leftover(j.id, filepath.Join(dir, rawDir), "what came out of the inbox was copied and is needed no longer")
 	}
 }
@@ -221,10 +223,10 @@ func fileDigest(path string) (string, error) {
 }
 
 // inFinished says whether a job that is still to be delivered may own a name in
-// CORE's folder. A power cut can have put one back to running whose end is on record.
+// CORE's folder: its result is staged while the end of its run is recorded.
 func (n *node) inFinished(resultID string) bool {
 	return slices.ContainsFunc(n.sorted(), func(j *job) bool {
-		ended := j.kind() == string(spool.StateFinished) || j.kind() == string(spool.StateRunning) && j.ends > 0
+		ended := j.kind() == string(spool.StateFinished) || j.kind() == string(spool.StateRunning)
 		return ended && j.requestID != "" && strings.HasSuffix(resultID, "-"+j.requestID)
 	})
 }

@@ -21,6 +21,7 @@ type job struct {
 	verdict                         ledger.DeliveryOutcome // the last one
 	settled                         ledger.Type
 	damaged                         bool // refused because its folder was damaged
+	returned                        bool // a start was taken back
 	requestID, requestSHA           string
 	resultID, resultSHA             string
 	events                          bool
@@ -159,6 +160,9 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 		admitted[e.RequestID] = j.id
 	case ledger.RunStarted:
 		j.starts++
+	case ledger.RunReturned:
+		j.starts--
+		j.returned = true
 	case ledger.RunCompleted, ledger.RunFailed:
 		j.ends++
 		j.exitCode, j.cause = e.ExitCode, e.Cause
@@ -222,7 +226,7 @@ func (j *job) disagrees() string {
 			return "it is still being claimed and has events"
 		}
 	case string(spool.StateClaimed):
-		if j.starts+j.ends+j.settles > 0 {
+		if j.ends+j.settles > 0 || j.starts > 0 && !admitted {
 			return "it has only been claimed, and the ledger knows a run of it"
 		}
 	case string(spool.StateAdmitted):
@@ -234,9 +238,9 @@ func (j *job) disagrees() string {
 		}
 	case string(spool.StateRunning):
 		switch {
-		case !admitted || j.starts == 0:
+		case !admitted || j.starts == 0 && !j.returned:
 			return "it runs, and the ledger lacks its verdict or its start"
-		case j.settles > 0:
+		case j.settles > 0 && j.ends == 0:
 			return "it runs, and the ledger has settled it"
 		}
 	case string(spool.StateFinished):

@@ -21,6 +21,8 @@ const (
 	// "delivered" (admitted) or "dead-lettered" (quarantined).
 	DeliveryAttempted Type = "trigger.delivery.attempted"
 	RunStarted        Type = "run.started"
+	// RunReturned takes a RunStarted back: for certain nothing of it ran.
+	RunReturned       Type = "run.returned"
 	RunCompleted      Type = "run.completed" // the program ended with exit code 0 and no limit ended it
 	RunFailed         Type = "run.failed"
 	CapBreached       Type = "cap.breached"
@@ -29,7 +31,7 @@ const (
 	ResultQuarantined Type = "result.quarantined"
 )
 
-var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted,
+var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
 	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted.

@@ -100,8 +100,11 @@ func (c *checker) job(dir string) {
 	for _, in := range r.Inputs {
 		c.digest(filepath.Join(dir, spool.DirInputs, strings.TrimPrefix(in.Path, "/in/")), in.SHA256)
 	}
-	inClaimed := filepath.Base(filepath.Dir(dir)) == string(spool.StateClaimed) // the next step removes it
-	if _, err := os.Lstat(filepath.Join(dir, "raw")); !r.RawKept && !inClaimed && err == nil {
+	switch spool.State(filepath.Base(filepath.Dir(dir))) {
+	case spool.StateClaimed, spool.StateAdmitted, spool.StateRunning: // the step out of them removes it
+		return
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "raw")); !r.RawKept && err == nil {
 		c.note(fmt.Errorf("%s: raw is left over", dir))
 	}
 }

@@ -61,16 +61,20 @@ func (c *cleaner) remove(ctx context.Context, id string) {
 // clean tries until it is done or ctx ends.
 func (c *cleaner) clean(ctx context.Context, id string) {
 	defer c.g.trace.Step(id, stepCleanup)()
+	failed := false
 	for ctx.Err() == nil {
 		err := c.g.exec.Cleanup(ctx, id)
 		if err == nil {
 			break
 		}
+		failed = true
 		wait := c.g.troubles.set(c.g.trouble(id, "what is left of its run can't be removed", err))
 		c.g.log.Error("what is left of a run can't be removed, will be tried again", "job", id, "error", err, "again_in", wait)
 		sleep(ctx, wait)
 	}
-	c.g.troubles.clear(id)
+	if failed { // any other trouble of the job is not ours to clear
+		c.g.troubles.clear(id)
+	}
 	c.mu.Lock()
 	c.left--
 	c.none.Broadcast()

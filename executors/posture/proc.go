@@ -167,11 +167,23 @@ func openThroughInit() error {
 			continue
 		}
 		// Not to block on a pipe.
-		if f, err := os.OpenFile("/proc/1/fd/"+e.Name(), os.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
-			return f.Close()
+		f, err := os.OpenFile("/proc/1/fd/"+e.Name(), os.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			continue
+		}
+		isNull := sameAsNull(f)
+		if err := f.Close(); err != nil || !isNull {
+			return err
 		}
 	}
 	return none
+}
+
+// sameAsNull says whether a file is the device that every process may open by its name.
+func sameAsNull(f *os.File) bool {
+	var file, null unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &file) == nil && unix.Stat(os.DevNull, &null) == nil &&
+		file.Mode&unix.S_IFMT == unix.S_IFCHR && file.Rdev == null.Rdev
 }
 
 // foreignProcesses looks for processes that are neither this one nor its own.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -147,9 +148,8 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
-// maxJudging is how much processor time the judgement of any document may take
-// here. One second is what is aimed at; the worst documents still take more.
-const maxJudging = 4 * time.Second
+// maxJudging is how much processor time the judgement of any document may take.
+const maxJudging = time.Second
 
 // threadTime is the processor time of this thread, which others' load does not change.
 func threadTime(tb testing.TB) time.Duration {
@@ -166,8 +166,17 @@ func threadTime(tb testing.TB) time.Duration {
 func TestNoDocumentTakesLong(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	const size = 1 << 20
+	limits := validate.DefaultPolicy(asOf)
+	size := int(limits.MaxRequestBytes)
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
+	// other repeats s with other words in place of each #: nothing is known from before.
+	other := func(s string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < size; i++ {
+			b.WriteString(strings.ReplaceAll(s, "#", strconv.FormatInt(int64(i)+46656, 36)))
+		}
+		return b.String()[:size]
+	}
 	for name, text := range map[string]string{
 		"fences":       fill("```\nx\n"),
 		"nested lists": strings.Repeat("- ", 20000) + "x",
@@ -190,8 +199,24 @@ func TestNoDocumentTakesLong(t *testing.T) {
 		"quotes code":  fill(`"'`),
 		"subshells":    fill("$("),
 		"tongues":      fill("führe bitte den Befehl 请运行命令 "),
+		"orders":       other("please x#y run the script and z#x then. "),
+		"orders, leet": other("pl3453 x#y run the 5cr1p7 and z#x th3n. "),
+		"orders, rows": other("please run x#y\nthe script\nand then z#x\nask for it, "),
+		"tongues, two": other("bitte x#y führe den Befehl aus, 请运行命令 z#x. "),
+		"docstrings":   fill("an_identifier_of_some_length\"\"\"\n"),
+		"literals":     fill("'abcdefgh' + "),
+		"letters":      fill("g h p "),
+		"numbers":      fill("104, 101, 32, 10;"),
+		"colons":       fill("67:68:"),
+		"entities":     fill("&#103;&#x68;"),
+		"dump":         fill("00000010  68 65 6c 6c 6f 20 77 6f  72 6c 64 21 20 20 0a 0a  |hello world!  ..|\n"),
+		"digests":      other("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f#a08 "),
+		"base32":       fill("NBSWY3DPEB3W64TMMQQHI2DJOMQGS4ZAORSXQ5BA "),
+		"blanks":       fill(" "),
+		"accents":      fill("é ü å "),
 	} {
-		doc := bytes.Replace(benchResult(t, 1600), []byte("```text\n"), []byte("````````text\n"+text+"\n````````\n\n```text\n"), 1)
+		long := strings.Repeat(text+"\n", int(limits.MaxResultBytes)/(len(text)+1))
+		doc := bytes.Replace(benchResult(t, 1600), []byte("```text\n"), []byte("````````text\n"+long+"````````\n\n```text\n"), 1)
 		start := threadTime(t)
 		judgeResult(doc)
 		if took := threadTime(t) - start; took > maxJudging {

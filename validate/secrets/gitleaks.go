@@ -79,6 +79,7 @@ func gitleaksRules() []rule {
 		}
 		if id == genericRule {
 			out.check = plausibleGeneric
+			out.near = genericNear
 		}
 		rs = append(rs, out)
 	}

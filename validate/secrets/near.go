@@ -20,12 +20,14 @@ const (
 	tokenNear
 	// vaultNear: a token of Vault's follows, old (24 letters and digits) or new.
 	vaultNear
+	// genericNear: as assignedNear, with a value as gitleaks' broadest rule wants it.
+	genericNear
 	// valueNear: a long value follows within a few characters, with or without operator.
 	valueNear
 )
 
 const (
-	assignReach = 80 // characters between a keyword and its operator
+	assignReach = 80 // characters between a keyword and its operator, where no fewer are known
 	assignRun   = 6  // least length of an assigned value
 	tokenRun    = 12
 	vaultRun    = 24
@@ -61,11 +63,18 @@ func nearOf(re *regexp.Regexp, keywords []string) near {
 	return tokenNear
 }
 
-// holds says whether the condition holds for the text behind a keyword that ends at end.
-func (n near) holds(b []byte, end int) bool {
-	switch n {
+// holds says whether the rule's condition holds for the text behind a keyword that
+// ends at end.
+func (r *rule) holds(b []byte, end int) bool {
+	switch r.near {
 	case assignedNear:
-		return assigned(b, end)
+		reach := r.reach
+		if reach == 0 {
+			reach = assignReach
+		}
+		return assigned(b, end, reach, valued)
+	case genericNear:
+		return assigned(b, end, genericReach, genericValue)
 	case tokenNear:
 		return run(b, end, tokenRun)
 	case vaultNear:
@@ -81,11 +90,11 @@ func (n near) holds(b []byte, end int) bool {
 	return true
 }
 
-func assigned(b []byte, end int) bool {
-	for i := end; i < min(len(b), end+assignReach); i++ {
+func assigned(b []byte, end, reach int, value func(b []byte, i int) bool) bool {
+	for i := end; i <= min(len(b)-1, end+reach); i++ {
 		switch c := b[i]; c {
 		case '=', '>', ':', '|', '?', ',':
-			return valued(b, i+1)
+			return value(b, i+1)
 		case ' ', '\t', '\r', '\n', '\'', '"', '.', '-', '\\':
 		default:
 			if !wordByte(c) {
@@ -105,6 +114,36 @@ func valued(b []byte, i int) bool {
 		case '=', '>', ':', '|', '`', ' ', '\t', '\r', '\n', '\\', '(', '{', '[':
 		default:
 			return run(b, i, assignRun)
+		}
+	}
+	return i < len(b)
+}
+
+// The generic rule: how far behind a keyword, which are all of its labels, its
+// operator may stand (20 characters of a name, three blanks or quotes and the end of
+// a longer label in which the keyword stands), how far behind the first character of
+// the operator its value begins, and how long that is at least.
+const (
+	genericReach = 20 + 3 + len("credential")
+	genericSkip  = 3 + 5
+	genericRun   = 10
+)
+
+// genericValue says whether a value follows behind the first character of an operator.
+func genericValue(b []byte, i int) bool {
+	equals := 0 // which may be part of the value, too
+	for end := min(len(b), i+genericSkip+1); i < end; i++ {
+		switch c := b[i]; c {
+		case '=':
+			equals++
+		case '>', ':', '|', '?', ',', '`', '\'', '"', ' ', '\t', '\n', '\v', '\f', '\r':
+			equals = 0
+		default:
+			n := i
+			for n < len(b) && n-i < genericRun && (wordByte(b[n]) || b[n] == '.' || b[n] == '=' || b[n] == '-' || b[n] == '+' || b[n] == '/') {
+				n++
+			}
+			return n-i+equals >= genericRun
 		}
 	}
 	return i < len(b)

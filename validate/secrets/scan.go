@@ -49,6 +49,7 @@ type rule struct {
 	entropy  float64
 	keywords []string         // lower case; one of them must be near
 	near     near             // what must follow a keyword for the rule to be worth trying
+	reach    int              // how many characters may stand between a keyword and its operator; 0 means assignReach
 	allow    func(found) bool // true: no secret
 	check    func(found) bool // false: no secret
 }
@@ -133,7 +134,7 @@ func (s *Scanner) scan(b []byte, p *encoded.Piece) {
 	windows := map[int][][2]int{}
 	for hit := range s.d.words.Walk(b) {
 		for _, ri := range s.d.byWord[hit.Word] {
-			if s.d.rules[ri].near.holds(b, hit.End) {
+			if s.d.rules[ri].holds(b, hit.End) {
 				windows[ri] = addWindow(windows[ri], b, hit.From, hit.End)
 			}
 		}

@@ -55,18 +55,13 @@ func (l *lexicon) maskNumbers(b []byte) {
 			i++
 			continue
 		}
-		from, digits, letters, other := i, 0, 0, false
+		from, made, all := i, counts(0), byte(0)
 		for ; i < len(b) && !separator[b[i]]; i++ {
-			switch c := b[i]; {
-			case c >= '0' && c <= '9':
-				digits++
-			case lowerByte(c):
-				letters++
-			case c == '/' || c == '\\' || c >= utf8.RuneSelf:
-				other = true
-			}
+			made += each[b[i]].count
+			all |= b[i]
 		}
-		if digits == 0 || other || letters > 2 || letters > 0 && letters >= digits || l.numbers[string(alphanumeric(b[from:i]))] {
+		digits, letters := made.of(countDigits), made.of(countLetters)
+		if digits == 0 || letters > 2 || letters > 0 && letters >= digits || made.of(countSlashes) > 0 || all >= utf8.RuneSelf || l.numbers[string(alphanumeric(b[from:i]))] {
 			continue
 		}
 		for k := from; k < i; k++ {

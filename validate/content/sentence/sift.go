@@ -1,6 +1,9 @@
 package sentence
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // A sift tells, in one pass over the bytes of a sentence, whether judging it can
 // lead to anything. Most text of programs ends here. What it lets pass is judged
@@ -22,17 +25,17 @@ const (
 	head = 9
 )
 
-// key hashes the small letters at the start of b, their first stem and their
-// first head bytes, and returns how many letters there are.
+// key hashes the small letters at the start of b, their first stem bytes if they
+// are so many and their first head bytes, and returns how many letters there are.
 func key(b []byte) (ofStem, ofHead uint32, n int) {
 	h := uint32(0)
-	for n < len(b) && lowerByte(b[n]) {
-		if n < head {
-			h = h*37 + uint32(b[n])
-			if n < stem {
-				ofStem = h
-			}
+	for n < min(len(b), head) && lowerByte(b[n]) {
+		h = h*37 + uint32(b[n])
+		if n++; n == stem {
+			ofStem = h
 		}
+	}
+	for n < len(b) && lowerByte(b[n]) {
 		n++
 	}
 	return ofStem * 0x9E3779B1, h * 0x9E3779B1, n
@@ -45,11 +48,22 @@ const needed = 2
 // with its digits read as letters, and with its single letters joined.
 type passed struct{ judge, leet, apart bool }
 
+// plain are the bytes that tell the sift nothing.
+var plain = func() (t [256]bool) {
+	for c := range utf8.RuneSelf {
+		b := byte(c)
+		t[c] = !lowerByte(b) && leet[b] == 0 && b != '/' && b != '`' && b != '.' && b != '_'
+	}
+	return t
+}()
+
 func (s *sift) pass(b []byte) (p passed) {
 	points, words, steps := 0, 0, 0
 	for i := 0; i < len(b); {
 		c := b[i]
 		switch {
+		case plain[c]:
+			i++
 		case lowerByte(c):
 			short, long, n := key(b[i:])
 			words++
@@ -67,7 +81,7 @@ func (s *sift) pass(b []byte) (p passed) {
 			i += n
 			switch {
 			case i >= len(b):
-			case b[i] == '-' && n < head, leet[b[i]] != 0 && looksLeet(b, i-n):
+			case b[i] == '-' && n < head, leet[b[i]] != 0 && !p.leet && looksLeet(b, i-n):
 				p.leet = true
 			}
 		case c >= 0x80:
@@ -75,7 +89,7 @@ func (s *sift) pass(b []byte) (p passed) {
 		case c == '/' && i+1 < len(b) && b[i+1] == '/', c == '`':
 			points++
 			i += 2
-		case leet[c] != 0 && (i == 0 || !lowerByte(b[i-1]) && leet[b[i-1]] == 0) && looksLeet(b, i):
+		case leet[c] != 0 && !p.leet && (i == 0 || !lowerByte(b[i-1]) && leet[b[i-1]] == 0) && looksLeet(b, i):
 			p.leet = true
 			i++
 		case (c == '.' || c == '_') && i > 0 && lowerByte(b[i-1]) && i+1 < len(b) && lowerByte(b[i+1]):

@@ -165,15 +165,18 @@ func (g *Gate) Run(ctx context.Context) error {
 	}
 	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopWork(nil)
+	// What takes in work ends with ctx, and before that if the gate must stop.
+	taking, stopTaking := context.WithCancel(ctx)
+	defer stopTaking()
 	fatal := make(chan error, 1)
 	var wg sync.WaitGroup
 	for range g.config().Node.Concurrency {
-		wg.Go(func() { g.worker(ctx, work, fatal) })
+		wg.Go(func() { g.worker(taking, work, fatal) })
 	}
 	g.out.run(work, g.config().Node.Concurrency, fatal)
-	wg.Go(func() { g.intake(ctx, work, claimed, fatal) })
+	wg.Go(func() { g.intake(taking, work, claimed, fatal) })
 	wg.Go(func() { g.reportStatus(work) })
-	wg.Go(func() { g.watchPosture(ctx) })
+	wg.Go(func() { g.watchPosture(taking) })
 	g.cleaner.run(work, &wg)
 
 	var cause error
@@ -181,6 +184,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case cause = <-fatal:
 	}
+	stopTaking()
 	g.queue.close()
 	drained := make(chan struct{})
 	go func() { g.queue.wait(); g.out.queue.settle(); g.cleaner.wait(work); close(drained) }()

@@ -49,7 +49,7 @@ func TestWriteFileTakesEveryStep(t *testing.T) {
 	if err := write(durable.Disk{Seam: f.seam}, dir, durable.Keep); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"w.stale.remove", "w.create", "w.write", "w.fsync", "w.close", "w.rename", "w.fsyncdir"}
+	want := []string{"w.create", "w.write", "w.fsync", "w.close", "w.rename", "w.fsyncdir"}
 	if !slices.Equal(f.steps, want) {
 		t.Errorf("steps %v, want %v", f.steps, want)
 	}

@@ -59,13 +59,18 @@ func (d Disk) writeFile(step, dir, name string, data []byte, mode fs.FileMode, h
 			return fmt.Errorf("%s: %q: %w", step, dst, fs.ErrExist)
 		}
 	}
-	if err := d.Remove(step+".stale", tmp); err != nil {
-		return err
+	fill := func() error {
+		return d.fill(step, tmp, mode, later == nil, func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
 	}
-	err := d.fill(step, tmp, mode, later == nil, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	err := fill()
+	if errors.Is(err, fs.ErrExist) { // a crash left it
+		if err = d.Remove(step+".stale", tmp); err == nil {
+			err = fill()
+		}
+	}
 	if err != nil {
 		return err
 	}

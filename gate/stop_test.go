@@ -1,0 +1,57 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// TestAnUnknownStepStopsTheGate: whoever takes a step that fails and may have
+// happened, Run ends by itself, and the next gate brings the request to its end.
+func TestAnUnknownStepStopsTheGate(t *testing.T) {
+	for _, step := range []string{
+		"claim.commit.fsyncdir",    // taken by the intake
+		"advance.running.fsyncdir", // by a worker
+		"publish.commit.fsyncdir",  // by a delivery
+		"archive.fsyncdir",         // by one too
+	} {
+		t.Run(step, func(t *testing.T) {
+			w := mustWorld(t, scenario{name: "stops", word: "ok", want: ending{delivered: 1, runs: 1}})
+			var mu sync.Mutex
+			failed := false
+			seam := func(s spool.Step, apply func() error) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if s.Name == step && !failed {
+					failed = true
+					return unix.EMFILE
+				}
+				return apply()
+			}
+			g, err := gate.Open(w.cfg, gate.Options{Executor: &recorder{dir: w.dir + ".run", seam: seam}, Logger: slog.New(slog.DiscardHandler), Seam: seam})
+			must(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			err = g.Run(ctx)
+			if ctx.Err() != nil {
+				t.Fatalf("it did not stop by itself: %v", err)
+			}
+			if !errors.Is(err, spool.ErrUncertain) {
+				t.Errorf("it stopped with %v", err)
+			}
+			must(t, g.Close())
+			must(t, w.process(&injector{}, false))
+			if v := w.settled(false); len(v.notes) > 0 {
+				t.Error(v.notes)
+			}
+		})
+	}
+}

@@ -84,7 +84,7 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 // becomes of it without a verdict on record, Prepare, a refusal or the next start removes.
 func (g *Gate) prepareAhead(ctx context.Context, j *spool.Job, a *admission) func() *executors.Identity {
 	task := taskOf(j, a)
-	if !g.queue.free() || !g.exec.Ready(task) {
+	if !g.queue.free() || !g.exec.Ready(task) || g.contained() != nil {
 		return func() *executors.Identity { return nil }
 	}
 	var id executors.Identity

@@ -312,6 +312,13 @@ func (n *node) check() {
 		switch e.Type {
 		case ledger.RunStarted, ledger.ResultDelivered, ledger.ResultQuarantined:
 			seen[string(e.Type)+" "+e.RequestID] = append(seen[string(e.Type)+" "+e.RequestID], e.RunID)
+		case ledger.RunReturned: // takes back the start before it
+			start := string(ledger.RunStarted) + " " + e.RequestID
+			if jobs := seen[start]; len(jobs) == 0 || jobs[len(jobs)-1] != e.RunID {
+				n.t.Errorf("%s of %s without a start", e.Type, e.RunID)
+			} else {
+				seen[start] = jobs[:len(jobs)-1]
+			}
 		}
 	}
 	for what, jobs := range seen {

@@ -38,8 +38,11 @@ func takenBy(nodes []*node, kind ledger.Type) map[string][]int {
 	m := map[string][]int{}
 	for i, n := range nodes {
 		for _, e := range n.events() {
-			if e.Type == kind && e.Outcome != ledger.DeadLettered {
+			switch {
+			case e.Type == kind && e.Outcome != ledger.DeadLettered:
 				m[e.RequestID] = append(m[e.RequestID], i)
+			case e.Type == ledger.RunReturned && kind == ledger.RunStarted: // it takes back the start before it
+				m[e.RequestID] = m[e.RequestID][:len(m[e.RequestID])-1]
 			}
 		}
 	}

@@ -51,6 +51,7 @@ func (rr *requestReader) inputsJSON(s *document.Section) {
 	var clean bool
 	if clean = rr.json(text, offset); clean {
 		var b bytes.Buffer
+		b.Grow(len(text))
 		if err := json.Compact(&b, []byte(text)); err == nil {
 			rr.req.InputsJSON = b.Bytes()
 		}
@@ -123,9 +124,18 @@ func jsonKind(raw json.RawMessage) string {
 
 // blanks steps over white space, commas and colons.
 func (r *jsonReader) blanks() {
-	for r.pos < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[r.pos]) >= 0 {
-		r.pos++
+	for r.pos < len(r.text) {
+		switch r.text[r.pos] {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			r.pos++
+		default:
+			return
+		}
 	}
+}
+
+func endsNumber(c byte) bool {
+	return c <= ' ' || c == ',' || c == ']' || c == '}' // it is valid JSON: no other controls
 }
 
 // str reads the string at the place.
@@ -175,7 +185,7 @@ func (r *jsonReader) value(depth int) bool {
 		s, _ := r.str()
 		r.paths(s, at)
 	default:
-		for r.pos < len(r.text) && strings.IndexByte(" \t\r\n,]}", r.text[r.pos]) < 0 {
+		for r.pos < len(r.text) && !endsNumber(r.text[r.pos]) {
 			r.pos++
 		}
 		r.number(r.text[at:r.pos], at)

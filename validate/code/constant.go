@@ -34,6 +34,11 @@ func constants(lang Language, ts []Token, f func(t Token)) {
 			i = next
 			continue
 		}
+		if t := &ts[i]; t.Kind == Punct && t.Text != "(" && t.Text != "[" && t.Text != "{" {
+			e.steps-- // no value begins so
+			i++
+			continue
+		}
 		v, next, ok := e.value(i, 0)
 		if !ok {
 			i++
@@ -72,8 +77,7 @@ func (e *evaluator) tok(i int) Token {
 }
 
 func (e *evaluator) punct(i int, s string) bool {
-	t := e.tok(i)
-	return t.Kind == Punct && t.Text == s
+	return i >= 0 && i < len(e.ts) && e.ts[i].Kind == Punct && e.ts[i].Text == s
 }
 
 // assignment follows NAME = VALUE and NAME += VALUE.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/validate/encoded"
+	"github.com/threegate/tool-exec/validate/text"
 )
 
 // payload names what data is if a computer would execute it, or returns "".
@@ -203,7 +204,11 @@ const maxRaw = 64
 
 // inline finds payloads that stand in b as they are.
 func (c *collector) inline(b []byte) {
+	plain := text.PlainEnd(b, 0) == len(b)
 	for _, magic := range rawMagics {
+		if plain && text.PlainEnd(magic, 0) < len(magic) {
+			continue
+		}
 		for i, n := 0, 0; n < maxRaw; n++ {
 			j := bytes.Index(b[i:], []byte(magic))
 			if j < 0 {

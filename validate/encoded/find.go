@@ -312,10 +312,13 @@ func findDump(b []byte) iter.Seq[stretch] {
 // dumpEnds are the bytes that may stand behind a group of a dump.
 var dumpEnds = classOf(" \t,\r]});|")
 
-// maybeDump says whether the groups of two, four or eight digits in line come to
-// four bytes or more, wherever they stand.
+// dumpBetween are the bytes that may stand between two groups.
+var dumpBetween = classOf(" \t,\r[{(0xX")
+
+// maybeDump says whether groups of two, four or eight digits in line, with nothing
+// else between them, come to four bytes or more.
 func maybeDump(line []byte) bool {
-	digits := 0
+	digits, last := 0, 0
 	for i := 2; i <= len(line); i++ {
 		if i < len(line) && !dumpEnds[line[i]] || !hexClass[line[i-1]] {
 			continue
@@ -326,9 +329,16 @@ func maybeDump(line []byte) bool {
 		}
 		switch n := i - k; n {
 		case 2, 4, 8:
+			for at := k - 1; at >= last; at-- {
+				if !dumpBetween[line[at]] {
+					digits = 0
+					break
+				}
+			}
 			if digits += n; digits >= 8 {
 				return true
 			}
+			last = i
 		}
 	}
 	return false

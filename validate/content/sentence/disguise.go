@@ -11,33 +11,43 @@ var leet = [256]byte{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't',
 // maxLeet is the length of the longest word that is taken for one in disguise.
 const maxLeet = 20
 
+// leetKinds is what a byte is in a word in disguise: a letter, a digit that is drawn
+// for one, or what only addresses hold. They are counted in ten bits each.
+var leetKinds = func() (t [256]uint32) {
+	for c := range t {
+		switch b := byte(c); {
+		case lowerByte(b):
+			t[c] = 1
+		case leet[b] != 0:
+			t[c] = 1 << 10
+		case b != '.' && b != ':' && b != '-' && b != '\'':
+			t[c] = 1 << 20
+		}
+	}
+	return t
+}()
+
 // unleet replaces digits that stand for letters ("3x3cu73"), or returns nil if
 // no word of the lexicon comes of it. The result is good until the next call.
 func (x *extractor) unleet(b []byte) []byte {
-	known := false
-	out := append(x.plain[:0], b...)
-	x.plain = out
+	known, out := false, x.plain[:0]
 	for i := 0; i < len(b); {
 		if separator[b[i]] {
 			i++
 			continue
 		}
-		j := i
-		letters, digits := 0, 0
+		j, made := i, uint32(0)
 		for ; j < len(b) && !separator[b[j]]; j++ {
-			switch c := b[j]; {
-			case c >= 'a' && c <= 'z':
-				letters++
-			case leet[c] != 0:
-				digits++
-			case c != '.' && c != ':' && c != '-' && c != '\'':
-				digits = -maxLeet // an address, a path
-			}
+			made += leetKinds[b[j]]
 		}
+		letters, digits, other := made&0x3FF, made>>10&0x3FF, made>>20
 		for j > i && (b[j-1] == '.' || b[j-1] == ':') {
 			j--
 		}
-		if digits > 0 && j-i <= maxLeet && (letters > 0 || digits <= 3) {
+		if digits > 0 && other == 0 && j-i <= maxLeet && (letters > 0 || digits <= 3) {
+			if len(out) == 0 {
+				out = append(out, b...)
+			}
 			w := out[i:j]
 			for k := range w {
 				if l := leet[w[k]]; l != 0 {
@@ -50,6 +60,7 @@ func (x *extractor) unleet(b []byte) []byte {
 		}
 		i = max(j, i+1)
 	}
+	x.plain = out
 	if !known {
 		return nil
 	}

@@ -74,5 +74,13 @@ func (l *lexicon) maskNumbers(b []byte) {
 
 // alphanumeric is w without the signs around it.
 func alphanumeric(w []byte) []byte {
-	return bytes.TrimFunc(w, func(r rune) bool { return r < utf8.RuneSelf && !lowerByte(byte(r)) && (r < '0' || r > '9') })
+	for len(w) > 0 && sign(w[0]) {
+		w = w[1:]
+	}
+	for len(w) > 0 && sign(w[len(w)-1]) {
+		w = w[:len(w)-1]
+	}
+	return w
 }
+
+func sign(c byte) bool { return c < utf8.RuneSelf && !lowerByte(c) && (c < '0' || c > '9') }

@@ -47,6 +47,10 @@ func lacks(l *config.Loaded) []lack {
 	if m := l.Backends.Monty.Image; m != "" {
 		image("monty", "monty", m)
 	}
+	if why := container.SlotsFailure(l.RunDir()); why != "" {
+		all = append(all, lack{"slots made by the node", "they are containers, which takes seven times the processor time, since it failed to make them: " + why,
+			"start the node anew once the reason is mended, or set slots.made_by: containerd"})
+	}
 	return all
 }
 

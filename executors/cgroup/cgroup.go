@@ -48,6 +48,14 @@ func Read(root, path string) Usage {
 	}
 }
 
+// OOMKills is that of Read alone.
+func OOMKills(root, path string) int64 {
+	if Unified(root) {
+		return keyed(filepath.Join(root, path, "memory.events"))["oom_kill"]
+	}
+	return keyed(filepath.Join(root, "memory", path, "memory.oom_control"))["oom_kill"]
+}
+
 func readV2(dir string) Usage {
 	return Usage{
 		Known:      exists(dir),

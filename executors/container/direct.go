@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -42,6 +45,9 @@ type processRecord struct {
 // openMaker makes it possible to make slots without containerd, where that is wanted
 // and this host is one for it.
 func (e *Executor) openMaker() error {
+	if err := e.forgetSlotsFailure(); err != nil {
+		return err
+	}
 	if !e.cfg.Slots.Direct || !e.mapped || !e.usual() {
 		return nil
 	}
@@ -59,6 +65,43 @@ const makerTries = 3
 // direct says whether slots are made without containerd.
 func (e *Executor) direct() bool { return e.maker != nil && e.fails.Load() < makerTries }
 
+// slotsFailure, in the run folder, says why slots are containers until the node is
+// started anew.
+const slotsFailure = "slots.failure"
+
+// slotFailed counts a failure to make a slot without containerd, and has it seen.
+func (e *Executor) slotFailed(err error) error {
+	n := e.fails.Add(1)
+	if e.cfg.SlotFailed != nil {
+		e.cfg.SlotFailed(err, n >= makerTries)
+	}
+	if n == makerTries {
+		err = errors.Join(err, writeFile(filepath.Join(e.cfg.RunDir, slotsFailure), []byte(err.Error()), 0o600))
+	}
+	return err
+}
+
+func (e *Executor) forgetSlotsFailure() error {
+	err := os.Remove(filepath.Join(e.cfg.RunDir, slotsFailure))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// SlotsFailure says why the node with that run folder has given up making slots
+// without containerd, or nothing.
+func SlotsFailure(runDir string) string {
+	f, err := os.Open(filepath.Join(runDir, slotsFailure))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	const most = 2 << 10
+	why, _ := io.ReadAll(io.LimitReader(f, most))
+	return string(why)
+}
+
 func (e *Executor) closeMaker() error {
 	if e.maker == nil {
 		return nil
@@ -68,18 +111,14 @@ func (e *Executor) closeMaker() error {
 		s.forget()
 	}
 	e.heldMu.Unlock()
-	return e.maker.Close()
+	return errors.Join(e.maker.Close(), e.forgetSlotsFailure())
 }
 
 // fillDirect makes the sandbox of a slot.
 func (e *Executor) fillDirect(ctx context.Context, s *slot, policy sandbox.Policy) error {
 	own, err := e.maker.Make(ctx, policy)
 	if err != nil {
-		n := e.fails.Add(1)
-		if e.cfg.SlotFailed != nil {
-			e.cfg.SlotFailed(err, n >= makerTries)
-		}
-		return err
+		return e.slotFailed(err)
 	}
 	e.fails.Store(0)
 	s.own = own

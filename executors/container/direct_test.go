@@ -2,6 +2,7 @@ package container
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -20,9 +21,20 @@ func openDirect(t *testing.T) *Executor {
 	return e
 }
 
-// Slots that can't be made without containerd, time after time, are containers again.
+// Slots that can't be made without containerd, time after time, are containers again,
+// and that is there to be seen until the node is started anew.
 func TestDirectGivesUp(t *testing.T) {
 	e := openDirect(t)
+	told := make(chan bool, 100)
+	e.cfg.SlotFailed = func(err error, givenUp bool) {
+		if err == nil {
+			t.Error("it is not said why")
+		}
+		told <- givenUp
+	}
+	if why := SlotsFailure(e.cfg.RunDir); why != "" {
+		t.Errorf("before anything has failed: %s", why)
+	}
 	must(t, "break the maker", e.maker.Close())
 	for end := time.Now().Add(60 * time.Second); ; {
 		if r := run(t, e, newTask("echo", "all the same")); r.stdout(t) != "all the same\n" {
@@ -34,6 +46,18 @@ func TestDirectGivesUp(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("no slot is a container after %d failures", e.fails.Load())
 		}
+	}
+	for n := 1; n <= makerTries; n++ {
+		if givenUp := <-told; givenUp != (n == makerTries) {
+			t.Errorf("failure %d: given up: %v", n, givenUp)
+		}
+	}
+	if why := SlotsFailure(e.cfg.RunDir); !strings.Contains(why, "make a sandbox") {
+		t.Errorf("why slots are containers: %q", why)
+	}
+	_ = e.Close() // the maker is closed already
+	if why := SlotsFailure(e.cfg.RunDir); why != "" {
+		t.Errorf("after the end: %s", why)
 	}
 }
 

@@ -200,7 +200,7 @@ func (e *Executor) claim(b box, s *slot, r *root, t executors.Task, p payload) e
 	if err := s.sound(); err != nil {
 		return err
 	}
-	if s.ahead && cgroup.Read(cgroup.Root, cgroupOf(s.id)).OOMKills > 0 {
+	if s.ahead && cgroup.OOMKills(cgroup.Root, cgroupOf(s.id)) > 0 {
 		return fmt.Errorf("the slot %s ran out of memory", s.id) // a cause that would be taken for the task's
 	}
 	// The sandbox keeps its mounts whatever its folder is called.

@@ -66,7 +66,8 @@ func generate(r *rand.Rand, name, arg string) []byte {
 	n, _ := strconv.Atoi(arg)
 	std := base64.StdEncoding.EncodeToString
 	sets := map[string]string{"an": upper + lower + digits, "al": upper + lower, "d": digits, "hex": "0123456789abcdef", "B32": upper + "234567",
-		"b64": b64set, "gk": upper + lower + digits + "-_", "age": strings.ToUpper("qpzry9x8gf2tvdw0s3jn54khce6mua7l")}
+		"b64": b64set, "gk": upper + lower + digits + "-_", "age": strings.ToUpper("qpzry9x8gf2tvdw0s3jn54khce6mua7l"),
+		"HEX": "0123456789ABCDEF", "ln": lower + digits, "B36": upper + digits, "wif": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"}
 	if set, ok := sets[name]; ok {
 		return []byte(chars(r, set, n))
 	}
@@ -85,6 +86,8 @@ func generate(r *rand.Rand, name, arg string) []byte {
 		return u([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + u([]byte(`{"sub":"`+chars(r, digits, 10)+`","name":"svc","iat":1760000000}`)) + "." + u(randomBytes(r, 32))
 	}
 	switch name {
+	case "seed":
+		return []byte(seedPhrase(r, n))
 	case "aws":
 		return []byte("AKIA" + chars(r, upper+"234567", 16))
 	case "ghp", "gho", "ghs":
@@ -112,6 +115,18 @@ func generate(r *rand.Rand, name, arg string) []byte {
 		return []byte(write(generate(r, of, ofArg)))
 	}
 	return harmless(r, name)
+}
+
+// seedWords are words such as wallets write keys in.
+var seedWords = strings.Fields(`abandon anchor bamboo blanket candy cargo dolphin echo fabric galaxy hazard island jungle kitten ladder
+	magnet noodle oxygen pepper quarter rabbit sample tobacco umbrella velvet walnut yellow zebra acoustic brisk clutch dwarf`)
+
+func seedPhrase(r *rand.Rand, n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = seedWords[r.IntN(len(seedWords))]
+	}
+	return strings.Join(words, " ")
 }
 
 func uuid(r *rand.Rand) string {

@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,7 +26,7 @@ type detector struct {
 }
 
 var shared = sync.OnceValue(func() *detector {
-	d := &detector{rules: append(gitleaksRules(), ownRules()...)}
+	d := &detector{rules: slices.Concat(gitleaksRules(), ownRules(), kindRules(), tokenRules())}
 	number := map[string]int{}
 	var all []string
 	for i, r := range d.rules {

@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"bytes"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -24,6 +25,22 @@ const (
 	genericNear
 	// valueNear: a long value follows within a few characters, with or without operator.
 	valueNear
+	// userNear: an "@" follows before the host of an address ends.
+	userNear
+	// wordsNear: an operator or "is" follows, and then small letters and blanks.
+	wordsNear
+	// elementNear: a ">" or quote follows, or the end of the line.
+	elementNear
+	// belowNear: a line ends in a colon.
+	belowNear
+	// labelNear: a colon or another operator follows within a few characters.
+	labelNear
+	// indexNear: a bracket follows.
+	indexNear
+	// uuidNear: a hyphen follows the eighth hexadecimal digit of a value.
+	uuidNear
+	// starNear: a "*" and a capital or a digit follow.
+	starNear
 )
 
 const (
@@ -33,6 +50,7 @@ const (
 	vaultRun    = 24
 	valueReach  = 24
 	valueRun    = 20
+	userReach   = 260
 )
 
 // assignment is a part that all of gitleaks' patterns of this shape share.
@@ -86,6 +104,60 @@ func (r *rule) holds(b []byte, end int) bool {
 			}
 		}
 		return false
+	case userNear:
+		for i := end; i < min(len(b), end+userReach); i++ {
+			switch b[i] {
+			case '@':
+				return true
+			case '/', ' ', '\n', '"', '\'', '<', '>', '?':
+				return false
+			}
+		}
+		return false
+	case wordsNear:
+		for i := end; i < min(len(b), end+valueReach); i++ {
+			if c := b[i]; c == ':' || c == '=' || c == 'i' && i+1 < len(b) && b[i+1] == 's' {
+				return true
+			}
+		}
+		return false
+	case elementNear:
+		for i := end; i < min(len(b), end+valueReach); i++ {
+			switch b[i] {
+			case '>', '"', '\'', '\n', '\\':
+				return true
+			case ' ', '=', ':', '(', ',', ';', '/':
+				return false
+			}
+		}
+		return false
+	case belowNear:
+		for i := end; i < min(len(b), end+assignReach); i++ {
+			if b[i] == '\n' {
+				return false
+			}
+			if b[i] == ':' {
+				for i++; i < len(b) && (b[i] == ' ' || b[i] == '\r'); i++ {
+				}
+				return i < len(b) && b[i] == '\n'
+			}
+		}
+		return false
+	case labelNear:
+		return bytes.ContainsAny(b[end:min(len(b), end+valueReach)], ":=") || bytes.IndexByte(b[end:min(len(b), end+valueReach)], 0xef) >= 0 || bytes.Contains(b[end:min(len(b), end+valueReach)], []byte(" is"))
+	case indexNear:
+		return bytes.ContainsAny(b[end:min(len(b), end+4)], "](")
+	case uuidNear:
+		for i := end; i < min(len(b), end+valueReach); i++ {
+			if hexadecimal[b[i]] && i+36 <= len(b) && b[i+8] == '-' && b[i+13] == '-' && b[i+18] == '-' && b[i+23] == '-' {
+				return true
+			}
+		}
+		return false
+	case starNear:
+		around := b[max(0, end-lookBehind):min(len(b), end+lookBehind)]
+		i := bytes.IndexByte(around, '*')
+		return i >= 0 && len(around) > i+40
 	}
 	return true
 }
@@ -111,7 +183,7 @@ func valued(b []byte, i int) bool {
 		switch b[i] {
 		case '\'', '"':
 			return true // what is quoted may hold blanks
-		case '=', '>', ':', '|', '`', ' ', '\t', '\r', '\n', '\\', '(', '{', '[':
+		case '=', '>', ':', '|', '`', ' ', '\t', '\r', '\n', '\\', '(', '{', '[', '!':
 		default:
 			return run(b, i, assignRun)
 		}

@@ -42,9 +42,9 @@ func ownRules() []rule {
 			re: re(`(?i)(?:ec2-metadata-token["']?\s*:\s*["']?([\w=-]{20,100})|\b(ya29\.[\w-]{20,400})|(?:x-identity-header|identity_header)["']?\s*[:=]\s*["']?([\w-]{20,100}))`)},
 		{id: "authorization-header", keywords: []string{"authorization"},
 			re:    re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|token|apikey)\s{1,4}([A-Za-z0-9+/._~=-]{12,})`),
-			check: func(m found) bool { return classes(m.secret) >= 2 }},
-		{id: "password-assignment", near: assignedNear, reach: 5, keywords: []string{"password", "passwd", "passphrase", "pwd", "psk"},
-			re:    re(`(?i)(?:password|passwd|passphrase|pwd|\bpsk)["']?\s{0,4}(?:=>|:=|[:=])\s{0,4}(?:"([^"\n]{6,128})"|'([^'\n]{6,128})'|([^\s"',;<>(){}\[\]]{6,128}))`),
+			check: func(m found) bool { return classes(m.secret) >= 2 && !placeholderPair(m.secret) }},
+		{id: "password-assignment", near: assignedNear, reach: 5, keywords: []string{"password", "passwd", "passphrase", "passcode", "pwd", "psk"},
+			re:    re(`(?i)(?:password|passwd|passphrase|passcode|pwd|\bpsk)["']?\s{0,4}(?:=>|:=|[:=])\s{0,4}(?:"([^"\n]{6,128})"|'([^'\n]{6,128})'|([^\s"',;<>(){}\[\]]{6,128}))`),
 			check: plausiblePassword},
 		{id: "docker-pat", keywords: []string{"dckr_pat_"}, re: re(`\b(dckr_pat_[\w-]{20,60})`), entropy: 3},
 		{id: "mailgun-key", keywords: []string{"key-"}, re: re(`\b(key-[0-9a-f]{32})\b`), entropy: 3},
@@ -107,6 +107,7 @@ var (
 	digestLike = regexp.MustCompile(`^(?:sha\d+[:=-])?(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{56}|[0-9a-fA-F]{64}|[0-9a-fA-F]{96}|[0-9a-fA-F]{128})$`)
 	uuidLike   = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
 	strongName = regexp.MustCompile(`(?i)(?:api|auth|access|secret|private|client|signing|encryption|master)[_.\s-]?(?:key|token|secret)|password|passwd|bearer|credential|(?:^|[^a-z])secret`)
+	publicName = regexp.MustCompile(`(?i)pub(?:lic)?[_.\s-]?key["'\s]{0,3}[:=]\s*["']?$`)
 	dateLike   = regexp.MustCompile(`^\d{4}-\d\d-\d\d|^[\d.,:_-]+$|^\d+\.\d+\.\d+`)
 	pathLike   = regexp.MustCompile(`^[\w.-]*/[\w./-]*\.\w{1,5}$|^/`)
 )
@@ -117,6 +118,9 @@ func plausibleGeneric(m found) bool {
 	name := strings.TrimSuffix(m.match, m.secret)
 	if i := strings.LastIndex(m.match, m.secret); i >= 0 {
 		name = m.match[:i]
+	}
+	if before, _, ok := strings.Cut(m.line, m.secret); ok && publicName.MatchString(before) {
+		return false
 	}
 	if digestLike.MatchString(m.secret) || uuidLike.MatchString(m.secret) {
 		return strongName.MatchString(name)

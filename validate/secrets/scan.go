@@ -44,6 +44,7 @@ const (
 // rule is one kind of secret.
 type rule struct {
 	id       string
+	token    *token // what is looked for, in place of re
 	re       *regexp.Regexp
 	group    int // of the secret; 0 means the first that matched something
 	entropy  float64
@@ -75,6 +76,7 @@ func Scan(raw []byte) []Match {
 // need them for more.
 type Scanner struct {
 	d    *detector
+	view *view // what is scanned is a view of the text, unless nil
 	work int
 	out  []Match
 	seen map[Match]bool
@@ -85,8 +87,10 @@ type Scanner struct {
 func NewScanner(raw []byte) *Scanner {
 	s := &Scanner{d: shared(), work: maxRegexWork + maxRegexFold*len(raw), seen: map[Match]bool{}}
 	s.scan(raw, nil)
-	if bytes.Contains(raw, []byte(`\"`)) { // JSON in a string: quotes are spelt \"
-		s.scan(unquote(raw), nil)
+	if v := unescape(raw); v != nil { // text in a string of JSON
+		s.view = v
+		s.scan(v.text, nil)
+		s.view = nil
 	}
 	return s
 }
@@ -108,25 +112,6 @@ func (s *Scanner) Matches() []Match {
 	return s.out
 }
 
-// unquote makes a view of text in which escaped quotes and line ends are plain
-// ones, at the same offsets.
-func unquote(raw []byte) []byte {
-	out := bytes.Clone(raw)
-	for i := 0; i+1 < len(out); i++ {
-		if out[i] != '\\' {
-			continue
-		}
-		switch out[i+1] {
-		case '"', '/':
-			out[i] = ' '
-		case 'n', 'r', 't':
-			out[i], out[i+1] = ' ', '\n'
-		}
-		i++
-	}
-	return out
-}
-
 func (s *Scanner) full() bool { return s.work < 0 || len(s.out) >= maxMatches }
 
 // scan looks at one layer; p is the piece that it was decoded from, or nil.
@@ -134,7 +119,12 @@ func (s *Scanner) scan(b []byte, p *encoded.Piece) {
 	windows := map[int][][2]int{}
 	for hit := range s.d.words.Walk(b) {
 		for _, ri := range s.d.byWord[hit.Word] {
-			if s.d.rules[ri].holds(b, hit.End) {
+			r := &s.d.rules[ri]
+			if r.token != nil {
+				if to := r.token.end(b, hit.From); to > 0 && !s.full() {
+					s.add(Match{Rule: r.id, Offset: hit.From, End: to, Masked: text.Mask(string(b[hit.From:to]), publicPrefix(string(b[hit.From:to])))}, p)
+				}
+			} else if r.holds(b, hit.End) {
 				windows[ri] = addWindow(windows[ri], b, hit.From, hit.End)
 			}
 		}
@@ -215,6 +205,8 @@ func (s *Scanner) apply(r *rule, b []byte, lo, hi int, p *encoded.Piece) {
 func (s *Scanner) add(m Match, p *encoded.Piece) {
 	if p != nil {
 		m.Offset, m.End, m.Decoded = p.Offset, p.End, p.Encoding
+	} else if s.view != nil {
+		m.Offset, m.End = s.view.origin(m.Offset), s.view.origin(m.End)
 	}
 	if !s.seen[m] {
 		s.seen[m] = true

@@ -1,0 +1,140 @@
+package secrets
+
+import (
+	"encoding/base64"
+	"regexp"
+	"strings"
+)
+
+// value is what stands for a password in the patterns below: in quotes or not.
+const value = `(?:"([^"\n]{6,})"|'([^'\n]{6,})'|([^\s"',;<>(){}\[\]]{6,}))`
+
+// bare is a password without quotes.
+const bare = `["']?([^\s"'<>()]{6,})`
+
+// label is a name that says that a password, a token or a key is its value.
+const label = `(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api_?key|auth_?key|access_?key|private_?key|credentials?)`
+
+const uuid = `[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}`
+
+// kindRules are kinds of secrets that a pattern is needed for: what stands around
+// them says what they are.
+func kindRules() []rule {
+	re := regexp.MustCompile
+	return []rule{
+		// Keys and what they are kept in.
+		{id: "openvpn-static-key", keywords: []string{"openvpn static key"}, re: re(`-----BEGIN OpenVPN Static key V1-----((?:\s|\\[nr])*[0-9a-f]{32}(?:[0-9a-f\s\\nr]{16,}))`)},
+		{id: "ssh2-private-key", keywords: []string{"ssh2 encrypted private key"}, re: re(`BEGIN SSH2 ENCRYPTED PRIVATE KEY ----([^-]{24,})`)},
+		{id: "jwk-private-key", keywords: []string{`"kty"`}, re: re(`"kty"\s*:\s*"(?:RSA|EC|OKP|oct)[^{}]*?"[dk]"\s*:\s*"([\w-]{20,})|"[dk]"\s*:\s*"([\w-]{20,})"[^{}]*?"kty"`)},
+		{id: "ansible-vault", keywords: []string{"$ansible_vault;"}, re: re(`\$ANSIBLE_VAULT;[\d.]+;AES\d*[^\s\\]{0,40}((?:\s|\\[nr])+[0-9a-f]{16}[0-9a-f\s\\nr]{16,})`)},
+		{id: "jwe", keywords: []string{"eyj"}, re: re(`\b(eyJ[\w-]{10,}\.[\w-]{20,}\.[\w-]{12,}\.[\w-]{16,}\.[\w-]{16,})`)},
+		{id: "wallet-phrase", near: wordsNear, keywords: []string{"mnemonic", "seed", "recovery", "secret phrase", "backup phrase", "wallet"},
+			re: re(`(?i)\b(?:mnemonic|seed|recovery|secret phrase|backup phrase|wallet)[\w ]{0,24}["']?\s{0,3}(?:[:=]|\bis\b|=>)\s{0,3}["']?((?:(?:\d{1,2}[.)] ?)?[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})\b`)},
+		{id: "one-time-password-seed", keywords: []string{"otpauth"}, re: re(`(?i)otpauth(?:://|%3a%2f%2f)[^\s"']*?secret(?:=|%3d)([a-z2-7]{16,})`)},
+		{id: "one-time-password-seed", near: valueNear, keywords: []string{"totp", "2fa", "mfa", "authenticator", "otp_", "otp "},
+			re: re(`(?i)\b(?:totp|2fa|mfa|otp|authenticator)[ _-]?(?:secret|seed|key|token|setup key)?["']?\s{0,3}(?:[:=]|is\b)\s{0,3}["']?([A-Z2-7]{4}(?: ?[A-Z2-7]{4}){3,15}[A-Z2-7]{0,4})\b`), check: func(m found) bool {
+				return strings.ToUpper(m.secret) == m.secret || strings.ContainsAny(m.secret, "234567")
+			}},
+		{id: "recovery-codes", keywords: []string{"recovery code", "backup code", "recovery_code", "backup_code", "scratch code", "rescue code", "one-time code"},
+			re:    re(`(?i)\b(?:recovery|backup|scratch|rescue|one-time)[ _]codes?[^\n:=]{0,40}[:=](?:[\s"'\[,*-]|\\n|\d{1,2}[.)] )*([a-z0-9]{4,10}(?:[- ][a-z0-9]{4,10}){0,3}(?:[\s"',*-]|\\n)+(?:\d{1,2}[.)] )?[a-z0-9]{4,10}\b)`),
+			check: func(m found) bool { return hasDigits(m.secret, 2) }},
+
+		// Addresses that are secrets, or hold one.
+		{id: "webhook", keywords: []string{"/webhooks/", "hooks.zapier.com", "maker.ifttt.com", ".make.com/", "outlook.office.com/webhook", "webhook.office.com", "hooks.slack.com"},
+			re: re(`(?i)discord(?:app)?\.com/api/(?:v\d+/)?webhooks/(\d{15,20}/[\w-]{30,})|hooks\.zapier\.com/hooks/catch/(\d{3,}/\w{5,})|maker\.ifttt\.com/trigger/[\w{}-]+/(?:json/)?with/key/([\w-]{16,})|hook\.[\w.]*make\.com/([a-z0-9]{24,})|office\.com/webhook\w*/([\w-]{36}@[\w-]{36}/[^\s"']{20,})|hooks\.slack\.com/(?:services|workflows|triggers)/([A-Z0-9]{6,}/[A-Z0-9]{6,}/[\w/]{16,})`)},
+		{id: "url-parameter", near: valueNear, keywords: []string{"access_token=", "api_key=", "apikey=", "auth_token=", "?token=", "&token=", "?code=", "&code=", "?key=", "&key=", "?sig=", "&sig=", "&signature=", "x-amz-signature=", "x-goog-signature=", "refresh_token=", "id_token=", "client_secret=", "private_token=", "job_token="},
+			re:    re(`(?i)[?&#](?:access_token|api_?key|auth_token|token|code|key|sig|signature|x-amz-signature|x-goog-signature|refresh_token|id_token|client_secret|private_token|job_token)=([\w%.+/~-]{24,}={0,2})`),
+			check: func(m found) bool { return classes(m.secret) >= 2 && hasDigits(m.secret, 3) && entropy(m.secret) > 3 }},
+		{id: "url-token", near: userNear, keywords: []string{"://"}, re: re(`://([A-Za-z0-9_-]{20,})(?::x-oauth-basic)?@[\w.\[-]`), entropy: 3.5, check: func(m found) bool { return hasDigits(m.secret, 2) }},
+		{id: "telegram-token", keywords: []string{"/bot"}, re: re(`/bot(\d{8,10}:[\w-]{33,38})\b`), entropy: 4},
+
+		// Passwords on command lines.
+		{id: "command-line-password", keywords: []string{"sshpass", "passin", "passout", "ldapsearch", "ldapmodify", "ldapadd", "smbclient", "mysql", "redis-cli", " login ", "net use", "net user", "htpasswd", "sqlplus", "jdbc:oracle", "--pass", "-password ", "chpasswd", "add_user", "ipmitool", "password-stdin", "sudo -s", "mariadb", "mongo"},
+			re: re(`(?i)\bsshpass\s+-p\s*` + bare + `|\bpass(?:in|out)?\s+["']?pass:` + bare + `|\bldap\w+\s[^\n]*?\s-w\s+` + bare + `|\bsmbclient\s[^\n]*?[-=U ]\w+%` + bare +
+				`|\b(?:mysql\w*|mariadb\w*|mongo\w*)\s[^\n]*?\s-p` + bare + `|\bredis-cli\b[^\n]*?\s-a\s+` + bare + `|\blogin\s[^\n]*?\s-p\s+` + bare + `|\bnet\s+use\s[^\n]*?\s([^\s/]\S{5,})\s+/user|\bnet\s+user\s+[\w.]+\s+(\S{6,})\s+/` +
+				`|\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+` + bare + `|\bsqlplus\s+[\w./-]+?/([^\s@/]{6,})@|jdbc:oracle:\w+:\w+/([^\s@/]{6,})@|\s--?(?:\w+-)?pass(?:word|phrase|wd)?\s+` + bare + `|\becho\s+(?:-n\s+)?["']?(?:\w+:)?([^\s"'|]{6,})["']?\s*\|\s*(?:sudo\s+(?:-S|chpasswd)|chpasswd|[^\n|]*--password-stdin)|\badd_user\s+\w+\s+` + bare + `|\bipmitool\s[^\n]*\s-P\s+` + bare),
+			check: plausiblePassword},
+
+		// Passwords in other languages than those of "name = value".
+		{id: "sql-password", keywords: []string{"identified ", "password '", "password n'", `password "`, "password('", `password("`, "password = n'"},
+			re:    re(`(?i)(?:\bidentified\s+(?:with\s+\S+\s+)?by\s+|\bpassword\s*=?\s*(?:\bpassword\s*)?)\(?\s*N?(?:'([^'\n]{4,})'|"([^"\n]{4,})")`),
+			check: plausiblePassword},
+		{id: "password-element", keywords: []string{"password", "passwd", "passphrase", "pwd", "secret", "token", "keymaterial", "apikey", "api_key", "access_key", "accesskey"},
+			near: elementNear,
+			re: re(`(?i)(?:` + label + `|keymaterial)[\w.-]{0,20}["']?>\s{0,4}(?:<value>\s{0,4})?([^\s<>]{6,})\s{0,4}</|(?:` + label + `)[\w.-]{0,20}["']\s{0,6},?\s{0,40}["']?(?:value|val|default)["']?\s{0,4}[:=]\s{0,4}` + value +
+				`|\bname\s*:\s*["']?[\w.-]*` + label + `[\w.-]{0,20}["']?(?:\s|\\n){1,20}value\s*:\s*` + value + `|` + label + `[\w.-]{0,20}"\s*\{[^{}]*?\bdefault\s*=\s*"([^"\n]{6,})"`),
+			check: plausiblePassword},
+		{id: "password-said", keywords: []string{"password is", "passphrase is", "passcode is", "password was", "pwd is", "password for", "password to", "password of"},
+			re: re(`(?i)\b(?:pass(?:word|phrase|code)|pwd)(?:\s+(?:for|to|of)\s[^\n:=]+?)?\s+(?:is|was|has been set to|will be|=|:)\s*(?:now\s+)?[:"'\x60]{0,2}\s?([^\s"'\x60<>()]{6,})`), check: strongPassword},
+		{id: "password-below", keywords: []string{"password"}, near: belowNear, re: re(`(?i)\bpassword[^\n:]*:[ \t]*(?:\r?\n[ \t]*){1,3}([\w+/=!@#$%^&*.-]{8,})(?:[\s"']|$)`), check: func(m found) bool { return strongPassword(m) || hasDigits(m.secret, 4) && len(m.secret) >= 16 }},
+		{id: "password-elsewhere", keywords: []string{"passwor", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "has\u0142o", "l\u00f6senord", "parola", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u041f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638"}, near: labelNear,
+			re:    re(`(?i)(?:passwort|kennwort|mot de passe|contraseña|contrasena|senha|wachtwoord|hasło|lösenord|parola|пароль|密码|密碼|パスワード|비밀번호)["']?\s{0,3}(?:[:=：]|\b(?:ist|es|est|is|é)\b|是)\s{0,3}` + value),
+			check: plausiblePassword},
+		{id: "password-index", keywords: []string{"password", "passwd", "pwd", "secret", "token", "apikey", "api_key"}, near: indexNear,
+			re: re(`(?i)` + label + `["']\s?\]\s{0,4}=\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|` + label + `\(\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')\s{0,4}\)`), check: plausiblePassword},
+		{id: "pass-assignment", near: assignedNear, keywords: []string{"pass", "pw"},
+			re:    re(`(?:\b|_)(?i:pass|pw)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|[a-z]P(?:ass|w)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|(?:\b|_)(?i:pass|pw)["']?\s{0,2}:\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|(?i:\b(?:user(?:name)?|login|account)\b)[^\n]{1,}\b(?i:pass|pw)\s{0,2}:\s{0,4}` + value + `|(?i)sshpass=` + value),
+			check: plausiblePassword},
+		{id: "env-line", keywords: []string{"env "}, re: re(`(?m)(?:^|[\s"'=])ENV[\s+]+\w*(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|PWD)\s+` + bare), check: strongPassword},
+		{id: "login-pair", keywords: []string{"login", "credential", "username", "user "}, re: re(`(?i)\b(?:credentials?["']?\s{0,3}[:=]\s{0,3}["']?[\w.@-]{2,40}:|(?:login|user(?:name)?)\s{0,2}[:=]?\s{1,2}[\w.@-]{2,40}\s{1,2}/\s{1,2})([^\s"'<>:/]{8,})`), check: func(m found) bool { return hasDigits(m.secret, 2) && strongPassword(m) }},
+
+		// Configuration of devices and servers.
+		{id: "device-secret", keywords: []string{"snmp-server community", "requirepass", "masterauth", "secret 0 ", "secret 5 ", "secret 8 ", "secret 9 ", "password 7 ", "password 5 ", "password 0 ", "psk \"", "psk '", "rpcpassword", "auth-user-pass", "key-string", "tacacs-server key", "radius-server key"},
+			re: re(`(?i)\bsnmp-server\s+community\s+` + bare + `|\b(?:requirepass|masterauth|rpcpassword)\s+` + bare + `|\b(?:secret|password)\s+[05789]\s+` + bare + `|\bPSK\s+["']([^"'\n]{6,})|(?:key-string|-server\s+key)\s+(?:\d\s+)?` + bare),
+			check: func(m found) bool {
+				return plausiblePassword(m) || strings.HasPrefix(m.secret, "$") && len(m.secret) > 20 || hasDigits(m.secret, 3) && len(m.secret) >= 12
+			}},
+		{id: "gossip-key", keywords: []string{"encrypt"}, near: assignedNear, re: re(`\bencrypt["']?\s{0,4}[:=]\s{0,4}"([A-Za-z0-9+/]{22}==|[A-Za-z0-9+/]{43}=)"`)},
+		{id: "secure-string", keywords: []string{"convertto-securestring"}, re: re(`(?i)ConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\n]{6,})["']`), check: plausiblePassword},
+		{id: "app-key", keywords: []string{"base64:"}, re: re(`(?i)key["']?\s{0,4}(?:=>|[:=])\s{0,4}["']?base64:([A-Za-z0-9+/]{40,}={0,2})`)},
+		{id: "docker-auth", keywords: []string{`"auth"`, "_auth", "_password"}, near: assignedNear, re: re(`(?:"auth"\s{0,4}:\s{0,4}"|_auth\s{0,4}=\s{0,4}"?|_password\s{0,4}=\s{0,4}"?)([A-Za-z0-9+/]{12,}={0,2})`), check: holdsPair},
+		{id: "pgpass", keywords: []string{":5432:", ":5433:", ":6432:", ":*:"}, re: re(`(?m)(?:^|[\s"'])[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w.*-]+:([^\s:"']{6,})`), check: plausiblePassword},
+
+		// Headers and cookies.
+		{id: "session-cookie", keywords: []string{"cookie", "phpsessid", "jsessionid", "asp.net_sessionid", "connect.sid", "laravel_session"},
+			re:    re(`(?i)\bcookie["']?\s{0,3}[:=][^\n]*?[\w.-]*(?:sess|sid|auth|token|jwt|login|remember|identity)[\w.-]*=["']?([\w%.+/=~-]{16,})|\b(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|laravel_session)["']?\s{0,2}[:=]\s{0,2}["']?([\w%.+/~-]{20,})`),
+			check: func(m found) bool { return classes(m.secret) >= 2 && hasDigits(m.secret, 2) && entropy(m.secret) > 3 }},
+		{id: "authorization-header", keywords: []string{"authorization"},
+			re: re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:digest\s[^\n]*?response="?([0-9a-f]{32,})|(?:[\w-]+\s{1,3})?([\w.+/~-]{20,}={0,2}))`),
+			check: func(m found) bool {
+				return classes(m.secret) >= 2 && hasDigits(m.secret, 2) && entropy(m.secret) > 3 && !placeholderPair(m.secret)
+			}},
+		{id: "bearer-token", keywords: []string{"bearer "}, near: valueNear, re: re(`(?i)\bbearer\s{1,3}["']?([\w.~+/-]{20,}={0,2})`), entropy: 3.3, check: func(m found) bool {
+			return hasDigits(m.secret, 2) && classes(m.secret) >= 2 && !digestLike.MatchString(m.secret)
+		}},
+		{id: "labelled-hex", near: assignedNear, keywords: []string{"key", "token", "secret"},
+			re: re(`(?i)(?:(?:api|access|auth|secret|private|client|signing|encryption|encrypt|master|license|subscription|hmac|jwt|session|webhook|cookie|deploy|service|admin|storage|account|integration)[ _.-]?(?:key|token|secret)|\bsecret)s?["']?\s{0,4}(?:is\b|=>|:=|[:=])\s{0,4}["']?((?:0x)?[0-9a-f]{32,})(?:[^0-9a-z]|$)`), entropy: 2.7},
+		{id: "labelled-uuid", near: uuidNear, keywords: []string{"key", "token", "secret"},
+			re:    re(`(?i)(?:\b(?:consul|nomad|vault|server|api|access|auth|bearer|account|client|service|deploy|admin|app|bot|user|npm|heroku|snyk|postmark)[\w .-]{0,12})?(?:secret[_ -]?id|api[_ -]?key|access[_ -]?key|client[_ -]?secret|secret[_ -]?key|\bsecret|_secret|_token|auth[_ -]?token|(?:consul|nomad|vault|server|api|access|bearer|account|client|service|deploy|admin|app|bot) token)["']?\s{0,12}(?:is\b|=>|[:=]|\s)\s{0,4}["']?(` + uuid + `)`),
+			check: func(m found) bool { return !passingToken.MatchString(m.match) }},
+
+		// Hashes of passwords.
+		{id: "password-hash", keywords: []string{"$apr1$", "$2a$", "$2b$", "$2y$", "$6$", "$5$", "$argon2", "$y$", "$scrypt$", "{sha", "{ssha", "{crypt", "pbkdf2", "scram-sha-", ":::", "$p$b", "$krb5", "$dcc2$", "bcrypt_sha256$", "{pbkdf2"},
+			re: re(`(\$apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}|\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|\$[56]\$(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{43,}|\$y\$[./A-Za-z0-9]+\$[./A-Za-z0-9]{8,}\$[./A-Za-z0-9]{40,}|\$argon2\w{1,2}\$[^\s"']{20,}|\$scrypt\$[^\s"']{20,}|\{(?i:S?SHA\d*|CRYPT|PBKDF2[\w-]*)\}[A-Za-z0-9+/$.]{20,}={0,2}|\bpbkdf2[_:-]sha\d+[$:]\d+[$:][^\s"'$:]{4,}[$:][A-Za-z0-9+/]{20,}={0,2}|SCRAM-SHA-\d+\$\d+:[^\s"']{40,}|\w[\w.$ -]{0,40}:\d{1,6}:[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::|\$P\$B[./A-Za-z0-9]{30}|\$krb5\w+\$[^\s"']{20,})`)},
+		{id: "mysql-password-hash", keywords: []string{"mysql", "password", "identified", "authentication_string"}, near: starNear, re: re(`(\*[0-9A-F]{40})\b`)},
+	}
+}
+
+// passingToken are names of tokens that let nobody in.
+var passingToken = regexp.MustCompile(`(?i)(?:page|next|continuation|csrf|xsrf|request|cancel\w*|idempotency|correlation|sync|resume|cursor)[ _-]?token`)
+
+// strongPassword tells a password from the words of a sentence.
+func strongPassword(m found) bool {
+	s := strings.TrimRight(m.secret, ".,;!?")
+	return len(s) >= 8 && classes(s) >= 3 && hasDigits(s, 1) && plausiblePassword(found{secret: s})
+}
+
+func hasDigits(s string, n int) bool { return strings.Count(strings.Map(onlyDigits, s), "0") >= n }
+
+// holdsPair says whether base64 holds a name and a password.
+func holdsPair(m found) bool {
+	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(m.secret, "="))
+	return err == nil && (strings.Contains(string(b), ":") || strings.Contains(m.match, "_password")) && len(b) >= 8
+}
+
+// placeholderPair says whether base64 holds a name and what stands for a password.
+func placeholderPair(s string) bool {
+	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
+	_, password, ok := strings.Cut(string(b), ":")
+	return err == nil && ok && placeholder(password)
+}

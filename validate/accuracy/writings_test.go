@@ -83,7 +83,7 @@ func init() {
 			}
 			return std(s)
 		},
-		"of-b64cut":  func(b []byte) string { return "x" + std(b)[1:] },
+		"of-b64cut":  func(b []byte) string { return "x" + std(b) },
 		"of-b64mime": func(b []byte) string { return "Content-Transfer-Encoding: base64\n\n" + wrap(std(b), 76) + "\n\n--x--" },
 		"of-b64tag":  func(b []byte) string { return "<data>" + std(b) + "</data>" },
 		"of-yaml64": func(b []byte) string {

@@ -42,26 +42,40 @@ func expand(data []byte, limit int) (enc string, out []byte) {
 	return enc, out
 }
 
-// hasUTF16 reports whether data reads as little-endian UTF-16 of mostly ASCII,
-// which is what PowerShell's encoded commands are.
+// hasUTF16 reports whether data reads as UTF-16 of mostly ASCII, which
+// PowerShell's encoded commands are in little-endian.
 func hasUTF16(data []byte) bool {
 	if len(data) < 2*minData {
 		return false
 	}
-	n, zero := 0, 0
+	low, high := zeros(data)
+	return low || high
+}
+
+// zeros says whether of most pairs of bytes one is zero: the second, as in
+// little-endian, or the first, as in big-endian.
+func zeros(data []byte) (second, first bool) {
+	n, zero, zeroFirst := 0, 0, 0
 	for i := 0; i+1 < len(data) && i < 4096; i += 2 {
 		n++
 		if data[i+1] == 0 && data[i] != 0 {
 			zero++
+		} else if data[i] == 0 && data[i+1] != 0 {
+			zeroFirst++
 		}
 	}
-	return zero*10 >= n*8
+	return zero*10 >= n*8, zeroFirst*10 >= n*8
 }
 
 func fromUTF16(data []byte) []byte {
 	u := make([]uint16, 0, len(data)/2)
+	_, bigEndian := zeros(data)
 	for i := 0; i+1 < len(data); i += 2 {
-		u = append(u, uint16(data[i])|uint16(data[i+1])<<8)
+		if bigEndian {
+			u = append(u, uint16(data[i])<<8|uint16(data[i+1]))
+		} else {
+			u = append(u, uint16(data[i])|uint16(data[i+1])<<8)
+		}
 	}
 	out := make([]byte, 0, len(u))
 	for _, r := range utf16.Decode(u) {

@@ -25,7 +25,7 @@ func kindRules() []rule {
 		// Keys and what they are kept in.
 		{id: "openvpn-static-key", keywords: []string{"openvpn static key"}, re: re(`-----BEGIN OpenVPN Static key V1-----((?:\s|\\[nr])*[0-9a-f]{32}(?:[0-9a-f\s\\nr]{16,}))`)},
 		{id: "ssh2-private-key", keywords: []string{"ssh2 encrypted private key"}, re: re(`BEGIN SSH2 ENCRYPTED PRIVATE KEY ----([^-]{24,})`)},
-		{id: "jwk-private-key", keywords: []string{`"kty"`}, re: re(`"kty"\s*:\s*"(?:RSA|EC|OKP|oct)[^{}]*?"[dk]"\s*:\s*"([\w-]{20,})|"[dk]"\s*:\s*"([\w-]{20,})"[^{}]*?"kty"`)},
+		{id: "jwk-private-key", keywords: []string{`"kty"`}, re: re(`(\{[^{}]*?"kty"\s*:\s*"(?:RSA|EC|OKP|oct)[^{}]*?"[dk]"\s*:\s*"[\w-]{20,}[^{}]*|\{[^{}]*?"[dk]"\s*:\s*"[\w-]{20,}"[^{}]*?"kty"[^{}]*)`)},
 		{id: "ansible-vault", keywords: []string{"$ansible_vault;"}, re: re(`\$ANSIBLE_VAULT;[\d.]+;AES\d*[^\s\\]{0,40}((?:\s|\\[nr])+[0-9a-f]{16}[0-9a-f\s\\nr]{16,})`)},
 		{id: "jwe", keywords: []string{"eyj"}, re: re(`\b(eyJ[\w-]{10,}\.[\w-]{20,}\.[\w-]{12,}\.[\w-]{16,}\.[\w-]{16,})`)},
 		{id: "wallet-phrase", near: wordsNear, keywords: []string{"mnemonic", "seed", "recovery", "secret phrase", "backup phrase", "wallet"},
@@ -49,11 +49,13 @@ func kindRules() []rule {
 		{id: "telegram-token", keywords: []string{"/bot"}, re: re(`/bot(\d{8,10}:[\w-]{33,38})\b`), entropy: 4},
 
 		// Passwords on command lines.
-		{id: "command-line-password", keywords: []string{"sshpass", "passin", "passout", "ldapsearch", "ldapmodify", "ldapadd", "smbclient", "mysql", "redis-cli", " login ", "net use", "net user", "htpasswd", "sqlplus", "jdbc:oracle", "--pass", "-password ", "chpasswd", "add_user", "ipmitool", "password-stdin", "sudo -s", "mariadb", "mongo"},
+		{id: "command-line-password", keywords: []string{"sshpass", "passin", "passout", "ldapsearch", "ldapmodify", "ldapadd", "smbclient", "mysql", "redis-cli", " login ", "net use", "net user", "htpasswd", "sqlplus", "jdbc:oracle", "--pass", "-password ", "add_user", "ipmitool", "mariadb", "mongo"}, near: flagNear,
 			re: re(`(?i)\bsshpass\s+-p\s*` + bare + `|\bpass(?:in|out)?\s+["']?pass:` + bare + `|\bldap\w+\s[^\n]*?\s-w\s+` + bare + `|\bsmbclient\s[^\n]*?[-=U ]\w+%` + bare +
 				`|\b(?:mysql\w*|mariadb\w*|mongo\w*)\s[^\n]*?\s-p` + bare + `|\bredis-cli\b[^\n]*?\s-a\s+` + bare + `|\blogin\s[^\n]*?\s-p\s+` + bare + `|\bnet\s+use\s[^\n]*?\s([^\s/]\S{5,})\s+/user|\bnet\s+user\s+[\w.]+\s+(\S{6,})\s+/` +
-				`|\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+` + bare + `|\bsqlplus\s+[\w./-]+?/([^\s@/]{6,})@|jdbc:oracle:\w+:\w+/([^\s@/]{6,})@|\s--?(?:\w+-)?pass(?:word|phrase|wd)?\s+` + bare + `|\becho\s+(?:-n\s+)?["']?(?:\w+:)?([^\s"'|]{6,})["']?\s*\|\s*(?:sudo\s+(?:-S|chpasswd)|chpasswd|[^\n|]*--password-stdin)|\badd_user\s+\w+\s+` + bare + `|\bipmitool\s[^\n]*\s-P\s+` + bare),
+				`|\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+` + bare + `|\bsqlplus\s+[\w./-]+?/([^\s@/]{6,})@|jdbc:oracle:\w+:\w+/([^\s@/]{6,})@|\s--?(?:\w+-)?pass(?:word|phrase|wd)?\s+` + bare + `|\badd_user\s+\w+\s+` + bare + `|\bipmitool\s[^\n]*\s-P\s+` + bare),
 			check: plausiblePassword},
+
+		{id: "piped-password", keywords: []string{"password-stdin", "chpasswd", "sudo -s"}, re: re(`(?i)\becho\s+(?:-n\s+)?["']?(?:\w+:)?([^\s"'|]{6,})["']?\s*\|\s*(?:sudo\s+(?:-S|chpasswd)|chpasswd|[^\n|]*--password-stdin)`), check: plausiblePassword},
 
 		// Passwords in other languages than those of "name = value".
 		{id: "sql-password", keywords: []string{"identified ", "password '", "password n'", `password "`, "password('", `password("`, "password = n'"},
@@ -75,8 +77,8 @@ func kindRules() []rule {
 		{id: "pass-assignment", near: assignedNear, keywords: []string{"pass", "pw"},
 			re:    re(`(?:\b|_)(?i:pass|pw)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|[a-z]P(?:ass|w)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|(?:\b|_)(?i:pass|pw)["']?\s{0,2}:\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|(?i:\b(?:user(?:name)?|login|account)\b)[^\n]{1,}\b(?i:pass|pw)\s{0,2}:\s{0,4}` + value + `|(?i)sshpass=` + value),
 			check: plausiblePassword},
-		{id: "env-line", keywords: []string{"env "}, re: re(`(?m)(?:^|[\s"'=])ENV[\s+]+\w*(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|PWD)\s+` + bare), check: strongPassword},
-		{id: "login-pair", keywords: []string{"login", "credential", "username", "user "}, re: re(`(?i)\b(?:credentials?["']?\s{0,3}[:=]\s{0,3}["']?[\w.@-]{2,40}:|(?:login|user(?:name)?)\s{0,2}[:=]?\s{1,2}[\w.@-]{2,40}\s{1,2}/\s{1,2})([^\s"'<>:/]{8,})`), check: func(m found) bool { return hasDigits(m.secret, 2) && strongPassword(m) }},
+		{id: "env-line", keywords: []string{"env "}, near: capitalNear, re: re(`(?m)(?:^|[\s"'=])ENV[\s+]+\w*(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|PWD)\s+` + bare), check: strongPassword},
+		{id: "login-pair", keywords: []string{"login", "credential", "username", "user "}, near: pairNear, re: re(`(?i)\b(?:credentials?["']?\s{0,3}[:=]\s{0,3}["']?[\w.@-]{2,40}:|(?:login|user(?:name)?)\s{0,2}[:=]?\s{1,2}[\w.@-]{2,40}\s{1,2}/\s{1,2})([^\s"'<>:/]{8,})`), check: func(m found) bool { return hasDigits(m.secret, 2) && strongPassword(m) }},
 
 		// Configuration of devices and servers.
 		{id: "device-secret", keywords: []string{"snmp-server community", "requirepass", "masterauth", "secret 0 ", "secret 5 ", "secret 8 ", "secret 9 ", "password 7 ", "password 5 ", "password 0 ", "psk \"", "psk '", "rpcpassword", "auth-user-pass", "key-string", "tacacs-server key", "radius-server key"},
@@ -91,18 +93,18 @@ func kindRules() []rule {
 		{id: "pgpass", keywords: []string{":5432:", ":5433:", ":6432:", ":*:"}, re: re(`(?m)(?:^|[\s"'])[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w.*-]+:([^\s:"']{6,})`), check: plausiblePassword},
 
 		// Headers and cookies.
-		{id: "session-cookie", keywords: []string{"cookie", "phpsessid", "jsessionid", "asp.net_sessionid", "connect.sid", "laravel_session"},
+		{id: "session-cookie", near: assignedNear, keywords: []string{"cookie", "phpsessid", "jsessionid", "asp.net_sessionid", "connect.sid", "laravel_session"},
 			re:    re(`(?i)\bcookie["']?\s{0,3}[:=][^\n]*?[\w.-]*(?:sess|sid|auth|token|jwt|login|remember|identity)[\w.-]*=["']?([\w%.+/=~-]{16,})|\b(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|laravel_session)["']?\s{0,2}[:=]\s{0,2}["']?([\w%.+/~-]{20,})`),
 			check: func(m found) bool { return classes(m.secret) >= 2 && hasDigits(m.secret, 2) && entropy(m.secret) > 3 }},
 		{id: "authorization-header", keywords: []string{"authorization"},
-			re: re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:digest\s[^\n]*?response="?([0-9a-f]{32,})|(?:[\w-]+\s{1,3})?([\w.+/~-]{20,}={0,2}))`),
+			re: re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:digest\s([^\n]*?response="?[0-9a-f]{32,})|(?:[\w-]+\s{1,3})?([\w.+/~-]{20,}={0,2}))`),
 			check: func(m found) bool {
 				return classes(m.secret) >= 2 && hasDigits(m.secret, 2) && entropy(m.secret) > 3 && !placeholderPair(m.secret)
 			}},
 		{id: "bearer-token", keywords: []string{"bearer "}, near: valueNear, re: re(`(?i)\bbearer\s{1,3}["']?([\w.~+/-]{20,}={0,2})`), entropy: 3.3, check: func(m found) bool {
 			return hasDigits(m.secret, 2) && classes(m.secret) >= 2 && !digestLike.MatchString(m.secret)
 		}},
-		{id: "labelled-hex", near: assignedNear, keywords: []string{"key", "token", "secret"},
+		{id: "labelled-hex", near: hexNear, keywords: []string{"key", "token", "secret"},
 			re: re(`(?i)(?:(?:api|access|auth|secret|private|client|signing|encryption|encrypt|master|license|subscription|hmac|jwt|session|webhook|cookie|deploy|service|admin|storage|account|integration)[ _.-]?(?:key|token|secret)|\bsecret)s?["']?\s{0,4}(?:is\b|=>|:=|[:=])\s{0,4}["']?((?:0x)?[0-9a-f]{32,})(?:[^0-9a-z]|$)`), entropy: 2.7},
 		{id: "labelled-uuid", near: uuidNear, keywords: []string{"key", "token", "secret"},
 			re:    re(`(?i)(?:\b(?:consul|nomad|vault|server|api|access|auth|bearer|account|client|service|deploy|admin|app|bot|user|npm|heroku|snyk|postmark)[\w .-]{0,12})?(?:secret[_ -]?id|api[_ -]?key|access[_ -]?key|client[_ -]?secret|secret[_ -]?key|\bsecret|_secret|_token|auth[_ -]?token|(?:consul|nomad|vault|server|api|access|bearer|account|client|service|deploy|admin|app|bot) token)["']?\s{0,12}(?:is\b|=>|[:=]|\s)\s{0,4}["']?(` + uuid + `)`),

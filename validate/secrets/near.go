@@ -39,6 +39,14 @@ const (
 	indexNear
 	// uuidNear: a hyphen follows the eighth hexadecimal digit of a value.
 	uuidNear
+	// pairNear: a blank slash follows, or two colons.
+	pairNear
+	// flagNear: a flag follows on the line, or another sign of a command.
+	flagNear
+	// capitalNear: a capital follows.
+	capitalNear
+	// hexNear: a value of hexadecimal digits follows.
+	hexNear
 	// starNear: a "*" and a capital or a digit follow.
 	starNear
 )
@@ -154,10 +162,51 @@ func (r *rule) holds(b []byte, end int) bool {
 			}
 		}
 		return false
+	case pairNear:
+		line := lineBehind(b, end)
+		return bytes.Contains(line, []byte(" / ")) || bytes.Contains(line, []byte("+/+")) || bytes.Count(line, []byte{':'}) > 1
+	case flagNear:
+		line := lineBehind(b, end)
+		return bytes.ContainsAny(line, "%@+") || bytes.Contains(line, []byte(" -")) || bytes.Contains(line, []byte(" /")) || bytes.Contains(line, []byte("pass:")) || run(b, end, assignRun)
+	case capitalNear:
+		return end < len(b) && b[end] >= 'A' && b[end] <= 'Z'
+	case hexNear:
+		for i := end; i < min(len(b), end+valueReach); i++ {
+			if hexadecimal[b[i]] && hexRun(b, i) {
+				return true
+			}
+		}
+		return false
 	case starNear:
 		around := b[max(0, end-lookBehind):min(len(b), end+lookBehind)]
-		i := bytes.IndexByte(around, '*')
-		return i >= 0 && len(around) > i+40
+		for i := bytes.IndexByte(around, '*'); i >= 0 && i+40 < len(around); i++ {
+			if around[i] == '*' && hexRun(around, i+1) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// lineBehind is the rest of the line, bounded.
+func lineBehind(b []byte, i int) []byte {
+	line := b[i:min(len(b), i+lookBehind)]
+	if n := bytes.IndexByte(line, '\n'); n >= 0 {
+		return line[:n]
+	}
+	return line
+}
+
+// hexRun says whether 30 hexadecimal digits follow.
+func hexRun(b []byte, i int) bool {
+	if len(b) < i+30 {
+		return false
+	}
+	for _, c := range b[i : i+30] {
+		if !hexadecimal[c] || c == '-' {
+			return false
+		}
 	}
 	return true
 }

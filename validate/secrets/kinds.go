@@ -74,7 +74,7 @@ func kindRules() []rule {
 			check: plausiblePassword},
 		{id: "password-index", keywords: []string{"password", "passwd", "pwd", "secret", "token", "apikey", "api_key"}, near: indexNear,
 			re: re(`(?i)` + label + `["']\s?\]\s{0,4}=\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|` + label + `\(\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')\s{0,4}\)`), check: plausiblePassword},
-		{id: "pass-assignment", near: assignedNear, keywords: []string{"pass", "pw"},
+		{id: "pass-assignment", near: assignedNear, reach: 5, keywords: []string{"pass", "pw"},
 			re:    re(`(?:\b|_)(?i:pass|pw)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|[a-z]P(?:ass|w)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|(?:\b|_)(?i:pass|pw)["']?\s{0,2}:\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|(?i:\b(?:user(?:name)?|login|account)\b)[^\n]{1,}\b(?i:pass|pw)\s{0,2}:\s{0,4}` + value + `|(?i)sshpass=` + value),
 			check: plausiblePassword},
 		{id: "env-line", keywords: []string{"env "}, near: capitalNear, re: re(`(?m)(?:^|[\s"'=])ENV[\s+]+\w*(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|PWD)\s+` + bare), check: strongPassword},

@@ -156,7 +156,7 @@ func fold(lang Language, ts []Token) []Token {
 	case Lua:
 		op = ".."
 	}
-	out := make([]Token, 0, len(ts))
+	out := ts[:0] // which never overtakes what is read
 	// Long chains are joined in a builder: appending one by one would be quadratic.
 	for i := 0; i < len(ts); i++ {
 		if ts[i].Kind != String {
@@ -165,7 +165,6 @@ func fold(lang Language, ts []Token) []Token {
 		}
 		var b strings.Builder
 		t := ts[i]
-		b.WriteString(t.Text)
 		for {
 			if i+1 < len(ts) && ts[i+1].Kind == String && ts[i+1].Offset > t.Offset && (lang == Python || lang == Ruby || lang == Awk) && ts[i+1].Offset >= t.End {
 				i++
@@ -174,10 +173,15 @@ func fold(lang Language, ts []Token) []Token {
 			} else {
 				break
 			}
+			if b.Len() == 0 {
+				b.WriteString(t.Text)
+			}
 			b.WriteString(ts[i].Text)
 			t.End = ts[i].End
 		}
-		t.Text = b.String()
+		if b.Len() > 0 {
+			t.Text = b.String()
+		}
 		out = append(out, t)
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
 
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -87,6 +88,17 @@ func (d *Document) Find(title string) (*Section, bool) {
 	return nil, false
 }
 
+// inOnePiece says whether lines follow one another in the text as they are.
+func inOnePiece(lines *text.Segments) bool {
+	for i := range lines.Len() {
+		segment := lines.At(i)
+		if segment.Padding != 0 || segment.ForceNewline || i > 0 && segment.Start != lines.At(i-1).Stop {
+			return false
+		}
+	}
+	return true
+}
+
 // TextOf is the source text of a block's lines, with its offset in the
 // document; for a fenced block that is what stands inside the fence.
 func (d *Document) TextOf(n ast.Node) (text []byte, offset int) {
@@ -94,10 +106,14 @@ func (d *Document) TextOf(n ast.Node) (text []byte, offset int) {
 	if lines.Len() == 0 {
 		return nil, n.Pos()
 	}
-	if fence, ok := n.(*ast.FencedCodeBlock); ok {
+	if _, ok := n.(*ast.FencedCodeBlock); ok {
+		if inOnePiece(lines) {
+			start, end := lines.At(0).Start, lines.At(lines.Len()-1).Stop
+			return d.Text[start:end:end], start
+		}
 		var b bytes.Buffer
-		for i := range fence.Lines().Len() {
-			segment := fence.Lines().At(i)
+		for i := range lines.Len() {
+			segment := lines.At(i)
 			b.Write(segment.Value(d.Text))
 		}
 		return b.Bytes(), lines.At(0).Start

@@ -92,8 +92,10 @@ func (r *Report) Mask(secret string) {
 // more than MaxFindingsPerRule times, one more finding counts the rest.
 func (r *Report) Findings() []schemas.Finding {
 	fs := make([]schemas.Finding, 0, len(r.findings))
-	text := string(r.lines.text)
-	masks := r.masks(text)
+	var masks []span
+	if len(r.masked) > 0 {
+		masks = r.masks(string(r.lines.text))
+	}
 	for _, f := range r.findings {
 		for _, secret := range r.masked {
 			f.Message = strings.ReplaceAll(f.Message, secret, MaskText)

@@ -76,6 +76,8 @@ func init() {
 			}, string(b))
 		},
 		"of-utf16": func(b []byte) string { return std([]byte(utf16(string(b)))) },
+		"of-ps":    func(b []byte) string { return std([]byte(utf16(string(b)))) },
+		"of-lhex":  hex.EncodeToString,
 		"of-utf16be": func(b []byte) string {
 			s := []byte(utf16(string(b)))
 			for i := 0; i+1 < len(s); i += 2 {

@@ -260,6 +260,6 @@ func compile(rows []row) *table {
 }
 
 var (
-	droppers   = sync.OnceValue(func() *table { return compile(dropperRows()) })
-	everything = sync.OnceValue(func() *table { return compile(slices.Concat(dropperRows(), markerRows())) })
+	droppers   = sync.OnceValue(func() *table { return compile(slices.Concat(dropperRows(), programRows())) })
+	everything = sync.OnceValue(func() *table { return compile(slices.Concat(dropperRows(), programRows(), markerRows())) })
 )

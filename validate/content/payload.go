@@ -1,6 +1,7 @@
 package content
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
@@ -47,8 +48,16 @@ func payload(data []byte) string {
 		return "a script"
 	case bytes.HasPrefix(data, []byte("\xa7\x0d\x0d\x0a")), len(data) > 16 && data[2] == 0x0d && data[3] == 0x0a && data[1] == 0x0d && bytes.Contains(data[:min(len(data), 64)], []byte("\xe3\x00\x00\x00\x00")):
 		return "compiled Python code"
-	case bytes.HasPrefix(data, []byte("\x1bLua")):
+	case bytes.HasPrefix(data, []byte("\x1bLua")), bytes.HasPrefix(data, []byte("\x1bLJ")):
 		return "compiled Lua code"
+	case bytes.HasPrefix(data, []byte("BC\xc0\xde")), bytes.HasPrefix(data, []byte("\xde\xc0\x17\x0b")):
+		return "LLVM bitcode"
+	case bytes.HasPrefix(data, []byte("\xca\xfe\xba\xbf\x00\x00\x00")) && len(data) > 8 && data[7] > 0 && data[7] < 20:
+		return "a Mach-O executable"
+	case bytes.HasPrefix(data, []byte("\xac\xed\x00\x05")):
+		return "a serialized Java object"
+	case len(data) > 265 && string(data[257:262]) == "ustar":
+		return tarPayload(data)
 	}
 	return ""
 }
@@ -110,7 +119,7 @@ const (
 	maxHead    = 4096
 )
 
-var executableName = regexp.MustCompile(`(?i)(?:\.(?:exe|dll|so(?:\.\d+)*|dylib|bat|cmd|ps1|psm1|vbs|vbe|wsf|hta|scr|com|jar|class|dex|msi|elf|sh|bash|lnk|appimage|deb|rpm|apk)|vbaproject\.bin)$`)
+var executableName = regexp.MustCompile(`(?i)(?:\.(?:exe|dll|so(?:\.\d+)*|dylib|bat|cmd|ps1|psm1|vbs|vbe|wsf|hta|scr|com|jar|class|dex|msi|elf|sh|bash|lnk|appimage|deb|rpm|apk)|vbaproject\.bin)$|^META-INF/MANIFEST\.MF$|^AndroidManifest\.xml$`)
 
 // zipPayload looks whether a zip file carries something executable.
 func zipPayload(data []byte) string {
@@ -138,6 +147,25 @@ func zipPayload(data []byte) string {
 			if what := payload(head); what != "" && !bytes.HasPrefix(head, []byte("PK")) {
 				return "an archive with " + what
 			}
+		}
+	}
+	return ""
+}
+
+// tarPayload looks whether a tar file carries something executable.
+func tarPayload(data []byte) string {
+	r := tar.NewReader(bytes.NewReader(data))
+	for range maxEntries {
+		h, err := r.Next()
+		if err != nil {
+			return ""
+		}
+		if executableName.MatchString(h.Name) {
+			return "an archive with an executable"
+		}
+		head, _ := io.ReadAll(io.LimitReader(r, maxHead))
+		if what := payload(head); what != "" && !bytes.HasPrefix(head, []byte("PK")) {
+			return "an archive with " + what
 		}
 	}
 	return ""
@@ -190,7 +218,7 @@ func embedded(b []byte) string {
 
 var (
 	scriptStart = regexp.MustCompile(`^[ \t]*#![ \t]*/(?:usr/|bin/|opt/|system/|nix/)\S*[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*([^\s=][^\n]*)`)
-	rawMagics   = []string{"\x7fELF", "MZ", "\xca\xfe\xba\xbe", "\x00asm", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xfe\xed\xfa\xcf", "\xfe\xed\xfa\xce", "dex\n03", "\xd0\xcf\x11\xe0", "PK\x03\x04", "\x1f\x8b\x08"}
+	rawMagics   = []string{"\x7fELF", "MZ", "\xca\xfe\xba\xbe", "\x00asm", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xfe\xed\xfa\xcf", "\xfe\xed\xfa\xce", "dex\n03", "BC\xc0\xde", "\x1bLua", "\xca\xfe\xba\xbf", "\xac\xed\x00\x05", "\xd0\xcf\x11\xe0", "PK\x03\x04", "\x1f\x8b\x08"}
 )
 
 // maxScriptHead is how far the first command of a script is looked for.

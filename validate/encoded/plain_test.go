@@ -194,7 +194,7 @@ func plainBase32(b []byte) iter.Seq[stretch] {
 			if runEnd(digits, 0, &base32Class) == len(digits) {
 				digits = digits[:len(digits)-map[int]int{1: 1, 3: 1, 6: 1}[len(digits)%8]]
 				out := make([]byte, base32.StdEncoding.WithPadding(base32.NoPadding).DecodedLen(len(digits)))
-				if n, err := base32.StdEncoding.WithPadding(base32.NoPadding).Decode(out, digits); err == nil && LooksText(out[:n]) {
+				if n, err := base32.StdEncoding.WithPadding(base32.NoPadding).Decode(out, digits); err == nil && (LooksText(out[:n]) || known(out[:n])) {
 					if !yield(stretch{i, end, Base32, out[:n]}) {
 						return
 					}

@@ -255,9 +255,9 @@ func findBits(b []byte) iter.Seq[stretch] {
 	}
 }
 
-var dashClass = classOf("0123456789abcdefABCDEF-")
+var dashClass = classOf("0123456789abcdefABCDEF-:")
 
-// findDashes reads bytes with hyphens between them: 41-4B-49.
+// findDashes reads bytes with hyphens or colons between them: 41-4B-49.
 func findDashes(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
 		for i := 0; ; {
@@ -267,7 +267,7 @@ func findDashes(b []byte) iter.Seq[stretch] {
 			}
 			var out []byte
 			k := from
-			for ; k+1 < end && b[k] != '-' && b[k+1] != '-' && (k+2 >= end || b[k+2] == '-'); k += 3 {
+			for ; k+1 < end && hexClass[b[k]] && hexClass[b[k+1]] && (k+2 >= end || !hexClass[b[k+2]]); k += 3 {
 				out = append(out, unhex(b[k])<<4|unhex(b[k+1]))
 			}
 			if len(out) >= minSpelt && !yield(stretch{from, min(k, end), Hex, out}) {
@@ -394,8 +394,8 @@ func readable(digits []byte) bool {
 // backwards are the ends of what begins a key or a program, written backwards;
 // turned are such beginnings with each letter moved by 13 places.
 var (
-	backwards = []string{"YEK ETAVIRP", "_phg", "AIKA", "-bxox", "evil_ks", "hs/nib/!#", "hsab/nib/!#", "hs |", "hsab |", "lruc", "tegw", "XEI", "i- hsab", "pct/ved/", "metsys.so"}
-	turned    = []string{"CEVINGR XRL", "tuc_", "NXVN", "kbkc-", "fx_yvir", "#!/ova/", "#!/hfe/ova", "phey -", "jtrg -", "phey uggc", "jtrg uggc", "onfu -v", "vzcbeg bf", "/qri/gpc", "rkrp("}
+	backwards = []string{"YEK ETAVIRP", "_phg", "AIKA", "-bxox", "evil_ks", "hs/nib/!#", "hsab/nib/!#", "hs |", "hsab |", "lruc", "tegw", "XEI", "i- hsab", "pct/ved/", "metsys.so", "//:ptth", "//:sptth"}
+	turned    = []string{"CEVINGR XRL", "tuc_", "NXVN", "kbkc-", "fx_yvir", "#!/ova/", "#!/hfe/ova", "phey -", "jtrg -", "uggc://", "uggcf://", "onfu -v", "vzcbeg bf", "/qri/gpc", "rkrp("}
 )
 
 // maxTurned is how much around such a beginning is read.

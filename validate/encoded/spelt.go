@@ -19,7 +19,8 @@ var (
 	digitClass  = classOf("0123456789")
 )
 
-// findBase32 decodes runs in capitals or in small letters that come to text.
+// findBase32 decodes runs in capitals or in small letters that come to text or a
+// known format.
 func findBase32(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
 		for i := 0; ; {
@@ -35,7 +36,7 @@ func findBase32(b []byte) iter.Seq[stretch] {
 					digits = digits[:len(digits)-1]
 				}
 				out := make([]byte, base32.StdEncoding.WithPadding(base32.NoPadding).DecodedLen(len(digits)))
-				if n, err := base32.StdEncoding.WithPadding(base32.NoPadding).Decode(out, digits); err == nil && LooksText(out[:n]) {
+				if n, err := base32.StdEncoding.WithPadding(base32.NoPadding).Decode(out, digits); err == nil && (LooksText(out[:n]) || known(out[:n])) {
 					if !yield(stretch{i, end, Base32, out[:n]}) {
 						return
 					}

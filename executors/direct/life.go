@@ -7,11 +7,18 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors/cgroup"
 )
+
+// reapPause lies between the end of process 1 and the taking of its status. Its parent
+// is told of the end by its last thread, before that has dropped what /proc knew of it; who
+// takes the status meanwhile spins in the kernel until then, which is long if that thread
+// has lost its processor.
+const reapPause = 10 * time.Millisecond
 
 // Sandbox is one that lives, or lived: a handle on its process 1, which no other
 // process can come to be.
@@ -63,6 +70,7 @@ func adopt(pid, pidfd int, child bool) (*Sandbox, error) {
 			return err == nil && n > 0
 		})
 		if s.err == nil && child {
+			time.Sleep(reapPause)
 			got, err := syscall.Wait4(pid, &s.status, syscall.WNOHANG, nil)
 			s.known = err == nil && got == pid
 		}

@@ -4,6 +4,11 @@ import (
 	"bytes"
 	"encoding/ascii85"
 	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/threegate/tool-exec/validate/internal/keyword"
 )
 
 // rare looks for spellings that hardly any text has. Each finder goes by a mark
@@ -401,26 +406,29 @@ var (
 // maxTurned is how much around such a beginning is read.
 const maxTurned = 2048
 
+// otherWays finds both kinds at once.
+var otherWays = sync.OnceValue(func() *keyword.Finder { return keyword.New(slices.Concat(backwards, turned), false) })
+
 func findBackwards(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for k, marks := range [][]string{backwards, turned} {
-			for _, m := range marks {
-				at := bytes.Index(b, []byte(m))
-				if at < 0 {
-					continue
+		first := map[int]int{} // place of each
+		for hit := range otherWays().Walk(b) {
+			if _, ok := first[hit.Word]; !ok {
+				first[hit.Word] = hit.From
+			}
+		}
+		for _, n := range slices.Sorted(maps.Keys(first)) {
+			from, to := max(0, first[n]-maxTurned), min(len(b), first[n]+maxTurned)
+			out := bytes.Clone(b[from:to])
+			for i := range out {
+				if n < len(backwards) {
+					out[i] = b[to-1-i]
+				} else {
+					out[i] = rot13(out[i])
 				}
-				from, to := max(0, at-maxTurned), min(len(b), at+maxTurned)
-				out := bytes.Clone(b[from:to])
-				for i := range out {
-					if k == 0 {
-						out[i] = b[to-1-i]
-					} else {
-						out[i] = rot13(out[i])
-					}
-				}
-				if !yield(stretch{from, to, Spelt, out}) {
-					return
-				}
+			}
+			if !yield(stretch{from, to, Spelt, out}) {
+				return
 			}
 		}
 	}

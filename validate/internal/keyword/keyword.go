@@ -30,8 +30,8 @@ const (
 // hash looks at the lower three bytes.
 func hash(three uint32) uint32 { return (three << 8) * 0x9E3779B1 >> (32 - hashBits) }
 
-// New returns a finder of words, each of two bytes or more, without capitals. A
-// finder that folds takes ASCII capitals of the text for small letters.
+// New returns a finder of words, each of two bytes or more. One that folds takes
+// ASCII capitals of the text for small letters; its words have none.
 func New(words []string, folds bool) *Finder {
 	f := &Finder{words: words, lists: make([][]int32, 1)}
 	for c := range f.fold {

@@ -40,7 +40,7 @@ var commands = func() map[string]*regexp.Regexp {
 	add("npx", `npx\s+(?:-{1,2}\w+\s+)*[@\w-]`)
 	add("uvx", `uvx\s+\S`)
 	add("bunx", `bunx\s+\S`)
-	add("go", `go\s+(?:install|get)\s+(?:-u\s+)?\S*[./@]`)
+	add("go", `go\s+(?:install|get)\s+(?:-u\s+)?\S*[./@]|go\s+get\s[^.;]{0,30}\bmodules?\b`)
 	add("cpan cpanm", `cpanm?\s+(?:-{1,2}\w+\s+)*(?:install\s+)?[A-Z]\w*(?:::\w+)*`)
 	add("perl", `perl\s+-MCPAN\b`)
 	add("composer", `composer\s+(?:require|install)\b`)
@@ -82,12 +82,16 @@ var (
 	// Names that need no word like "package" beside them.
 	wellKnown = regexp.MustCompile(`(?i)\b(?:numpy|pandas|polars|scipy|requests|httpx|aiohttp|matplotlib|seaborn|scikit-learn|sklearn|pytorch|torch|tensorflow|keras|transformers|flask|django|fastapi|beautifulsoup4?|bs4|openpyxl|pillow|opencv|lxml|sqlalchemy|psycopg2?|boto3|pyyaml|pytest|lodash|express|axios|react|typescript|nokogiri|rails|rspec|ggplot2|dplyr|tidyverse|jq|curl|wget|git|ffmpeg|imagemagick|graphviz|nodejs|node\.js|gcc|build-essential|postgresql|sqlite3?|redis|docker)\b`)
 	// What must be there first has to be installed by somebody.
-	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b(?:[^.;]|\.\w){0,80}\b(?:be(?:en)?|is|are|gets?)\s+installed\b`)
+	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b(?:[^.;]|\.\w){0,80}\b(?:be(?:en)?|is|are|gets?)\s+(?:pip-|npm-)?installed\b`)
 	// "installed via pip", and orders in other languages.
 	foreignOrder = regexp.MustCompile(`(?i)\b(?:installiere[n]?|installier(?:t|en sie)|instal(?:a|e|ar|lez|ler|la|lare|leer|ler)|zainstaluj|установи\w*|instalează|asenna)\b[^.;]{0,60}\b(?:pa(?:ket|quet|quete|cote|cchetto|kke)\w*|pip|npm|conda|apt|bibliothe\w*|librer[ií]a|biblioteca|module?)\b|\b(?:paket\w*|paquet\w*|pacote\w*|pip|npm|apt)\b[^.;]{0,40}\b(?:installieren|zu installieren|installer)\b|(?:安装|インストール|설치|установи)\S{0,20}`)
 	viaManager   = regexp.MustCompile(`(?i)\b(?:ensure|make sure|verify|check|have|get)\b(?:[^.;]|\.\w){0,80}\binstalled\s+(?:via|with|by|using|from|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
 	byTool       = regexp.MustCompile(`(?i)\b(?:use|uses|using|with|via|through|calls?|runs?|invokes?)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
-	managerWord  = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge)\b`)
+	// What brings software without a word of installing, and installing that needs
+	// no name of a package.
+	bringing    = regexp.MustCompile(`(?i)\b(?:download|fetch|pull|grab|get|update|upgrade)(?:e?s)?(?:\s+in)?\s+(?:(?:the|its|all)\s+)?(?:missing|required|needed|necessary|system|latest|own)\s+(?:packages|dependencies|libraries|modules|gems|crates)\b|\b(?:grab|get|fetch|pull|take)\s+(?:\S+\s+){1,2}(?:from|off|through|via)\s+(?:npm|pypi|pip3?|conda(?:-forge)?|cran|cpan|rubygems|crates\.io|apt)\b|\bupgrade\s+(?:pip|npm|conda)\b`)
+	arriving    = regexp.MustCompile(`(?i)\b(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|modules?|requirements)\s+(?:are|is|get|will be)\s+(?:then\s+|first\s+)?installed\s+(?:at|on|from|by|when|during|before|first|with)\b|\binstalls?\s+(?:the\s+)?(?:latest|newest|current)\s+(?:release|version|build)\b|\b(?:curl|wget|download|fetch|get|run|execute|start)s?\s+(?:the\s+|its\s+|an?\s+)?(?:\S+\s+)?installer\b|(?:\brun\b|\bexecute\b|\b(?:ba)?sh\b|:)[^.;]{0,24}\s\S*install(?:er)?\.(?:sh|py|ps1|bat|exe)\b`)
+	managerWord = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge)\b`)
 	// Forms that only report: "installed packages", "install dates of the package".
 	reporting = regexp.MustCompile(`(?i)\b(?:installed|already|pre-?installed|preinstall|list(?:s|ing|ed)?|counts?|report(?:s|ing)?|summari[sz]es?|pars(?:e|es|ing)|analy[sz](?:e|es|ing)|extracts?|log|logs|column|field|history of|number of|which|statistics|install(?:ation)? (?:dates?|times?|counts?|events?|records?|status|figures|base|logs?))\b`)
 	negation  = regexp.MustCompile(`(?i)(?:\b(?:no|not|never|none|nothing|without|cannot|neither|nor|doesn'?t|don'?t|won'?t|isn'?t|aren'?t|needn'?t|can'?t|avoid(?:s|ing)?|instead of|rather than|forbidden|refused|prohibited|unnecessary|free of)\b|n’t\b)`)
@@ -188,6 +192,7 @@ const (
 	ofInstalling topic = 1 << iota // a form of "install", in English or another language
 	ofManagers
 	ofCommand
+	ofPackages
 )
 
 var managerNames = names("pip pypi npm yarn pnpm apt conda brew homebrew cpan cran rubygems cargo crates luarocks packagist gem cpanm")
@@ -207,6 +212,10 @@ func topicOf(word []byte) (t topic) {
 		case "instal", "reinst", "zainst", "asenna":
 			t |= ofInstalling
 		}
+	}
+	switch string(word) {
+	case "packages", "dependencies", "libraries", "modules", "gems", "crates":
+		t |= ofPackages
 	}
 	if managerNames[string(word)] {
 		t |= ofManagers
@@ -307,13 +316,13 @@ func instruction(s string, t topic) (Span, bool) {
 			}
 		}
 	}
-	if t&ofInstalling == 0 && t&ofManagers == 0 {
+	if t&(ofInstalling|ofManagers|ofPackages) == 0 {
 		return Span{}, false
 	}
 	for _, p := range []struct {
 		re *regexp.Regexp
 		of topic
-	}{{mustBe, ofInstalling}, {byTool, ofManagers}, {viaManager, ofInstalling}, {foreignOrder, ofInstalling}} {
+	}{{mustBe, ofInstalling}, {byTool, ofManagers}, {viaManager, ofInstalling}, {foreignOrder, ofInstalling}, {bringing, ofManagers | ofPackages}, {arriving, ofInstalling}} {
 		if t&p.of == 0 {
 			continue
 		}

@@ -68,6 +68,7 @@ func kindRules() []rule {
 			check: plausiblePassword},
 		{id: "password-said", keywords: []string{"password is", "passphrase is", "passcode is", "password was", "pwd is", "password for", "password to", "password of"},
 			re: re(`(?i)\b(?:pass(?:word|phrase|code)|pwd)(?:\s+(?:for|to|of)\s[^\n:=]+?)?\s+(?:is|was|has been set to|will be|=|:)\s*(?:now\s+)?[:"'\x60]{0,2}\s?([^\s"'\x60<>()]{6,})`), check: strongPassword},
+		{id: "password-said", keywords: []string{"password "}, near: tokenNear, re: re(`(?i)\bpassword\s+["'\x60]?([^\s"'\x60<>()=:]{12,64})`), check: func(m found) bool { return hasDigits(m.secret, 2) && strongPassword(m) }},
 		{id: "password-below", keywords: []string{"password"}, near: belowNear, re: re(`(?i)\bpassword[^\n:]*:[ \t]*(?:\r?\n[ \t]*){1,3}([\w+/=!@#$%^&*.-]{8,})(?:[\s"']|$)`), check: func(m found) bool { return strongPassword(m) || hasDigits(m.secret, 4) && len(m.secret) >= 16 }},
 		{id: "password-elsewhere", keywords: []string{"passwor", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "has\u0142o", "l\u00f6senord", "parola", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u041f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638"}, near: labelNear,
 			re:    re(`(?i)(?:passwort|kennwort|mot de passe|contraseña|contrasena|senha|wachtwoord|hasło|lösenord|parola|пароль|密码|密碼|パスワード|비밀번호)["']?\s{0,3}(?:[:=：]|\b(?:ist|es|est|is|é)\b|是)\s{0,3}` + value),

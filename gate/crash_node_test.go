@@ -44,6 +44,8 @@ var scenarios = []scenario{
 	{name: "refused request", word: "; id", want: ending{requests: 1}},
 	{name: "refused result", word: "secret", want: ending{results: 1, runs: 1}},
 	{name: "duplicate", word: "ok", again: true, want: ending{delivered: 1, requests: 1, runs: 1}},
+	{name: "delivered without artifacts", word: "bare", want: ending{delivered: 1, runs: 1}},
+	{name: "delivered without artifacts, the other way round", word: "bare", lastly: true, want: ending{delivered: 1, runs: 1}},
 	{name: "delivered, steps that meet the other way round", word: "ok", lastly: true, want: ending{delivered: 1, runs: 1}},
 	{name: "refused result, the other way round", word: "secret", lastly: true, want: ending{results: 1, runs: 1}},
 	{name: "sandbox that fails, the other way round", word: "balk", lastly: true, want: ending{delivered: 1, runs: 1}},
@@ -53,6 +55,10 @@ const crashID = "TR-20260209-160501Z-crash"
 
 func crashRequest(word string) []byte {
 	sum := sha256.Sum256([]byte("input"))
+	outputs := "- /out/d/x.csv: an output"
+	if word == "bare" {
+		outputs = "None"
+	}
 	return fmt.Appendf(nil, `---
 request_type: tool_request
 schema_version: "1"
@@ -83,7 +89,7 @@ python x.csv %s
 
 ## Output Expectations
 
-- /out/d/x.csv: an output
+%s
 
 ## Risk Assessment
 
@@ -91,7 +97,7 @@ python x.csv %s
 - Justification: a test
 - Data sensitivity: public
 - Network rationale: none
-`, crashID, hex.EncodeToString(sum[:]), word)
+`, crashID, hex.EncodeToString(sum[:]), word, outputs)
 }
 
 // world is a node that is crashed and started again.

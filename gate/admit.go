@@ -68,14 +68,15 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(req.RequestID),
 		RunID: j.ID, RequestID: req.RequestID, RequestSHA256: j.SHA256, Backend: req.Backend,
 	}}
+	to := spool.StateAdmitted
 	if ready != nil {
-		events = append(events, startEvent(j, a, *ready))
+		events, to = append(events, startEvent(j, a, *ready)), spool.StateRunning
 	}
 	if err := g.record(events...); err != nil {
 		return false, err
 	}
 	g.prepared.Delete(j.ID)
-	return false, j.Advance(spool.StateAdmitted)
+	return false, j.Advance(to)
 }
 
 // prepareAhead prepares a job that was found good and will run at once, while its

@@ -15,7 +15,7 @@ import (
 func TestADamagedJobSettlesItsRequest(t *testing.T) {
 	for step, state := range map[string]spool.State{"advance.admitted.rename": spool.StateAdmitted, "executor.start": spool.StateRunning, "advance.finished.rename": spool.StateFinished} {
 		t.Run(string(state), func(t *testing.T) {
-			w := mustWorld(t, scenario{name: "damaged", word: "ok"})
+			w := mustWorld(t, scenario{name: "damaged", word: "ok", lastly: state == spool.StateAdmitted})
 			dying := &injector{kind: killBefore}
 			dying.each = func() {
 				if n := len(dying.steps); n > 0 && dying.steps[n-1].Name == step {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Advance moves the job to the state after its own by one rename. What lies in the
+// Advance moves the job to the state after its own by one rename, or from claimed to running. What lies in the
 // folder is made durable before; that it was moved is durable after Sync. On an
 // error that matches ErrUncertain the caller must stop; State then says where the
 // folder was last seen.
@@ -16,7 +16,9 @@ func (j *Job) Advance(to State) error {
 	if j.Damage != nil {
 		return j.Damage
 	}
-	if to == "" || j.State.next() != to {
+	// A job that starts at once is admitted and running by one rename.
+	atOnce := j.State == StateClaimed && to == StateRunning
+	if to == "" || j.State.next() != to && !atOnce {
 		return fmt.Errorf("%w: job %s can't go from %s to %q", ErrTransition, j.ID, j.State, string(to))
 	}
 	err := j.move("advance."+string(to), filepath.Join(j.s.stateDir(to), j.ID), to == StateFinished)

@@ -85,11 +85,17 @@ func classes(s string) int {
 
 var codeLike = regexp.MustCompile(`^[$%@&]|\(|^(?:os|process|env|config|settings|self|this|args|options|secrets|vault|var|data|local)\.|^[a-z_]+(?:\.[a-z_]+)+$|^/|^https?://|^\\`)
 
+// passphrase is four words or more, as password managers make them.
+var passphrase = regexp.MustCompile(`^[a-z]{3,9}(?:-[a-z]{3,9}){3,7}$`)
+
 // plausiblePassword tells a password from prose, code and types.
 func plausiblePassword(m found) bool {
 	s := m.secret
 	if codeLike.MatchString(s) || strings.Contains(s, "://") || strings.ContainsRune(s, ' ') && classes(s) < 4 {
 		return false
+	}
+	if passphrase.MatchString(s) {
+		return true
 	}
 	return classes(s) >= 3 || classes(s) == 2 && strings.ContainsAny(s, "0123456789") && len(s) >= 8 && entropy(s) > 2.5
 }

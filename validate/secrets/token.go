@@ -86,6 +86,18 @@ var tokens = map[string][]token{
 	"airtable-token": {{prefix: "pat", set: dotted, min: 79, max: 79, within: "."}}, "contentful-token": {{prefix: "CFPAT-", set: wordy, min: 36}},
 	"mapbox-token": {{prefix: "sk.eyJ", set: dotted, min: 40}}, "typeform-token": {{prefix: "tfp_", set: wordy, min: 40}}, "readme-key": {{prefix: "rdme_", set: alnums, min: 60}},
 	"dropbox-token": {{prefix: "sl.", set: dotted, min: 100}}, "figma-token": {{prefix: "figo_", set: wordy, min: 30}},
+	// Kinds that gitleaks knows in one length, or with a blank behind them.
+	"slack-token": {{prefix: "xoxb-", set: wordy, min: 20}, {prefix: "xoxp-", set: wordy, min: 20}, {prefix: "xoxa-", set: wordy, min: 20}, {prefix: "xoxr-", set: wordy, min: 20},
+		{prefix: "xoxs-", set: wordy, min: 20}, {prefix: "xoxe", set: dotted, min: 30}, {prefix: "xoxc-", set: wordy, min: 20}, {prefix: "xoxd-", set: wordy, min: 20}, {prefix: "xapp-", set: wordy, min: 30}},
+	"github-token":   {{prefix: "ghp_", set: alnums, min: 30}, {prefix: "gho_", set: alnums, min: 30}, {prefix: "ghu_", set: alnums, min: 30}, {prefix: "ghs_", set: alnums, min: 30}, {prefix: "ghr_", set: alnums, min: 30}, {prefix: "github_pat_", set: wordy, min: 40}},
+	"google-api-key": {{prefix: "AIza", set: wordy, min: 30, max: 45}}, "sendgrid-key": {{prefix: "SG.", set: dotted, min: 50, within: "."}},
+	"npm-token": {{prefix: "npm_", set: alnums, min: 30}}, "pypi-token": {{prefix: "pypi-", set: wordy, min: 60}},
+	"stripe-key": {{prefix: "sk_live_", set: alnums, min: 16}, {prefix: "rk_live_", set: alnums, min: 16}, {prefix: "sk_test_", set: alnums, min: 20}},
+	"twilio-key": {{prefix: "SK", set: hexadecimal, min: 32, max: 32}}, "age-secret-key": {{prefix: "AGE-SECRET-KEY-", set: wordy, min: 40}},
+	"databricks-token": {{prefix: "dapi", set: hexadecimal, min: 32, max: 36}}, "grafana-token": {{prefix: "glsa_", set: wordy, min: 32}, {prefix: "glc_", set: base64ed, min: 40}},
+	"shopify-token":     {{prefix: "shpat_", set: hexadecimal, min: 30}, {prefix: "shpss_", set: hexadecimal, min: 30}, {prefix: "shpca_", set: hexadecimal, min: 30}, {prefix: "shppa_", set: hexadecimal, min: 30}},
+	"planetscale-token": {{prefix: "pscale_", set: dotted, min: 30}}, "sentry-token": {{prefix: "sntrys_", set: base64ed, min: 40}, {prefix: "sntryu_", set: hexadecimal, min: 40}},
+	"terraform-token": {{prefix: ".atlasv1.", set: wordy, min: 40, inner: true}}, "google-access-token": {{prefix: "ya29.", set: dotted, min: 40}},
 	// Keys without the lines around them.
 	"der-private-key": {{prefix: "IBADANBgkqhkiG9w0BAQEFAASC", set: base64ed, min: 60, inner: true}, {prefix: "MC4CAQAwBQYDK2VwBCIEI", set: base64ed, min: 40}, {prefix: "MHcCAQEEI", set: base64ed, min: 60},
 		{prefix: "CAQAwEwYHKoZIzj0CAQYIKoZIzj0DAQcEbTBrAgEBBC", set: base64ed, min: 40, inner: true}, {prefix: "AgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg", set: base64ed, min: 40, inner: true},

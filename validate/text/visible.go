@@ -86,9 +86,9 @@ func nextSpelt(s string, i int, prev rune, line bool) spelt {
 		if c >= 0x20 && c < 0x7F || c == '\n' || c == '\t' {
 			prev = rune(c)
 			i++
-			if end := PlainEnd(s, i); end > i && !line {
-				prev = rune(s[end-1])
-				i = end
+			if !line { // in one line some of these are respelt
+				i = PlainEnd(s, i)
+				prev = rune(s[i-1])
 			}
 			continue
 		}

@@ -54,6 +54,7 @@ func executorConfig(cfg *config.Loaded) (container.Config, error) {
 		InitPath:      init,
 		ImagesDir:     cfg.Backends.Images,
 		Images:        map[string]string{},
+		ExecTmp:       map[string]bool{},
 		Monty:         cfg.Backends.Monty.Image,
 		Runtime:       cfg.Containerd.Runtime,
 		RuntimeBinary: cfg.Containerd.RuntimeBinary,
@@ -62,7 +63,7 @@ func executorConfig(cfg *config.Loaded) (container.Config, error) {
 		Containerd:           containerd.Config{Address: cfg.Containerd.Address, Namespace: cfg.Containerd.Namespace},
 	}
 	for name, l := range cfg.Backends.ERA.Languages {
-		c.Images[name] = l.Image
+		c.Images[name], c.ExecTmp[name] = l.Image, l.ExecTmp
 	}
 	if c.Containerd.Address == "" {
 		c.Containerd.Private = containerd.Private{Root: cfg.Containerd.Root, State: cfg.ContainerdState()}

@@ -202,6 +202,7 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
 		digest := l.Backends.ERA.Languages[name].Image
 		cs.add("language "+name, imageCheck(ctx, l.Backends.Images, digest), digest, imageMend(l, name))
+		execCheck(cs, name, l.Backends.ERA.Languages[name])
 	}
 	if len(l.Backends.ERA.Languages) == 0 {
 		cs.warn("languages", "no ERA language has an image: every ERA request is refused", "deploy/images/build "+l.Backends.Images+", then list them under backends.era.languages")
@@ -216,6 +217,14 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	}
 	if len(l.Approvals.Approvers) == 0 && !l.Approvals.RequireSignature {
 		cs.warn("approvals", "anybody who can write to an inbox can approve", "list approvals.approvers, or set approvals.require_signature")
+	}
+}
+
+// execCheck tells of a language whose sandboxes are weaker than those of others.
+func execCheck(cs *checks, name string, l config.Language) {
+	if l.ExecTmp {
+		key := "backends.era.languages." + name + ".exec_tmp"
+		cs.warn("exec_tmp "+name, "requests in "+name+" can execute what they write to /tmp", "remove "+key+", unless the language must execute what it builds")
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/threegate/tool-exec/gate/config"
 )
 
 // What somebody else than root may not look at is not said to be missing.
@@ -55,6 +57,16 @@ func TestLookProgram(t *testing.T) {
 	}
 	if _, err := lookProgram("no-such-program"); !errors.Is(err, exec.ErrNotFound) {
 		t.Error("found what is not there")
+	}
+}
+
+// A language that may execute what it builds is a warning, others say nothing.
+func TestExecCheck(t *testing.T) {
+	cs := &checks{root: true}
+	execCheck(cs, "python", config.Language{})
+	execCheck(cs, "go", config.Language{ExecTmp: true})
+	if len(cs.list) != 1 || cs.list[0].State != checkWarn || cs.list[0].Name != "exec_tmp go" || !strings.Contains(cs.list[0].Mend, "backends.era.languages.go.exec_tmp") {
+		t.Errorf("%+v", cs.list)
 	}
 }
 

@@ -25,12 +25,18 @@ const eraName = "ERA/1"
 // montyArgv is the command of every Monty task.
 var montyArgv = []string{job.InitPath, job.MontyMode}
 
+// model is what sandboxes are made after. A slot serves tasks of its own model only.
+type model struct {
+	image   string // manifest digest
+	execTmp bool   // what is written to /tmp can be executed
+}
+
 // payload is what a backend wants run, and where.
 type payload struct {
 	backend string // for Identity
-	image   string // manifest digest
-	argv    []string
-	stdin   []byte // nil means none
+	model
+	argv  []string
+	stdin []byte // nil means none
 }
 
 // payloadOf asks the task's backend. It fails with ErrUnavailable if the node
@@ -42,12 +48,12 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 		if len(t.Argv) == 0 || t.Argv[0] == "" {
 			return p, errors.New("task has no command")
 		}
-		p = payload{backend: eraName, image: e.cfg.Images[t.Language], argv: t.Argv}
+		p = payload{backend: eraName, model: model{e.cfg.Images[t.Language], e.cfg.ExecTmp[t.Language]}, argv: t.Argv}
 		if p.image == "" {
 			return p, fmt.Errorf("language %q is %w: the configuration names no image for it", t.Language, ErrUnavailable)
 		}
 	case schemas.BackendMonty:
-		p = payload{backend: "monty " + monty.Version, image: e.cfg.Monty, argv: montyArgv}
+		p = payload{backend: "monty " + monty.Version, model: model{image: e.cfg.Monty}, argv: montyArgv}
 		if p.image == "" {
 			return p, fmt.Errorf("backend %q is %w: the configuration names no image for it", t.Backend, ErrUnavailable)
 		}
@@ -64,7 +70,7 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 			return p, fmt.Errorf("task inputs: %w", err)
 		}
 	case executors.BackendPosture:
-		p = payload{backend: string(t.Backend), image: e.anyImage(), argv: []string{job.InitPath, job.PostureMode}}
+		p = payload{backend: string(t.Backend), model: model{image: e.anyImage()}, argv: []string{job.InitPath, job.PostureMode}}
 		if t.Network == schemas.NetworkAllowlist {
 			p.argv = append(p.argv, posture.ArgNetworked)
 		}

@@ -116,8 +116,9 @@ func (b box) has(name string) bool {
 	return err == nil
 }
 
-// make builds the box of a task, with its mounts.
-func (b box) make(l executors.Limits) error {
+// make builds the box of a task, with its mounts. Where /tmp is to be one in which
+// files can be executed, no mount beneath it may be noexec.
+func (b box) make(l executors.Limits, execTmp bool) error {
 	if err := os.Mkdir(string(b), 0o700); err != nil {
 		return fmt.Errorf("make box: %w", err)
 	}
@@ -132,7 +133,7 @@ func (b box) make(l executors.Limits) error {
 	if err := unix.Mkfifo(b.path(gateDir, job.DoneFile), 0o600); err != nil {
 		return fmt.Errorf("make box: %w", err)
 	}
-	if err := mountTmpfs(b.path(outDir), l.OutBytes, int64(l.OutFiles), "mode=0755"); err != nil {
+	if err := mountTmpfs(b.path(outDir), l.OutBytes, int64(l.OutFiles), unix.MS_NOEXEC, "mode=0755"); err != nil {
 		return err
 	}
 	first, err := b.firstID()
@@ -142,7 +143,11 @@ func (b box) make(l executors.Limits) error {
 	if err := os.Chown(b.path(outDir), first+1, first+1); err != nil {
 		return fmt.Errorf("make box: %w", err)
 	}
-	if err := mountTmpfs(b.path(scratchDir), l.TmpBytes, scratchFiles(l.TmpBytes), "mode=0755"); err != nil {
+	var flags uintptr = unix.MS_NOEXEC
+	if execTmp {
+		flags = 0
+	}
+	if err := mountTmpfs(b.path(scratchDir), l.TmpBytes, scratchFiles(l.TmpBytes), flags, "mode=0755"); err != nil {
 		return err
 	}
 	for _, d := range []string{"tmp", "shm"} {
@@ -167,9 +172,9 @@ const (
 // scratchFiles bounds the number of files of /tmp, which no limit names.
 func scratchFiles(bytes int64) int64 { return max(bytes/bytesPerScratchFile, minScratchFiles) }
 
-func mountTmpfs(dir string, bytes, inodes int64, options string) error {
+func mountTmpfs(dir string, bytes, inodes int64, flags uintptr, options string) error {
 	data := fmt.Sprintf("size=%d,nr_inodes=%d,%s", bytes, inodes+ownInodes, options)
-	if err := unix.Mount("threegate", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, data); err != nil {
+	if err := unix.Mount("threegate", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|flags, data); err != nil {
 		return fmt.Errorf("make box: mount a tmpfs at %s: %w", dir, err)
 	}
 	return nil

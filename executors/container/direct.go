@@ -235,10 +235,11 @@ func (p directProcess) Wait(ctx context.Context) (<-chan containerdclient.ExitSt
 }
 
 // directIdentity is what runs a task in a slot that was made without containerd.
-func (e *Executor) directIdentity(id executors.Identity) executors.Identity {
+func (e *Executor) directIdentity(p payload) executors.Identity {
+	id := e.identity(p)
 	var u unix.Utsname
 	_ = unix.Uname(&u) // never fails
-	id.Runtime = "containerd " + e.client.DaemonVersion() + " for images, sandboxes by threegate on Linux " + unix.ByteSliceToString(u.Release[:]) + ", user namespaces"
+	id.Runtime = p.said("containerd " + e.client.DaemonVersion() + " for images, sandboxes by threegate on Linux " + unix.ByteSliceToString(u.Release[:]) + ", user namespaces")
 	return id
 }
 

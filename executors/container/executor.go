@@ -49,6 +49,8 @@ type Config struct {
 	ImagesDir string
 	// Images maps an ERA language to the digest of an image manifest.
 	Images map[string]string
+	// ExecTmp names the languages whose programs may execute what they write to /tmp.
+	ExecTmp map[string]bool
 	// Monty is the digest of the Monty image; empty means no Monty backend.
 	Monty string
 	// Containerd says which containerd is used.

@@ -23,7 +23,15 @@ func (e *Executor) Identity(_ context.Context, t executors.Task) (executors.Iden
 }
 
 func (e *Executor) identity(p payload) executors.Identity {
-	return executors.Identity{Backend: p.backend, Runtime: e.runtime, Image: p.image}
+	return executors.Identity{Backend: p.backend, Runtime: p.said(e.runtime), Image: p.image}
+}
+
+// said adds to the words for a runtime in what the sandbox is weaker than others.
+func (m model) said(runtime string) string {
+	if m.execTmp {
+		return runtime + ", /tmp executable"
+	}
+	return runtime
 }
 
 // describeRuntime asks the programs themselves for their versions.

@@ -282,8 +282,8 @@ func TestHalfMade(t *testing.T) {
 	boxOnly := newTask("true")
 	b, err := e.boxOf(boxOnly.ID)
 	must(t, "box", err)
-	must(t, "make", b.make(boxOnly.Limits))
-	must(t, "a second mount", mountTmpfs(b.path(outDir), 4096, 10, "mode=0755"))
+	must(t, "make", b.make(boxOnly.Limits, false))
+	must(t, "a second mount", mountTmpfs(b.path(outDir), 4096, 10, unix.MS_NOEXEC, "mode=0755"))
 
 	noContainer := newTask("true")
 	must(t, "Prepare", e.Prepare(ctx, noContainer))

@@ -58,13 +58,13 @@ type pool struct {
 	calm   chan struct{} // no task has a slot any more
 
 	mu    sync.Mutex
-	kinds map[string]*kind // by image
+	kinds map[model]*kind
 	off   bool
 	busy  int       // tasks that have a slot
 	last  time.Time // when a slot was asked for
 }
 
-// kind is what the pool has of one image.
+// kind is what the pool has of one model.
 type kind struct {
 	ready  []*slot
 	demand float64 // claims, each counting less as it ages
@@ -89,14 +89,14 @@ func (e *Executor) openPool(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("%w: slots: %w", ErrConfig, err), lock.Close())
 	}
 	making, stop := context.WithCancel(context.WithoutCancel(ctx))
-	p := &pool{e: e, lock: lock, stop: stop, wake: make(chan struct{}, 1), calm: make(chan struct{}, 1), kinds: map[string]*kind{}}
-	images := []string{e.cfg.Monty}
-	for _, image := range e.cfg.Images {
-		images = append(images, image)
+	p := &pool{e: e, lock: lock, stop: stop, wake: make(chan struct{}, 1), calm: make(chan struct{}, 1), kinds: map[model]*kind{}}
+	models := []model{{image: e.cfg.Monty}}
+	for language, image := range e.cfg.Images {
+		models = append(models, model{image, e.cfg.ExecTmp[language]})
 	}
-	for _, image := range images {
-		if image != "" && e.available(image) == nil {
-			p.kinds[image] = &kind{at: time.Now()}
+	for _, m := range models {
+		if m.image != "" && e.available(m.image) == nil {
+			p.kinds[m] = &kind{at: time.Now()}
 		}
 	}
 	e.pool = p
@@ -170,12 +170,12 @@ func (e *Executor) reapSlots(ctx context.Context) error {
 	return nil
 }
 
-// take returns a sound idle slot of an image, or nil, and counts the demand. Who
+// take returns a sound idle slot of a model, or nil, and counts the demand. Who
 // gets one calls done when its task is done with it.
-func (p *pool) take(image string) *slot {
+func (p *pool) take(m model) *slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := p.kinds[image]
+	k := p.kinds[m]
 	if k == nil || p.off {
 		return nil
 	}
@@ -195,11 +195,11 @@ func (p *pool) take(image string) *slot {
 	return nil
 }
 
-// has says whether an idle slot of an image waits.
-func (p *pool) has(image string) bool {
+// has says whether an idle slot of a model waits.
+func (p *pool) has(m model) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := p.kinds[image]
+	k := p.kinds[m]
 	return k != nil && !p.off && len(k.ready) > 0
 }
 
@@ -238,12 +238,12 @@ func (p *pool) discard(s *slot) {
 func (p *pool) fill(ctx context.Context) {
 	defer p.making.Done()
 	for ctx.Err() == nil {
-		image, extra := p.next()
+		m, extra := p.next()
 		switch {
 		case extra != nil:
 			p.discard(extra)
 			continue
-		case image == "":
+		case m.image == "":
 			select {
 			case <-ctx.Done():
 			case <-p.wake:
@@ -251,10 +251,10 @@ func (p *pool) fill(ctx context.Context) {
 			}
 			continue
 		}
-		if !p.awaitCalm(ctx, image) {
+		if !p.awaitCalm(ctx, m) {
 			continue // things may have changed
 		}
-		s, err := p.e.makeSlot(ctx, image, p.e.cfg.Slots.Limits)
+		s, err := p.e.makeSlot(ctx, m, p.e.cfg.Slots.Limits)
 		if err != nil {
 			// A cold start says what is wrong, if it is wrong for that too.
 			select {
@@ -264,7 +264,7 @@ func (p *pool) fill(ctx context.Context) {
 			continue
 		}
 		p.mu.Lock()
-		if k := p.kinds[image]; !p.off {
+		if k := p.kinds[m]; !p.off {
 			k.ready = append(k.ready, s)
 			s = nil
 		}
@@ -288,12 +288,12 @@ func (p *pool) done() {
 	}
 }
 
-// awaitCalm says whether a slot of the image may be made now. If not it waits
+// awaitCalm says whether a slot of the model may be made now. If not it waits
 // until that could have changed.
-func (p *pool) awaitCalm(ctx context.Context, image string) bool {
+func (p *pool) awaitCalm(ctx context.Context, m model) bool {
 	p.mu.Lock()
 	wait := calmWait - time.Since(p.last)
-	now := p.busy == 0 || wait <= 0 || len(p.kinds[image].ready) == 0
+	now := p.busy == 0 || wait <= 0 || len(p.kinds[m].ready) == 0
 	p.mu.Unlock()
 	if now {
 		return true
@@ -308,63 +308,66 @@ func (p *pool) awaitCalm(ctx context.Context, image string) bool {
 	return false
 }
 
-// next says of which image a slot is missing most, or which slot is too much.
-func (p *pool) next() (image string, extra *slot) {
+// next says of which model a slot is missing most, or which slot is too much.
+func (p *pool) next() (most model, extra *slot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	want := p.wanted()
-	most := 0
-	for img, k := range p.kinds {
-		missing := want[img] - len(k.ready)
+	highest := 0
+	for m, k := range p.kinds {
+		missing := want[m] - len(k.ready)
 		if missing < 0 {
 			extra, k.ready = k.ready[len(k.ready)-1], k.ready[:len(k.ready)-1]
-			return "", extra
+			return model{}, extra
 		}
-		if missing > most {
-			image, most = img, missing
+		if missing > highest {
+			most, highest = m, missing
 		}
 	}
-	return image, nil
+	return most, nil
 }
 
-// wanted shares the memory among the images: one slot for each while there is
+// wanted shares the memory among the models: one slot for each while there is
 // room, those in demand first, the rest by demand, or evenly if there is none.
-func (p *pool) wanted() map[string]int {
+func (p *pool) wanted() map[model]int {
 	total := int(p.e.cfg.Slots.MemoryBytes / SlotCost)
-	images := make([]string, 0, len(p.kinds))
+	models := make([]model, 0, len(p.kinds))
 	sum := 0.0
-	for img, k := range p.kinds {
+	for m, k := range p.kinds {
 		k.decay()
-		images = append(images, img)
+		models = append(models, m)
 		sum += k.demand
 	}
-	slices.SortFunc(images, func(a, b string) int {
+	slices.SortFunc(models, func(a, b model) int {
 		if p.kinds[a].demand != p.kinds[b].demand {
 			if p.kinds[a].demand > p.kinds[b].demand {
 				return -1
 			}
 			return 1
 		}
-		if a < b {
-			return -1
+		if a.image != b.image {
+			return strings.Compare(a.image, b.image)
 		}
-		return 1
+		if a.execTmp {
+			return 1
+		}
+		return -1
 	})
-	want := map[string]int{}
+	want := map[model]int{}
 	left := total
-	for _, img := range images {
+	for _, m := range models {
 		if left > 0 {
-			want[img]++
+			want[m]++
 			left--
 		}
 	}
 	const noise = 0.5 // half a claim is none
-	for _, img := range images {
-		share := 1 / float64(len(images))
+	for _, m := range models {
+		share := 1 / float64(len(models))
 		if sum > noise {
-			share = p.kinds[img].demand / sum
+			share = p.kinds[m].demand / sum
 		}
-		want[img] += int(float64(left) * share)
+		want[m] += int(float64(left) * share)
 	}
 	return want
 }

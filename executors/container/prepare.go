@@ -72,7 +72,7 @@ func (e *Executor) Prepare(ctx context.Context, t executors.Task) error {
 }
 
 func (e *Executor) prepare(ctx context.Context, b box, r *root, t executors.Task, p payload) error {
-	if err := b.make(t.Limits); err != nil {
+	if err := b.make(t.Limits, p.execTmp); err != nil {
 		return err
 	}
 	kept := t
@@ -97,12 +97,12 @@ func (e *Executor) prepare(ctx context.Context, b box, r *root, t executors.Task
 	if err := e.handOver(b); err != nil {
 		return err
 	}
-	policy := e.policy(b, r, in, t)
+	policy := e.policy(b, r, in, t, p.model)
 	spec, err := sandbox.Spec(policy)
 	if err != nil {
 		return err
 	}
-	task, err := e.create(ctx, t.ID, spec, policy.Egress)
+	task, err := e.create(ctx, t.ID, spec, sandbox.Terms{Mapped: e.mapped, Egress: policy.Egress, OwnKernel: e.cfg.OwnKernel, ExecTmp: p.execTmp})
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (e *Executor) jobSpec(r *root, t executors.Task, p payload) job.Spec {
 // a program that fills them is told so (ENOSPC) and not killed by SIGXFSZ.
 const fileSlack = 1 << 20
 
-func (e *Executor) policy(b box, r *root, in string, t executors.Task) sandbox.Policy {
+func (e *Executor) policy(b box, r *root, in string, t executors.Task, m model) sandbox.Policy {
 	l := t.Limits
 	first, _ := b.firstID() // without one Spec refuses
 	return sandbox.Policy{
@@ -134,7 +134,7 @@ func (e *Executor) policy(b box, r *root, in string, t executors.Task) sandbox.P
 		MilliCPU: l.MilliCPU, MemoryBytes: l.MemoryBytes, Pids: l.Pids, OpenFiles: l.OpenFiles,
 		FileBytes: fileBytes(l), CPUTime: cpuTime(l),
 		SwapControl: e.host.SwapControl, OwnKernel: e.cfg.OwnKernel, Egress: t.Network == schemas.NetworkAllowlist,
-		FirstID: first, Mapped: e.mapped,
+		FirstID: first, Mapped: e.mapped, ExecTmp: m.execTmp,
 	}
 }
 
@@ -154,8 +154,8 @@ func cpuTime(l executors.Limits) time.Duration {
 }
 
 // create checks the final configuration and makes container and task of it.
-func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec, egress bool, labels ...string) (containerdclient.Task, error) {
-	if err := errors.Join(sandbox.Check(spec, e.mapped, egress, e.cfg.OwnKernel), sandbox.CheckRoot(spec.Root.Path)); err != nil {
+func (e *Executor) create(ctx context.Context, id string, spec *specs.Spec, terms sandbox.Terms, labels ...string) (containerdclient.Task, error) {
+	if err := errors.Join(sandbox.Check(spec, terms), sandbox.CheckRoot(spec.Root.Path)); err != nil {
 		return nil, err
 	}
 	marks := map[string]string{nodeLabel: e.cfg.Node}

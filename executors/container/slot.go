@@ -44,9 +44,9 @@ const (
 // slot is a sandbox that waits for a task: its init lives, and reads nothing but
 // the nudge pipe. It serves one task.
 type slot struct {
-	id    string // of container and control group
-	image string
-	box   box
+	id string // of container and control group
+	model
+	box box
 	// gone is closed once init has ended, or containerd can't tell any more; exit
 	// is its word then.
 	gone chan struct{}
@@ -81,18 +81,18 @@ func (e *Executor) fits(t executors.Task) bool {
 		fileBytes(l) == fileBytes(c) && cpuTime(l) <= slotCPUTime
 }
 
-// makeSlot makes a sandbox of an image that waits for a task of these limits.
-func (e *Executor) makeSlot(ctx context.Context, image string, l executors.Limits) (*slot, error) {
+// makeSlot makes a sandbox of a model that waits for a task of these limits.
+func (e *Executor) makeSlot(ctx context.Context, m model, l executors.Limits) (*slot, error) {
 	if err := e.checkInit(); err != nil {
 		return nil, err
 	}
-	r, err := e.rootOf(ctx, image)
+	r, err := e.rootOf(ctx, m.image)
 	if err != nil {
 		return nil, err
 	}
 	// A creation that is cut short could leave what is not found until later.
 	ctx = context.WithoutCancel(ctx)
-	s := &slot{id: e.newSlotID(), image: image, gone: make(chan struct{})}
+	s := &slot{id: e.newSlotID(), model: m, gone: make(chan struct{})}
 	s.box = box(filepath.Join(e.cfg.RunDir, slotsDir, s.id))
 	if err := e.fillSlot(ctx, s, r, l); err != nil {
 		return nil, errors.Join(fmt.Errorf("make a slot: %w", err), e.destroySlot(ctx, s))
@@ -102,7 +102,7 @@ func (e *Executor) makeSlot(ctx context.Context, image string, l executors.Limit
 
 func (e *Executor) fillSlot(ctx context.Context, s *slot, r *root, l executors.Limits) error {
 	l.MilliCPU, l.MemoryBytes = slotMilliCPU, slotMemoryBytes
-	if err := s.box.make(l); err != nil {
+	if err := s.box.make(l, s.execTmp); err != nil {
 		return err
 	}
 	if err := unix.Mkfifo(s.box.path(gateDir, job.NudgeFile), 0o600); err != nil {
@@ -111,7 +111,7 @@ func (e *Executor) fillSlot(ctx context.Context, s *slot, r *root, l executors.L
 	if err := e.handOver(s.box); err != nil {
 		return err
 	}
-	policy := e.policy(s.box, r, s.box.path(inDir), executors.Task{ID: s.id, Network: schemas.NetworkNone, Limits: l})
+	policy := e.policy(s.box, r, s.box.path(inDir), executors.Task{ID: s.id, Network: schemas.NetworkNone, Limits: l}, s.model)
 	policy.CPUTime = slotCPUTime
 	if err := e.makeSandbox(ctx, s, policy); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (e *Executor) makeSandbox(ctx context.Context, s *slot, policy sandbox.Poli
 	if err != nil {
 		return err
 	}
-	task, err := e.create(ctx, s.id, spec, false, slotLabel)
+	task, err := e.create(ctx, s.id, spec, sandbox.Terms{Mapped: e.mapped, OwnKernel: e.cfg.OwnKernel, ExecTmp: s.execTmp}, slotLabel)
 	if err != nil {
 		return err
 	}
@@ -200,11 +200,14 @@ func (e *Executor) claim(b box, s *slot, r *root, t executors.Task, p payload) e
 	if err := s.sound(); err != nil {
 		return err
 	}
+	if s.model != p.model {
+		return fmt.Errorf("the slot %s was made for another kind of run", s.id)
+	}
 	if s.ahead && cgroup.OOMKills(cgroup.Root, cgroupOf(s.id)) > 0 {
 		return fmt.Errorf("the slot %s ran out of memory", s.id) // a cause that would be taken for the task's
 	}
 	// The sandbox keeps its mounts whatever its folder is called.
-	policy := e.policy(s.box, r, s.box.path(inDir), t)
+	policy := e.policy(s.box, r, s.box.path(inDir), t, p.model)
 	if err := cgroup.Limit(cgroup.Root, cgroupOf(s.id), sandbox.Limits(policy)); err != nil {
 		return err
 	}
@@ -220,7 +223,7 @@ func (e *Executor) claim(b box, s *slot, r *root, t executors.Task, p payload) e
 	kept.Code, kept.InputsJSON = "", nil
 	identity := e.identity(p)
 	if s.own != nil {
-		identity = e.directIdentity(identity)
+		identity = e.directIdentity(p)
 	}
 	if err := s.box.write(taskFile, record{Task: kept, Identity: identity, Slot: s.id}); err != nil {
 		return err

@@ -218,23 +218,23 @@ func TestOneKeepsSlots(t *testing.T) {
 
 // Memory is shared by demand, and every image has a slot while there is room.
 func TestWanted(t *testing.T) {
-	p := &pool{e: &Executor{cfg: Config{Slots: Slots{MemoryBytes: 10 * SlotCost}}}, kinds: map[string]*kind{}}
+	p := &pool{e: &Executor{cfg: Config{Slots: Slots{MemoryBytes: 10 * SlotCost}}}, kinds: map[model]*kind{}}
 	for image, demand := range map[string]float64{"a": 30, "b": 10, "c": 0} {
-		p.kinds[image] = &kind{demand: demand, at: time.Now()}
+		p.kinds[model{image: image}] = &kind{demand: demand, at: time.Now()}
 	}
 	got := p.wanted()
-	if got["a"] != 6 || got["b"] != 2 || got["c"] != 1 {
+	if got[model{image: "a"}] != 6 || got[model{image: "b"}] != 2 || got[model{image: "c"}] != 1 {
 		t.Errorf("10 slots for a demand of 30:10:0 are shared as %v", got)
 	}
 	p.e.cfg.Slots.MemoryBytes = 2 * SlotCost
-	if got = p.wanted(); got["a"] != 1 || got["b"] != 1 || got["c"] != 0 {
+	if got = p.wanted(); got[model{image: "a"}] != 1 || got[model{image: "b"}] != 1 || got[model{image: "c"}] != 0 {
 		t.Errorf("2 slots are shared as %v", got)
 	}
 	for _, k := range p.kinds {
 		k.demand = 0
 	}
 	p.e.cfg.Slots.MemoryBytes = 9 * SlotCost
-	if got = p.wanted(); got["a"] != 3 || got["b"] != 3 || got["c"] != 3 {
+	if got = p.wanted(); got[model{image: "a"}] != 3 || got[model{image: "b"}] != 3 || got[model{image: "c"}] != 3 {
 		t.Errorf("9 slots without any demand are shared as %v", got)
 	}
 }

@@ -16,11 +16,11 @@ func (e *Executor) prepareWarm(ctx context.Context, b box, r *root, t executors.
 			return false, err
 		}
 	}
-	s := e.pool.take(p.image)
+	s := e.pool.take(p.model)
 	if s == nil && e.direct() { // making one takes a fraction of a cold start
 		made := e.cfg.Trace.Step(t.ID, "prepare: make a slot")
 		var err error
-		if s, err = e.makeSlot(ctx, p.image, e.cfg.Slots.Limits); err == nil {
+		if s, err = e.makeSlot(ctx, p.model, e.cfg.Slots.Limits); err == nil {
 			e.pool.use()
 		}
 		made()
@@ -47,7 +47,7 @@ func (e *Executor) Ready(t executors.Task) bool {
 		return false
 	}
 	p, err := e.payloadOf(t)
-	return err == nil && e.pool.has(p.image)
+	return err == nil && e.pool.has(p.model)
 }
 
 // held is the slot that this process claimed for a task, or nil.

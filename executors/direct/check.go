@@ -304,6 +304,9 @@ func (c *checker) mounts(p sandbox.Policy, spec *specs.Spec) map[string]bool {
 		for _, w := range strings.Split(words, ",") {
 			c.must(slices.Contains(options, w), "%s is not %s but %s", m.Mountpoint, w, m.Options)
 		}
+		if m.Mountpoint == sandbox.TmpDir {
+			c.must(slices.Contains(options, "noexec") != p.ExecTmp, "%s is noexec or not, unlike what is meant: %s", m.Mountpoint, m.Options)
+		}
 		if kind, is := made[m.Mountpoint]; is {
 			super := strings.Split(m.FSType+","+m.VFSOptions, ",")
 			for _, w := range strings.Split(kind, ",") {

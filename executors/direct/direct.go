@@ -87,7 +87,7 @@ func (m *Maker) Make(ctx context.Context, p sandbox.Policy) (*Sandbox, error) {
 		return nil, err
 	}
 	// The same refusals as for a container's.
-	if err := errors.Join(sandbox.Check(spec, true, false, false), sandbox.CheckRoot(p.Root)); err != nil {
+	if err := errors.Join(sandbox.Check(spec, sandbox.Terms{Mapped: true, ExecTmp: p.ExecTmp}), sandbox.CheckRoot(p.Root)); err != nil {
 		return nil, err
 	}
 	if err := cgroup.Create(cgroup.Root, p.CgroupsPath, sandbox.Limits(p)); err != nil {

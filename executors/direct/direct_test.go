@@ -204,6 +204,24 @@ func TestCheckSees(t *testing.T) {
 	}
 }
 
+// Where files in /tmp may be executed, and where they may not, is seen from outside.
+func TestCheckSeesExecTmp(t *testing.T) {
+	m := maker(t)
+	for _, is := range []bool{false, true} {
+		p := bed(t)
+		p.ExecTmp = is
+		s := made(t, m, p) // which was checked
+		q := p
+		q.ExecTmp = !is
+		spec, err := sandbox.Spec(q)
+		must(t, "spec", err)
+		if err := Check(q, spec, s); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "/tmp is noexec or not") {
+			t.Errorf("executable: %v, and not what was meant: %v", is, err)
+		}
+		s.Forget()
+	}
+}
+
 // What a sandbox has besides is seen, too.
 func TestCheckSeesWhatIsThere(t *testing.T) {
 	p := bed(t)

@@ -89,7 +89,11 @@ func (x *parts) open(p sandbox.Policy) (err error) {
 	add(sandbox.ShmDir, p.Shm, data)
 	add(sandbox.InDir, p.In, data|unix.MOUNT_ATTR_RDONLY)
 	add(sandbox.OutDir, p.Out, data)
-	add(sandbox.TmpDir, p.Tmp, data)
+	if p.ExecTmp {
+		add(sandbox.TmpDir, p.Tmp, quiet)
+	} else {
+		add(sandbox.TmpDir, p.Tmp, data)
+	}
 	add(job.Dir, p.Gate, data)
 	add(job.InitPath, p.Init, quiet|unix.MOUNT_ATTR_RDONLY)
 	return err

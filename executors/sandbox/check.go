@@ -15,14 +15,19 @@ import (
 // ErrForbidden is in every error of Check.
 var ErrForbidden = errors.New("sandbox configuration is refused")
 
+// Terms are what Check must be told of a sandbox: nothing else may differ.
+type Terms struct {
+	Mapped    bool // there must be a user namespace
+	Egress    bool // TCP is meant
+	OwnKernel bool // clone3 reaches no kernel of the host
+	ExecTmp   bool // TmpDir must not be noexec; otherwise it must
+}
+
 // Check refuses a configuration that is weaker than a sandbox must be. It does
 // not know how Spec works: it is called on the final configuration, just before
 // a container is made of it, and also catches what was changed in between.
 // All faults are reported, joined.
-//
-// Mapped says that there must be a user namespace, egress that TCP is meant,
-// ownKernel that clone3 reaches no kernel of the host.
-func Check(s *specs.Spec, mapped, egress, ownKernel bool) error {
+func Check(s *specs.Spec, t Terms) error {
 	c := &checker{}
 	if s == nil || s.Process == nil || s.Root == nil || s.Linux == nil || s.Linux.Resources == nil || s.Linux.Seccomp == nil {
 		return fmt.Errorf("%w: process, root, linux, resources or seccomp is missing", ErrForbidden)
@@ -34,10 +39,10 @@ func Check(s *specs.Spec, mapped, egress, ownKernel bool) error {
 	c.must(len(s.Annotations) == 0, "there are annotations, which runtimes can take as orders")
 	c.must(s.VM == nil && s.Windows == nil && s.Solaris == nil && s.ZOS == nil && s.FreeBSD == nil, "there are settings of other platforms")
 	c.process(s.Process)
-	c.mounts(s.Mounts)
-	c.linux(s.Linux, mapped)
+	c.mounts(s.Mounts, t.ExecTmp)
+	c.linux(s.Linux, t.Mapped)
 	c.resources(s.Linux.Resources)
-	c.seccomp(s.Linux.Seccomp, egress, ownKernel)
+	c.seccomp(s.Linux.Seccomp, t.Egress, t.OwnKernel)
 	return errors.Join(c.errs...)
 }
 
@@ -116,7 +121,7 @@ var allowedMounts = map[string]struct {
 	ShmDir:       {"bind", []string{"nosuid", "nodev", "noexec"}},
 	InDir:        {"bind", []string{"nosuid", "nodev", "noexec", "ro"}},
 	OutDir:       {"bind", []string{"nosuid", "nodev", "noexec"}},
-	TmpDir:       {"bind", []string{"nosuid", "nodev", "noexec"}},
+	TmpDir:       {"bind", []string{"nosuid", "nodev"}}, // and noexec, or not: see mounts
 	job.Dir:      {"bind", []string{"nosuid", "nodev", "noexec"}},
 	job.InitPath: {"bind", []string{"nosuid", "nodev", "ro"}},
 }
@@ -124,7 +129,7 @@ var allowedMounts = map[string]struct {
 // knownOptions are the only words that a mount may have.
 var knownOptions = []string{"bind", "nosuid", "nodev", "noexec", "ro", "rw", "strictatime", "mode=755", "size=64k", "hidepid=2"}
 
-func (c *checker) mounts(ms []specs.Mount) {
+func (c *checker) mounts(ms []specs.Mount, execTmp bool) {
 	seen := map[string]bool{}
 	for _, m := range ms {
 		want, ok := allowedMounts[m.Destination]
@@ -139,6 +144,9 @@ func (c *checker) mounts(ms []specs.Mount) {
 		c.must(!slices.Contains(want.options, "ro") || !slices.Contains(m.Options, "rw"), "%s is both ro and rw", m.Destination)
 		for _, o := range m.Options {
 			c.must(slices.Contains(knownOptions, o), "%s has option %q", m.Destination, o)
+		}
+		if m.Destination == TmpDir {
+			c.must(slices.Contains(m.Options, "noexec") != execTmp, "%s is noexec or not, unlike what is meant", TmpDir)
 		}
 		if m.Type == "bind" {
 			c.must(filepath.IsAbs(m.Source) && filepath.Clean(m.Source) == m.Source && !hostPlace(m.Source), "%s shows %q of the host", m.Destination, m.Source)

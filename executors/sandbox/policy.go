@@ -46,6 +46,8 @@ type Policy struct {
 	// Egress lets the payload make TCP sockets. There is no route either way:
 	// the network namespace has nothing but loopback.
 	Egress bool
+	// ExecTmp lets what the payload writes to TmpDir be executed there, and there only.
+	ExecTmp bool
 
 	MilliCPU    int
 	MemoryBytes int64

@@ -123,13 +123,17 @@ func mounts(p Policy) []specs.Mount {
 	bind := func(dst, src string, options ...string) specs.Mount {
 		return specs.Mount{Destination: dst, Type: "bind", Source: src, Options: append([]string{"bind", "nosuid", "nodev"}, options...)}
 	}
+	tmp := bind(TmpDir, p.Tmp, "noexec", "rw")
+	if p.ExecTmp {
+		tmp = bind(TmpDir, p.Tmp, "rw")
+	}
 	return []specs.Mount{
 		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev", "hidepid=2"}},
 		{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "noexec", "strictatime", "mode=755", "size=64k", "ro"}},
 		bind(ShmDir, p.Shm, "noexec", "rw"),
 		bind(InDir, p.In, "noexec", "ro"),
 		bind(OutDir, p.Out, "noexec", "rw"),
-		bind(TmpDir, p.Tmp, "noexec", "rw"),
+		tmp,
 		bind(job.Dir, p.Gate, "noexec", "rw"),
 		bind(job.InitPath, p.Init, "ro"),
 	}

@@ -38,9 +38,9 @@ func mustSpec(t *testing.T, p Policy) *specs.Spec {
 // The whole configuration, as it goes to the runtime, is compared with a file
 // that people read: whatever changes a sandbox shows up in review.
 func TestGolden(t *testing.T) {
-	egress := policy()
-	egress.Egress = true
-	for name, p := range map[string]Policy{"none": policy(), "egress": egress} {
+	egress, execTmp := policy(), policy()
+	egress.Egress, execTmp.ExecTmp = true, true
+	for name, p := range map[string]Policy{"none": policy(), "egress": egress, "exectmp": execTmp} {
 		got, err := json.MarshalIndent(mustSpec(t, p), "", "  ")
 		if err != nil {
 			t.Fatal(err)
@@ -62,15 +62,41 @@ func TestSpecPassesCheck(t *testing.T) {
 		for _, swap := range []bool{false, true} {
 			p := policy()
 			p.Egress, p.SwapControl = egress, swap
-			if err := Check(mustSpec(t, p), true, egress, false); err != nil {
+			if err := Check(mustSpec(t, p), Terms{Mapped: true, Egress: egress}); err != nil {
 				t.Error(err)
 			}
 		}
 	}
 	p := policy()
 	p.Egress = true
-	if err := Check(mustSpec(t, p), true, false, false); err == nil {
+	if err := Check(mustSpec(t, p), Terms{Mapped: true}); err == nil {
 		t.Error("TCP sockets passed as no network")
+	}
+}
+
+// /tmp is noexec, or not, as it is meant, and nothing else can be executed either way.
+func TestCheckExecTmp(t *testing.T) {
+	for _, says := range []bool{false, true} {
+		for _, meant := range []bool{false, true} {
+			p := policy()
+			p.ExecTmp = says
+			if err := Check(mustSpec(t, p), Terms{Mapped: true, ExecTmp: meant}); (err == nil) != (says == meant) {
+				t.Errorf("executable %v, meant %v: %v", says, meant, err)
+			}
+		}
+	}
+	for _, at := range []string{"/in", "/out", "/dev/shm", "/gate", "/proc", "/dev"} {
+		p := policy()
+		p.ExecTmp = true
+		s := mustSpec(t, p)
+		for i, m := range s.Mounts {
+			if m.Destination == at {
+				s.Mounts[i].Options = slices.DeleteFunc(slices.Clone(m.Options), func(o string) bool { return o == "noexec" })
+			}
+		}
+		if err := Check(s, Terms{Mapped: true, ExecTmp: true}); err == nil || !strings.Contains(err.Error(), at+" is not noexec") {
+			t.Errorf("%s without noexec: %v", at, err)
+		}
 	}
 }
 
@@ -140,15 +166,18 @@ func TestCheckRefuses(t *testing.T) {
 		"pressure": func(s *specs.Spec) {
 			s.Linux.MaskedPaths = slices.DeleteFunc(s.Linux.MaskedPaths, func(p string) bool { return p == "/proc/pressure" })
 		},
-		"rlimits":     func(s *specs.Spec) { s.Process.Rlimits = nil },
-		"in writable": func(s *specs.Spec) { drop(mount(s, "/in"), "ro") },
-		"in both":     func(s *specs.Spec) { m := mount(s, "/in"); m.Options = append(m.Options, "rw") },
-		"in exec":     func(s *specs.Spec) { drop(mount(s, "/in"), "noexec") },
-		"out dev":     func(s *specs.Spec) { drop(mount(s, "/out"), "nodev") },
-		"tmp suid":    func(s *specs.Spec) { drop(mount(s, "/tmp"), "nosuid") },
-		"shared":      func(s *specs.Spec) { m := mount(s, "/out"); m.Options = append(m.Options, "rshared") },
-		"recursive":   func(s *specs.Spec) { m := mount(s, "/out"); m.Options = append(m.Options, "rbind") },
-		"host folder": func(s *specs.Spec) { mount(s, "/out").Source = "/etc" },
+		"rlimits":       func(s *specs.Spec) { s.Process.Rlimits = nil },
+		"in writable":   func(s *specs.Spec) { drop(mount(s, "/in"), "ro") },
+		"in both":       func(s *specs.Spec) { m := mount(s, "/in"); m.Options = append(m.Options, "rw") },
+		"out exec":      func(s *specs.Spec) { drop(mount(s, "/out"), "noexec") },
+		"tmp exec":      func(s *specs.Spec) { drop(mount(s, "/tmp"), "noexec") },
+		"tmp gone exec": func(s *specs.Spec) { m := mount(s, "/tmp"); m.Options = append(m.Options, "exec") },
+		"in exec":       func(s *specs.Spec) { drop(mount(s, "/in"), "noexec") },
+		"out dev":       func(s *specs.Spec) { drop(mount(s, "/out"), "nodev") },
+		"tmp suid":      func(s *specs.Spec) { drop(mount(s, "/tmp"), "nosuid") },
+		"shared":        func(s *specs.Spec) { m := mount(s, "/out"); m.Options = append(m.Options, "rshared") },
+		"recursive":     func(s *specs.Spec) { m := mount(s, "/out"); m.Options = append(m.Options, "rbind") },
+		"host folder":   func(s *specs.Spec) { mount(s, "/out").Source = "/etc" },
 		"host socket": func(s *specs.Spec) {
 			s.Mounts = append(s.Mounts, specs.Mount{Destination: "/run/docker.sock", Type: "bind", Source: "/run/docker.sock"})
 		},
@@ -215,12 +244,12 @@ func TestCheckRefuses(t *testing.T) {
 			p.Egress = egress
 			s := mustSpec(t, p)
 			weaken(s)
-			if err := Check(s, true, egress, false); err == nil {
+			if err := Check(s, Terms{Mapped: true, Egress: egress}); err == nil {
 				t.Errorf("%s (egress %v) passed", name, egress)
 			}
 		}
 	}
-	if Check(nil, true, false, false) == nil || Check(&specs.Spec{}, true, false, false) == nil {
+	if Check(nil, Terms{Mapped: true}) == nil || Check(&specs.Spec{}, Terms{Mapped: true}) == nil {
 		t.Error("an empty configuration passed")
 	}
 }

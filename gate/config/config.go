@@ -117,6 +117,8 @@ type ERA struct {
 type Language struct {
 	// Image is a manifest digest, "sha256:...".
 	Image string `yaml:"image"`
+	// ExecTmp lets runs execute what they write to /tmp.
+	ExecTmp bool `yaml:"exec_tmp"`
 }
 
 // Monty is the Monty backend; without an image it is off.

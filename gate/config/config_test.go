@@ -35,6 +35,23 @@ func TestAnEmptyNodeHasSafeDefaults(t *testing.T) {
 	}
 }
 
+// No language may execute what it builds unless the configuration says so, and that
+// is shown with its place.
+func TestExecTmp(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("a", 64)
+	l, err := load(t, "version: 1\nbackends:\n  era:\n    languages:\n      python: {image: "+digest+"}\n      go:\n        image: "+digest+"\n        exec_tmp: true\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := l.Backends.ERA.Languages; all["python"].ExecTmp || !all["go"].ExecTmp {
+		t.Errorf("%+v", all)
+	}
+	shown, err := l.YAML()
+	if err != nil || !strings.Contains(string(shown), "exec_tmp: true # threegate.yaml:8") || !strings.Contains(string(shown), "exec_tmp: false # default") {
+		t.Errorf("%v\n%s", err, shown)
+	}
+}
+
 // TestBadConfigurations: each is refused, for its own reason, at its own line.
 func TestBadConfigurations(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("a", 64)
@@ -61,6 +78,7 @@ func TestBadConfigurations(t *testing.T) {
 		"inbox twice":         {"version: 1\ninboxes: [{name: a, path: x}, {name: a, path: y}]\n", "listed twice", 2},
 		"hidden inbox":        {"version: 1\ninboxes: [{name: .a, path: x}]\n", "no name for an inbox", 2},
 		"unpinned image":      {"version: 1\nbackends:\n  era:\n    languages:\n      python: {image: latest}\n", "no digest", 5},
+		"neither":             {"version: 1\nbackends:\n  era:\n    languages:\n      go: {image: " + digest + ", exec_tmp: perhaps}\n", "neither true nor false", 5},
 		"shell as language":   {"version: 1\nbackends:\n  era:\n    languages:\n      bash: {image: " + digest + "}\n", "is a shell", 5},
 		"unknown rule":        {"version: 1\nvalidators: [{rule: no.such, enforcement: blocking}]\n", "there is no rule", 2},
 		"unknown enforcement": {"version: 1\nvalidators: [{rule: secrets.scan, enforcement: loud}]\n", "none of blocking", 2},

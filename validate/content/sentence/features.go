@@ -4,7 +4,7 @@ import "bytes"
 
 // buckets is how many weights a rule has; features are spread over them by hash.
 const (
-	bucketBits = 16
+	bucketBits = 18
 	buckets    = 1 << bucketBits
 )
 
@@ -12,7 +12,22 @@ const (
 type feature struct {
 	bucket uint32
 	token  int16
+	block  uint8
 }
+
+// Features stand in blocks, each of which has the same say, however many there
+// are in it.
+const (
+	blockClasses = iota
+	blockOrder
+	blockWords
+	blockParts
+	blockSigns
+	blocks
+)
+
+var blockOf = [...]uint8{kindClass: blockClasses, kindPair: blockClasses, kindNext: blockOrder, kindSkip: blockOrder, kindStart: blockOrder, kindStartPair: blockOrder,
+	kindLater: blockOrder, kindLast: blockOrder, kindWord: blockWords, kindWords: blockWords, kindStartWord: blockWords, kindPart: blockParts, kindSign: blockSigns}
 
 // The kinds of features, as salts of their hashes.
 const (
@@ -28,6 +43,7 @@ const (
 	kindSign
 	kindStartPair
 	kindLater
+	kindPart
 )
 
 func bucket(kind, a, b uint64) uint32 {
@@ -43,6 +59,12 @@ type extractor struct {
 	seen     [buckets / 64]uint64 // a bit for each bucket of features
 	classed  []int                // tokens that have a class
 	plain    []byte               // the sentence without its disguise
+	part     []byte               // a word and its ends
+	// model has the weights of parts, which then are no features but only summed up.
+	model   *Model
+	weighed *[weighedWords]weighed
+	count   int
+	sum     [kinds]int32
 	// train asks for wordy: which features are those of single words.
 	train bool
 	wordy []bool
@@ -56,7 +78,7 @@ func (x *extractor) add(token int, kind, a, b uint64) {
 	k := bucket(kind, a, b)
 	if bit := uint64(1) << (k % 64); x.seen[k/64]&bit == 0 {
 		x.seen[k/64] |= bit
-		x.features = append(x.features, feature{k, int16(token)})
+		x.features = append(x.features, feature{k, int16(token), blockOf[kind]})
 		if x.train {
 			x.wordy = append(x.wordy, kind == kindWord || kind == kindWords || kind == kindStartWord)
 		}
@@ -66,7 +88,7 @@ func (x *extractor) add(token int, kind, a, b uint64) {
 // least is how many words a sentence has at least that can order something.
 const least = 2
 
-// extract returns the features of a sentence, or nil if nothing in it is looked for.
+// extract returns the features of a sentence, or nil if it is too short.
 func (x *extractor) extract(b []byte) []feature {
 	x.features, x.wordy = x.features[:0], x.wordy[:0]
 	tokens := x.cut(b)
@@ -74,24 +96,20 @@ func (x *extractor) extract(b []byte) []feature {
 		return nil
 	}
 	var has [maxClasses]int16 // number of the token + 1
-	sought := false
 	x.classed = x.classed[:0]
 	for i := range tokens {
 		for _, c := range tokens[i].classes {
 			if has[c] == 0 {
 				has[c] = int16(i) + 1
 			}
-			sought = sought || x.lex.sought[c] || c == isProgramFile || c == isRuleID || c == isURL
 		}
 		if len(tokens[i].classes) > 0 && !x.lex.holds(tokens[i].classes[0]) {
 			x.classed = append(x.classed, i)
 		}
 	}
-	if !sought {
-		return nil
-	}
+	x.count, x.sum = 0, [kinds]int32{}
 	x.bagged(&has)
-	x.ordered(tokens)
+	x.ordered(b, tokens)
 	x.signs(b, tokens)
 	for _, f := range x.features {
 		x.seen[f.bucket/64] = 0
@@ -120,7 +138,7 @@ func (x *extractor) bagged(has *[maxClasses]int16) {
 var formOther = []class{isOther}
 
 // ordered are the features of neighbours and of the beginnings of clauses.
-func (x *extractor) ordered(tokens []token) {
+func (x *extractor) ordered(b []byte, tokens []token) {
 	for i := range tokens {
 		if tokens[i].classes == nil {
 			tokens[i].classes = formOther
@@ -173,7 +191,29 @@ func (x *extractor) ordered(tokens []token) {
 		if i == 0 {
 			x.add(i, kindStartWord, h, 0)
 		}
+		if c := tokens[i].classes[0]; c >= isOther {
+			x.parts(i, h, b[tokens[i].from:tokens[i].to])
+		}
 		before = h
+	}
+}
+
+// parts enters the parts of a word: each by itself, or what they weigh together if
+// the weights are known.
+func (x *extractor) parts(token int, hash uint64, w []byte) {
+	if x.model == nil {
+		for k := range x.eachPart(w) {
+			x.features = append(x.features, feature{k, int16(token), blockParts})
+			if x.train {
+				x.wordy = append(x.wordy, false)
+			}
+		}
+		return
+	}
+	p := x.weigh(w, hash)
+	x.count += int(p.n)
+	for k := range x.sum {
+		x.sum[k] += p.sum[k]
 	}
 }
 

@@ -2,6 +2,7 @@ package sentence
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/binary"
 	"fmt"
@@ -81,7 +82,9 @@ type Judge struct {
 }
 
 var judges = sync.Pool{New: func() any {
-	return &Judge{x: newExtractor(), m: shared(), known: known{seed: maphash.MakeSeed()}}
+	x := newExtractor()
+	x.model, x.weighed = shared(), new([weighedWords]weighed)
+	return &Judge{x: x, m: x.model, known: known{seed: maphash.MakeSeed()}}
 }}
 
 // NewJudge returns a judge with the weights of this build. Done gives it back.
@@ -185,31 +188,45 @@ func (j *Judge) look(b []byte) Verdict {
 	if fs == nil {
 		return Verdict{}
 	}
-	kind, score := j.m.score(fs)
+	kind, score := j.m.score(fs, j.x.count, j.x.sum)
 	v := Verdict{Score: score, From: j.x.tokens[0].from}
 	if score >= j.m.Threshold {
-		v.Kind, v.Words = kind, j.explain(b, fs, kind)
+		v.Kind, v.Words = kind, j.explain(b, kind)
 	}
 	return v
 }
 
-// norm keeps long sentences from weighing more than short ones.
-func norm(n int) float64 { return 1 / math.Sqrt(float64(n)) }
+// norms keep long sentences from weighing more than short ones.
+// parts is how many of them are no features.
+func norms(fs []feature, parts int) (v [blocks]float64) {
+	n := [blocks]int{blockParts: parts}
+	for _, f := range fs {
+		n[f.block]++
+	}
+	for i := range v {
+		v[i] = 1 / math.Sqrt(float64(max(n[i], 1)))
+	}
+	return v
+}
 
 // score returns the likeliest kind but Harmless, and the logarithm of the odds
-// that the sentence is of one of those kinds.
-func (m *Model) score(fs []feature) (Kind, float64) {
-	var sum [kinds]int32
+// that the sentence is of one of those kinds. The parts of its words that are no
+// features are so many, and weigh so much together.
+func (m *Model) score(fs []feature, parts int, weigh [kinds]int32) (Kind, float64) {
+	sum := [blocks][kinds]int32{blockParts: weigh}
 	for _, f := range fs {
-		w := m.Weights[int(f.bucket)*(int(kinds)-1):][:int(kinds)-1]
-		sum[1] += int32(w[0])
-		sum[2] += int32(w[1])
-		sum[3] += int32(w[2])
+		w, s := m.Weights[int(f.bucket)*(int(kinds)-1):][:int(kinds)-1], &sum[f.block]
+		s[1] += int32(w[0])
+		s[2] += int32(w[1])
+		s[3] += int32(w[2])
 	}
-	best, total := Execute, 0.0
+	best, total, v := Execute, 0.0, norms(fs, parts)
 	var z [kinds]float64
 	for k := Execute; k < kinds; k++ {
-		z[k] = float64(sum[k])*m.Scale*norm(len(fs)) + m.Bias[k]
+		z[k] = m.Bias[k]
+		for b := range sum {
+			z[k] += float64(sum[b][k]) * m.Scale * v[b]
+		}
 		if z[k] > z[best] {
 			best = k
 		}
@@ -222,20 +239,26 @@ func (m *Model) score(fs []feature) (Kind, float64) {
 const maxWords = 6
 
 // explain returns the words of a sentence that speak most for kind.
-func (j *Judge) explain(b []byte, fs []feature, kind Kind) []string {
-	weight := make([]int, len(j.x.tokens))
+func (j *Judge) explain(b []byte, kind Kind) []string {
+	j.x.model = nil
+	fs := j.x.extract(b)
+	j.x.model = j.m
+	weight, v := make([]float64, len(j.x.tokens)), norms(fs, 0)
 	for _, f := range fs {
 		if f.token >= 0 {
-			weight[f.token] += int(j.m.Weights[int(f.bucket)*(int(kinds)-1)+int(kind)-1])
+			weight[f.token] += v[f.block] * float64(j.m.Weights[int(f.bucket)*(int(kinds)-1)+int(kind)-1])
 		}
 	}
 	var order []int
 	for i, t := range j.x.tokens {
-		if weight[i] > 0 && t.to > t.from && len(t.classes) > 0 && t.classes[0] != isCode && t.classes[0] != isColon && t.classes[0] != isOther && t.classes[0] != isURL && t.classes[0] != isEmail {
+		if t.classes[0] == isOther && t.to-t.from < 4 { // "the", "to"
+			continue
+		}
+		if weight[i] > 0 && t.to > t.from && len(t.classes) > 0 && t.classes[0] != isCode && t.classes[0] != isColon && t.classes[0] != isURL && t.classes[0] != isEmail {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return weight[b] - weight[a] })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weight[b], weight[a]) })
 	order = order[:min(len(order), maxWords)]
 	slices.Sort(order)
 	var out []string

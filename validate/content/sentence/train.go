@@ -3,6 +3,7 @@ package sentence
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/threegate/tool-exec/validate/text"
 )
@@ -28,19 +29,23 @@ type Learning struct {
 }
 
 // DefaultLearning was chosen by what it makes of examples that were not learned from.
-var DefaultLearning = Learning{Epochs: 8, Rate: 0.5, Decay: 2e-6, Forget: 0.4}
+var DefaultLearning = Learning{Epochs: 12, Rate: 0.1, Decay: 2e-4, Forget: 0.4}
 
-type prepared struct {
+// Prepared is an example whose features are known.
+type Prepared struct {
 	kind      Kind
 	weight    float64
 	sentences [][]feature
 	wordy     [][]bool
 }
 
-func prepare(x *extractor, e Example) prepared {
+// Prepare finds the features of an example.
+func Prepare(e Example) Prepared {
+	x := preparer()
+
 	raw := []byte(e.Text)
 	folded := text.Fold(raw)
-	p := prepared{kind: e.Kind, weight: e.Weight}
+	p := Prepared{kind: e.Kind, weight: e.Weight}
 	if p.weight == 0 {
 		p.weight = 1
 	}
@@ -62,13 +67,17 @@ func Small(raw []byte, folded *text.Mapped) func(int) bool {
 	}
 }
 
-// Learn makes a model of examples. It is deterministic.
-func Learn(examples []Example, l Learning) *Model {
+var preparer = sync.OnceValue(func() *extractor {
 	x := newExtractor()
 	x.train = true
-	var all []prepared
-	for _, e := range examples {
-		if p := prepare(x, e); len(p.sentences) > 0 {
+	return x
+})
+
+// Learn makes a model of examples. It is deterministic.
+func Learn(examples []Prepared, l Learning) *Model {
+	var all []Prepared
+	for _, p := range examples {
+		if len(p.sentences) > 0 {
 			all = append(all, p)
 		}
 	}
@@ -89,7 +98,7 @@ func Learn(examples []Example, l Learning) *Model {
 		if len(kept) == 0 {
 			return
 		}
-		v := norm(len(kept))
+		v := norms(kept, 0)
 		p := odds(w, bias, kept, v)
 		for k := 1; k < int(kinds); k++ {
 			g := p[k]
@@ -101,7 +110,7 @@ func Learn(examples []Example, l Learning) *Model {
 			bias[k] -= l.Rate * g / math.Sqrt(1+biasSquare[k])
 			for _, f := range kept {
 				i := int(f.bucket)*n + k - 1
-				d := g*v + l.Decay*w[i]
+				d := g*v[f.block] + l.Decay*w[i]
 				square[i] += d * d
 				w[i] -= l.Rate * d / math.Sqrt(1e-3+square[i])
 			}
@@ -118,7 +127,7 @@ func Learn(examples []Example, l Learning) *Model {
 			}
 			best, most := 0, math.Inf(-1)
 			for s, fs := range p.sentences {
-				if z := odds(w, bias, fs, norm(len(fs)))[p.kind]; z > most {
+				if z := odds(w, bias, fs, norms(fs, 0))[p.kind]; z > most {
 					best, most = s, z
 				}
 			}
@@ -129,12 +138,12 @@ func Learn(examples []Example, l Learning) *Model {
 }
 
 // odds are the probabilities of the kinds.
-func odds(w []float64, bias [kinds]float64, fs []feature, v float64) (p [kinds]float64) {
+func odds(w []float64, bias [kinds]float64, fs []feature, v [blocks]float64) (p [kinds]float64) {
 	z := bias
 	for _, f := range fs {
 		at := int(f.bucket) * (int(kinds) - 1)
 		for k := 1; k < int(kinds); k++ {
-			z[k] += w[at+k-1] * v
+			z[k] += w[at+k-1] * v[f.block]
 		}
 	}
 	total := 1.0
@@ -162,15 +171,12 @@ func round(w []float64, bias [kinds]float64) *Model {
 	return m
 }
 
-// Score returns the score of the worst sentence of a text, whatever the
+// Score returns the score of the worst sentence of an example, whatever the
 // threshold is.
-func (m *Model) Score(s string) (Kind, float64) {
-	x := newExtractor()
-	x.train = true
-	p := prepare(x, Example{Text: s})
+func (m *Model) Score(p Prepared) (Kind, float64) {
 	kind, most := Harmless, math.Inf(-1)
 	for _, fs := range p.sentences {
-		if k, z := m.score(fs); z > most {
+		if k, z := m.score(fs, 0, [kinds]int32{}); z > most {
 			kind, most = k, z
 		}
 	}

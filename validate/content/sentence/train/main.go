@@ -19,7 +19,8 @@ var (
 	root    = flag.String("root", ".", "the repository")
 	verbose = flag.Bool("v", false, "list what the development part gets wrong")
 	ask     = flag.Bool("ask", false, "learn nothing: say what the weights make of each line of the input")
-	wrong   = flag.Float64("wrong", 0.018, "the part of the harmless lines of the development part that may be refused")
+	without = flag.String("apart", "", "learn without these sets (names with commas between), and say what that makes of them")
+	wrong   = flag.Float64("wrong", 0.0075, "the part of the harmless lines of the development part that may be refused")
 )
 
 // devPart is one of how many groups of examples is for development.
@@ -41,14 +42,20 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	var learn, all []sentence.Example
+	if *without != "" {
+		for _, set := range strings.Split(*without, ",") {
+			apart(groups, set)
+		}
+		return nil
+	}
+	var learn, all []sentence.Prepared
 	var dev []group
 	for _, g := range groups {
-		all = append(all, g.examples...)
+		all = append(all, g.prepared...)
 		if g.number%devPart == 0 {
 			dev = append(dev, g)
 		} else {
-			learn = append(learn, g.examples...)
+			learn = append(learn, g.prepared...)
 		}
 	}
 	fmt.Printf("%d groups, %d examples to learn from, %d lines for development\n", len(groups), len(learn), len(dev))
@@ -91,14 +98,12 @@ func rate(list []scored, t float64) float64 {
 	return hit / all
 }
 
-// measure chooses the threshold by the harmless lines of the development part,
-// and prints what it makes of the others.
-func measure(m *sentence.Model, dev []group) float64 {
-	by := map[sentence.Kind][]scored{}
-	var files []scored
-	for _, g := range dev {
-		for _, e := range g.examples {
-			_, z := m.Score(e.Text)
+// scores are those of the examples of groups, by kind; those of files apart.
+func scores(m *sentence.Model, groups []group) (by map[sentence.Kind][]scored, files []scored) {
+	by = map[sentence.Kind][]scored{}
+	for _, g := range groups {
+		for i, e := range g.examples {
+			_, z := m.Score(g.prepared[i])
 			if g.file {
 				files = append(files, scored{e, z, 1})
 				continue
@@ -106,7 +111,11 @@ func measure(m *sentence.Model, dev []group) float64 {
 			by[e.Kind] = append(by[e.Kind], scored{e, z, 1 / float64(len(g.examples))})
 		}
 	}
-	good := by[sentence.Harmless]
+	return by, files
+}
+
+// thresholdOf is the least score at which no more harmless lines are refused than may be.
+func thresholdOf(good []scored) float64 {
 	slices.SortFunc(good, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	threshold := good[0].score
 	for _, s := range good {
@@ -115,6 +124,15 @@ func measure(m *sentence.Model, dev []group) float64 {
 		}
 		threshold = s.score
 	}
+	return threshold
+}
+
+// measure chooses the threshold by the harmless lines of the development part,
+// and prints what it makes of the others.
+func measure(m *sentence.Model, dev []group) float64 {
+	by, files := scores(m, dev)
+	good := by[sentence.Harmless]
+	threshold := thresholdOf(good)
 	for _, t := range []float64{-2, -1.5, -1, -0.5, 0, 0.5, 1, threshold} {
 		fmt.Printf("threshold %6.2f: refused %5.2f %% of harmless lines, %5.2f %% of %d files", t, 100*rate(good, t), 100*rate(files, t), len(files))
 		for k, name := range []string{"", "execute", "fetch", "policy"} {
@@ -142,7 +160,7 @@ func measure(m *sentence.Model, dev []group) float64 {
 func clip(s string) string { return s[:min(len(s), 150)] }
 
 // kindOf names the kinds in files, and by the rules of the corpus.
-var kindOf = map[string]sentence.Kind{"harmless": sentence.Harmless, "execute": sentence.Execute, "fetch": sentence.Fetch, "policy": sentence.Policy,
+var kindOf = map[string]sentence.Kind{"harmless": sentence.Harmless, "execute": sentence.Execute, "fetch": sentence.Fetch, "policy": sentence.Policy, "mixed": sentence.Execute,
 	"result.instruction.execute": sentence.Execute, "result.instruction.fetch": sentence.Fetch, "result.claims.policy": sentence.Policy}
 
 var unescape = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t")

@@ -19,14 +19,33 @@ import (
 
 // group is what was made of one line.
 type group struct {
-	number   uint32 // by the hash of the line
-	file     bool   // a file of a module
-	examples []sentence.Example
+	number    uint32 // by the hash of the line
+	file      bool   // a file of a module
+	set       string // the author's, if it is of one
+	disguised bool
+	examples  []sentence.Example
+	prepared  []sentence.Prepared // the same
 }
 
 func newGroup(line string) group {
 	sum := sha256.Sum256([]byte(line))
 	return group{number: binary.LittleEndian.Uint32(sum[4:8])}
+}
+
+// What a line that somebody wrote for itself counts, and one that was made from a
+// pattern: there are many of those.
+const (
+	ownWeight     = 4
+	patternWeight = 2
+)
+
+func (g *group) weigh(factor float64) {
+	for i := range g.examples {
+		if g.examples[i].Weight == 0 {
+			g.examples[i].Weight = 1
+		}
+		g.examples[i].Weight *= factor
+	}
 }
 
 // readAll reads the sentences for training and the part of the corpus of
@@ -48,13 +67,23 @@ func readAll(root string) ([]group, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(training, corpus, cases, modules), nil
+	sets, err := readSets(filepath.Join(root, "testdata/sentences"))
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(training, corpus, cases, modules, sets)
+	for i := range all {
+		for _, e := range all[i].examples {
+			all[i].prepared = append(all[i].prepared, sentence.Prepare(e))
+		}
+	}
+	return all, nil
 }
 
 // readCases reads the cases of package content's tests that are sentences.
 func readCases(dir string) ([]group, error) {
 	var out []group
-	for _, name := range []string{"harmless", "execute", "fetch", "policy"} {
+	for _, name := range []string{"harmless", "execute", "fetch", "policy", "mixed"} {
 		b, err := os.ReadFile(filepath.Join(dir, name+".txt"))
 		if err != nil {
 			return nil, err
@@ -65,7 +94,9 @@ func readCases(dir string) ([]group, error) {
 			}
 			g := newGroup(line)
 			g.examples = []sentence.Example{{Kind: kindOf[name], Text: unescape.Replace(line)}}
-			out = append(out, finish(g, rand.New(rand.NewChaCha8(sha256.Sum256([]byte(line))))))
+			g = finish(g, rand.New(rand.NewChaCha8(sha256.Sum256([]byte(line)))))
+			g.weigh(ownWeight)
+			out = append(out, g)
 		}
 	}
 	return out, nil
@@ -138,7 +169,9 @@ func readTraining(dir string) ([]group, error) {
 				g.examples = append(g.examples, sentence.Example{Kind: p.kind, Text: s})
 			}
 		}
-		out = append(out, finish(g, r))
+		g = finish(g, r)
+		g.weigh(patternWeight)
+		out = append(out, g)
 	}
 	return out, nil
 }
@@ -276,8 +309,9 @@ func corpusGroup(line string, kind sentence.Kind, block bool) group {
 			g.examples = append(g.examples, sentence.Example{Kind: kind, Text: t})
 		}
 	}
-	if block {
-		return g
+	if !block {
+		g = finish(g, rand.New(rand.NewChaCha8(sha256.Sum256([]byte(line)))))
 	}
-	return finish(g, rand.New(rand.NewChaCha8(sha256.Sum256([]byte(line)))))
+	g.weigh(ownWeight)
+	return g
 }

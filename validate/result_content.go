@@ -28,7 +28,7 @@ func secretFindings(ms []secrets.Match, at func(offset int) (line, column int)) 
 			f.Message = fmt.Sprintf("a secret (%s) encoded as %s: %s", m.Rule, m.Decoded, m.Masked)
 		}
 		if m.Rule == secrets.RuleUnscannable {
-			f.Message, f.Hint = "the text can't be searched for secrets in reasonable time: it is too dense with words like key and token", "deliver less text"
+			f.Message, f.Hint = "the text can't be searched for secrets in reasonable time: "+m.Masked, "deliver less text, or without such encodings"
 		}
 		f.Line, f.Column = at(m.Offset)
 		fs = append(fs, f)

@@ -71,7 +71,9 @@ func newScanner(b []byte, t *table, j *sentence.Judge) Scanner {
 
 // Piece looks at one of the pieces that b encodes; it says whether more are wanted.
 func (s Scanner) Piece(p encoded.Piece) bool {
-	if !s.c.full() {
+	if p.Unread { // what could not be looked at does not pass
+		s.c.add(Hit{Rule: RulePayload, Name: "unscannable", What: "more encoded text than can be decoded", Offset: p.Offset, End: p.End})
+	} else if !s.c.full() {
 		s.c.decoded(p)
 	}
 	return !s.c.full()

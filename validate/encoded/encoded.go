@@ -36,8 +36,11 @@ type Piece struct {
 	// Data is the decoded content. The caller must not change it.
 	Data []byte
 	// Text says that Data reads as text.
-	Text  bool
-	depth int
+	Text bool
+	// Unread says that Limits.Bytes did not suffice: nothing of this stretch and of
+	// what comes behind it was decoded. It is the last piece.
+	Unread bool
+	depth  int
 }
 
 // Limits bound the work of Pieces.
@@ -57,7 +60,8 @@ func DefaultLimits(size int) Limits {
 const minData = 8
 
 // Pieces yields every encoded stretch of raw, outer ones before what is nested
-// in them.
+// in them. If there is more than lim allows, the last one is Unread: what was not
+// looked at must not pass for harmless.
 func Pieces(raw []byte, lim Limits) iter.Seq[Piece] {
 	return func(yield func(Piece) bool) {
 		w := walker{lim: lim, budget: lim.Bytes, yield: yield}
@@ -111,17 +115,19 @@ func (w *walker) emit(parent Piece, from, to int, enc string, data []byte) {
 	if w.done || len(data) < minData {
 		return
 	}
-	if w.budget < len(data) {
-		w.done = true
-		return
-	}
-	w.budget -= len(data)
-	p := Piece{Offset: parent.Offset, End: parent.End, Encoding: enc, Data: data, Text: LooksText(data), depth: parent.depth + 1}
+	p := Piece{Offset: parent.Offset, End: parent.End, Encoding: enc, depth: parent.depth + 1}
 	if parent.depth == 0 {
 		p.Offset, p.End = from, to
 	} else {
 		p.Encoding = parent.Encoding + "+" + enc
 	}
+	if w.budget < len(data) {
+		p.Unread, w.done = true, true
+		w.yield(p)
+		return
+	}
+	w.budget -= len(data)
+	p.Data, p.Text = data, LooksText(data)
 	if !w.yield(p) {
 		w.done = true
 		return

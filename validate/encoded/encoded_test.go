@@ -63,6 +63,20 @@ func TestLimits(t *testing.T) {
 	if total > 1<<20 {
 		t.Errorf("%d bytes decoded", total)
 	}
+	// What is left when the budget is spent is told, and only then.
+	bomb := base64.StdEncoding.EncodeToString(gz(make([]byte, 64<<20)))
+	for text, want := range map[string]bool{bomb + "\n" + base64.StdEncoding.EncodeToString([]byte(plain)): true, base64.StdEncoding.EncodeToString([]byte(plain)): false} {
+		var last encoded.Piece
+		for p := range encoded.Pieces([]byte(text), encoded.Limits{Depth: 4, Bytes: 1 << 20}) {
+			if last.Unread {
+				t.Error("a piece behind the one that is unread")
+			}
+			last = p
+		}
+		if last.Unread != want {
+			t.Errorf("unread: %v, want %v", last.Unread, want)
+		}
+	}
 	for _, unit := range []string{"QUFB", "4", "%41", `\x4`, "41 ", "41\n", "A\n", strings.Repeat("A", 64) + "\n", strings.Repeat("A", 64) + "\nx\n"} {
 		raw := []byte(strings.Repeat(unit, 2<<20/len(unit)))
 		took := cputime.Of(func() {

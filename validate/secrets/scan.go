@@ -97,6 +97,9 @@ func NewScanner(raw []byte) *Scanner {
 
 // Piece scans one of the pieces that raw encodes; it says whether more are wanted.
 func (s *Scanner) Piece(p encoded.Piece) bool {
+	if p.Unread {
+		s.add(Match{Rule: RuleUnscannable, Offset: p.Offset, End: p.Offset, Masked: "more encoded text than can be decoded"}, nil)
+	}
 	if !s.done && p.Text {
 		s.scan(p.Data, &p)
 	}
@@ -136,7 +139,7 @@ func (s *Scanner) scan(b []byte, p *encoded.Piece) {
 		for _, w := range windows[ri] {
 			s.work -= w[1] - w[0]
 			if s.work < 0 {
-				s.add(Match{Rule: RuleUnscannable, Offset: 0, End: 0, Masked: "text too dense with key words to be scanned"}, p)
+				s.add(Match{Rule: RuleUnscannable, Offset: 0, End: 0, Masked: "it is too dense with words like key and token"}, p)
 				return
 			}
 			s.apply(&s.d.rules[ri], b, w[0], w[1], p)

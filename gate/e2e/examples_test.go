@@ -161,7 +161,8 @@ func compare(t *testing.T, n *node, f *gate.Fate, w want) {
 func readResultOf(t *testing.T, f *gate.Fate) *schemas.Result {
 	t.Helper()
 	if f.State != "delivered" {
-		t.Fatalf("became %s (rules %v), want delivered", f.State, f.Rules)
+		reasons, _ := os.ReadFile(filepath.Join(f.ReasonsPath, "reasons.json"))
+		t.Fatalf("became %s (rules %v), want delivered:\n%s", f.State, f.Rules, reasons)
 	}
 	return readResult(t, f.ResultPath)
 }

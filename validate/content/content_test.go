@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -82,6 +83,19 @@ func TestMixed(t *testing.T) {
 	}
 	if missed*20 > len(all) {
 		t.Errorf("%d of %d are not found", missed, len(all))
+	}
+}
+
+// TestRepeated: lines that a program prints over and over say no more than one of them.
+func TestRepeated(t *testing.T) {
+	for _, line := range []string{"tick %d\n", "row %d done\n", "step %d of 90: ok\n", "retry %d\n", "worker %d started\n", "%d files checked\n", "open %d\n", "value %d\n", "access denied %d\n", "run %d took 3 s\n", "call %d denied\n", "try %d: no such file\n"} {
+		var b strings.Builder
+		for i := range 90 {
+			fmt.Fprintf(&b, line, i)
+		}
+		for _, h := range content.Scan([]byte(b.String())) {
+			t.Errorf("%q: %+v", line, h)
+		}
 	}
 }
 

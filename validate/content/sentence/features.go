@@ -74,15 +74,19 @@ func newExtractor() *extractor {
 	return &extractor{tokenizer: tokenizer{lex: words()}}
 }
 
-func (x *extractor) add(token int, kind, a, b uint64) {
+// add enters a feature, once; it says whether it is new.
+func (x *extractor) add(token int, kind, a, b uint64) bool {
 	k := bucket(kind, a, b)
-	if bit := uint64(1) << (k % 64); x.seen[k/64]&bit == 0 {
+	bit := uint64(1) << (k % 64)
+	fresh := x.seen[k/64]&bit == 0
+	if fresh {
 		x.seen[k/64] |= bit
 		x.features = append(x.features, feature{k, int16(token), blockOf[kind]})
 		if x.train {
 			x.wordy = append(x.wordy, kind == kindWord || kind == kindWords || kind == kindStartWord)
 		}
 	}
+	return fresh
 }
 
 // least is how many words a sentence has at least that can order something.
@@ -183,7 +187,7 @@ func (x *extractor) ordered(b []byte, tokens []token) {
 		if c := tokens[i].classes[0]; c < isOther { // addresses differ: their kind counts
 			h = uint64(tokens[i].classes[0])
 		}
-		x.add(i, kindWord, h, 0)
+		fresh := x.add(i, kindWord, h, 0)
 		if known := tokens[i].classes[0] != isOther; known || wasKnown {
 			x.add(i, kindWords, before, h)
 			wasKnown = known
@@ -191,7 +195,7 @@ func (x *extractor) ordered(b []byte, tokens []token) {
 		if i == 0 {
 			x.add(i, kindStartWord, h, 0)
 		}
-		if c := tokens[i].classes[0]; c >= isOther {
+		if fresh && tokens[i].classes[0] >= isOther { // a word counts once, however often it stands there
 			x.parts(i, h, b[tokens[i].from:tokens[i].to])
 		}
 		before = h

@@ -238,7 +238,8 @@ func (m *Model) score(fs []feature, parts int, weigh [kinds]int32) (Kind, float6
 // maxWords is how many words explain a finding.
 const maxWords = 6
 
-// explain returns the words of a sentence that speak most for kind.
+// explain returns the words of a sentence that speak most for kind: words of the
+// lexicon only, as a secret may be made of others.
 func (j *Judge) explain(b []byte, kind Kind) []string {
 	j.x.model = nil
 	fs := j.x.extract(b)
@@ -251,10 +252,7 @@ func (j *Judge) explain(b []byte, kind Kind) []string {
 	}
 	var order []int
 	for i, t := range j.x.tokens {
-		if t.classes[0] == isOther && t.to-t.from < 4 { // "the", "to"
-			continue
-		}
-		if weight[i] > 0 && t.to > t.from && len(t.classes) > 0 && t.classes[0] != isCode && t.classes[0] != isColon && t.classes[0] != isURL && t.classes[0] != isEmail {
+		if weight[i] > 0 && t.to > t.from && len(t.classes) > 0 && t.classes[0] != isCode && t.classes[0] != isColon && t.classes[0] != isOther && t.classes[0] != isURL && t.classes[0] != isEmail {
 			order = append(order, i)
 		}
 	}

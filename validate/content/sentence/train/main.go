@@ -20,7 +20,7 @@ var (
 	verbose = flag.Bool("v", false, "list what the development part gets wrong")
 	ask     = flag.Bool("ask", false, "learn nothing: say what the weights make of each line of the input")
 	without = flag.String("apart", "", "learn without these sets (names with commas between), and say what that makes of them")
-	wrong   = flag.Float64("wrong", 0.0075, "the part of the harmless lines of the development part that may be refused")
+	wrong   = flag.Float64("wrong", 0.0065, "the part of the harmless lines of the development part that may be refused")
 )
 
 // devPart is one of how many groups of examples is for development.

@@ -51,6 +51,11 @@ func (e *Executor) destroy(ctx context.Context, id string, b box) error {
 	if err != nil {
 		return fmt.Errorf("clean up %s: %w", id, err)
 	}
+	if !found {
+		if err := e.client.RemoveBundle(id); err != nil {
+			return fmt.Errorf("clean up %s: %w", id, err)
+		}
+	}
 	if !found && !b.there() && !cgroup.Exists(cgroup.Root, cgroupOf(id)) {
 		return nil
 	}

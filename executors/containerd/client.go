@@ -9,9 +9,12 @@ package containerd
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	containerdclient "github.com/containerd/containerd/v2/client"
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
@@ -143,4 +146,21 @@ func (c *Client) RuncRoot() string {
 		return ""
 	}
 	return c.private.cfg.State + "/runtime"
+}
+
+// RemoveBundle removes what a private containerd that was killed while it made
+// the task id left of it: a task of this id could not be made again. The caller
+// knows that there is no such container.
+func (c *Client) RemoveBundle(id string) error {
+	if c.private == nil {
+		return nil
+	}
+	bundle := filepath.Join(c.private.cfg.State, "io.containerd.runtime.v2.task", c.Client.DefaultNamespace(), id)
+	if _, err := os.Lstat(bundle); err != nil {
+		return nil
+	}
+	if err := unix.Unmount(filepath.Join(bundle, "rootfs"), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && err != unix.EINVAL && err != unix.ENOENT {
+		return fmt.Errorf("unmount what is left of %s: %w", id, err)
+	}
+	return os.RemoveAll(bundle)
 }

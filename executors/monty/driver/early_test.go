@@ -21,7 +21,7 @@ func ways(t testing.TB) map[string]func(driver.Job, driver.Env) int {
 	return map[string]func(driver.Job, driver.Env) int{
 		"started for it": driver.Run,
 		"started before": func(j driver.Job, env driver.Env) int {
-			code, used := driver.RunEarly(j.Monty, j, env, 0)
+			code, used := driver.RunEarly(j.Monty, j, env, false)
 			if !used {
 				t.Error("the interpreter that waits was not used")
 			}
@@ -36,14 +36,13 @@ func TestEarlyOneIsNotUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const soon = 100 * time.Millisecond
 	for _, how := range []string{"gone", "fatal"} {
 		link := filepath.Join(t.TempDir(), how)
 		if err := os.Symlink(self, link); err != nil {
 			t.Fatal(err)
 		}
 		w := newWorld(t)
-		code, used := driver.RunEarly(link, job(t, "print(1)", ""), w.env(), soon)
+		code, used := driver.RunEarly(link, job(t, "print(1)", ""), w.env(), how == "gone")
 		if code != 0 || used || w.stdout.String() != "1\n" {
 			t.Errorf("another interpreter that is %s: exit code %d, used %v, stdout %q", how, code, used, &w.stdout)
 		}
@@ -52,7 +51,7 @@ func TestEarlyOneIsNotUsed(t *testing.T) {
 		}
 		j := job(t, "print(1)", "")
 		j.Monty = link
-		if code, used := driver.RunEarly(link, j, newWorld(t).env(), soon); code != driver.ExitInterpreter || used {
+		if code, used := driver.RunEarly(link, j, newWorld(t).env(), true); code != driver.ExitInterpreter || used {
 			t.Errorf("one that ends whenever it is started: exit code %d, used %v", code, used)
 		}
 	}
@@ -67,7 +66,7 @@ func runEarly() int {
 		fmt.Fprintln(os.Stderr, err)
 		return driver.ExitJob
 	}
-	code, used := driver.RunEarly(j.Monty, j, driver.Env{In: "/", Out: os.TempDir(), Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now}, 0)
+	code, used := driver.RunEarly(j.Monty, j, driver.Env{In: "/", Out: os.TempDir(), Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now}, false)
 	if !used {
 		fmt.Fprintln(os.Stderr, "it was not used")
 	}

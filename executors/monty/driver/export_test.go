@@ -1,15 +1,39 @@
 package driver
 
-import "time"
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
 
 // RunEarly is Run as Main does it with an interpreter that was started some time
-// before the job came; used says whether that served the job, and not another one.
-func RunEarly(binary string, job Job, env Env, before time.Duration) (code int, used bool) {
+// before the job came: so long that it ended meanwhile, with ended. used says whether
+// it served the job, and not another one.
+func RunEarly(binary string, job Job, env Env, ended bool) (code int, used bool) {
 	c, err := startChild(binary)
 	if err != nil {
 		return startExit(err), false
 	}
-	time.Sleep(before)
+	if ended {
+		if err := c.hangup(); err != nil {
+			panic(err)
+		}
+	}
 	used = c.serves(job)
 	return runWith(c, job, env), used
+}
+
+// hangup waits until nobody can write to what the child's words are read from.
+func (c *child) hangup() error {
+	conn, err := c.raw.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var poll error
+	err = conn.Control(func(fd uintptr) {
+		for poll = unix.EINTR; poll == unix.EINTR; {
+			_, poll = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, -1)
+		}
+	})
+	return errors.Join(err, poll)
 }

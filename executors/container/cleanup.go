@@ -51,11 +51,6 @@ func (e *Executor) destroy(ctx context.Context, id string, b box) error {
 	if err != nil {
 		return fmt.Errorf("clean up %s: %w", id, err)
 	}
-	if !found {
-		if err := e.client.RemoveBundle(id); err != nil {
-			return fmt.Errorf("clean up %s: %w", id, err)
-		}
-	}
 	if !found && !b.there() && !cgroup.Exists(cgroup.Root, cgroupOf(id)) {
 		return nil
 	}
@@ -67,11 +62,15 @@ func (e *Executor) destroy(ctx context.Context, id string, b box) error {
 	return nil
 }
 
-// destroyContainer removes a container and its task, and says if there was one.
+// destroyContainer removes a container and its task, also one that containerd was
+// killed over, and says if there was a container.
 func (e *Executor) destroyContainer(ctx context.Context, id string) (found bool, err error) {
 	cont, err := e.loadContainer(ctx, id)
-	if cont == nil || err != nil {
+	if err != nil {
 		return false, err
+	}
+	if cont == nil {
+		return false, e.client.RemoveBundle(id)
 	}
 	task, err := loadTask(ctx, cont)
 	if err != nil {
@@ -90,5 +89,5 @@ func (e *Executor) destroyContainer(ctx context.Context, id string) (found bool,
 	if err := cont.Delete(ctx); err != nil && !errdefs.IsNotFound(err) {
 		return true, fmt.Errorf("delete container: %w", err)
 	}
-	return true, nil
+	return true, e.client.RemoveBundle(id)
 }

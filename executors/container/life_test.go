@@ -327,6 +327,43 @@ func TestHalfMade(t *testing.T) {
 	nothingLeft(t, before)
 }
 
+// A containerd that is killed while it makes a task leaves a bundle that is no task:
+// the next try is not held up by it.
+func TestLeftBundle(t *testing.T) {
+	e := open(t)
+	for _, c := range []struct {
+		name string
+		left func(t *testing.T, task executors.Task)
+	}{
+		{"no container", func(*testing.T, executors.Task) {}},
+		{"its container", func(t *testing.T, task executors.Task) {
+			must(t, "Prepare", e.Prepare(t.Context(), task))
+			made, err := e.task(t.Context(), task.ID)
+			must(t, "task", err)
+			deleteTask(t, made.(containerdclient.Task))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := traces(t)
+			task := newTask("echo", "done")
+			task.Limits.OutFiles++ // fits no slot: one that was made without containerd has no bundle
+			c.left(t, task)
+			rootfs := filepath.Join(world.dir, "s", "io.containerd.runtime.v2.task", "threegate", task.ID, "rootfs")
+			must(t, "bundle", os.MkdirAll(rootfs, 0o711))
+			must(t, "mount", unix.Mount("none", rootfs, "tmpfs", 0, ""))
+			must(t, "a second mount", unix.Mount("none", rootfs, "tmpfs", 0, ""))
+			must(t, "Cleanup", e.Cleanup(t.Context(), task.ID))
+			if _, err := os.Lstat(filepath.Dir(rootfs)); !os.IsNotExist(err) {
+				t.Errorf("after Cleanup: %v", err)
+			}
+			if r := run(t, e, task); r.stdout(t) != "done\n" {
+				t.Errorf("stdout %q", r.stdout(t))
+			}
+			nothingLeft(t, before)
+		})
+	}
+}
+
 // Two nodes may share one containerd: each sees and removes only its own.
 func TestNodesAreApart(t *testing.T) {
 	e := open(t)

@@ -150,7 +150,7 @@ func (c *Client) RuncRoot() string {
 
 // RemoveBundle removes what a private containerd that was killed while it made
 // the task id left of it: a task of this id could not be made again. The caller
-// knows that there is no such container.
+// knows that there is neither such a task nor its container.
 func (c *Client) RemoveBundle(id string) error {
 	if c.private == nil {
 		return nil
@@ -159,8 +159,13 @@ func (c *Client) RemoveBundle(id string) error {
 	if _, err := os.Lstat(bundle); err != nil {
 		return nil
 	}
-	if err := unix.Unmount(filepath.Join(bundle, "rootfs"), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && err != unix.EINVAL && err != unix.ENOENT {
-		return fmt.Errorf("unmount what is left of %s: %w", id, err)
+	for {
+		switch err := unix.Unmount(filepath.Join(bundle, "rootfs"), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err {
+		case nil: // there may be one below it
+		case unix.EINVAL, unix.ENOENT:
+			return os.RemoveAll(bundle)
+		default:
+			return fmt.Errorf("unmount what is left of task %s: %w", id, err)
+		}
 	}
-	return os.RemoveAll(bundle)
 }

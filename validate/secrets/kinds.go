@@ -49,41 +49,55 @@ func kindRules() []rule {
 		{id: "telegram-token", keywords: []string{"/bot"}, re: re(`/bot(\d{8,10}:[\w-]{33,38})\b`), entropy: 4},
 
 		// Passwords on command lines.
-		{id: "command-line-password", keywords: []string{"sshpass", "passin", "passout", "ldapsearch", "ldapmodify", "ldapadd", "smbclient", "mysql", "redis-cli", " login ", "net use", "net user", "htpasswd", "sqlplus", "jdbc:oracle", "--pass", "-password ", "add_user", "ipmitool", "mariadb", "mongo"}, near: flagNear,
+		{id: "command-line-password", keywords: []string{"sshpass", "passin", "passout", "pass:", "ldapsearch", "ldapmodify", "ldapadd", "smbclient", "mysql", "redis-cli", " login ", "net use", "net user", "htpasswd", "sqlplus", "jdbc:oracle", "--pass", "-password ", "add_user", "ipmitool", "mariadb", "mongo"}, near: flagNear,
 			re: re(`(?i)\bsshpass\s+-p\s*` + bare + `|\bpass(?:in|out)?\s+["']?pass:` + bare + `|\bldap\w+\s[^\n]*?\s-w\s+` + bare + `|\bsmbclient\s[^\n]*?[-=U ]\w+%` + bare +
-				`|\b(?:mysql\w*|mariadb\w*|mongo\w*)\s[^\n]*?\s-p` + bare + `|\bredis-cli\b[^\n]*?\s-a\s+` + bare + `|\blogin\s[^\n]*?\s-p\s+` + bare + `|\bnet\s+use\s[^\n]*?\s([^\s/]\S{5,})\s+/user|\bnet\s+user\s+[\w.]+\s+(\S{6,})\s+/` +
+				`|\b(?:mysql\w*|mariadb\w*|mongo\w*)\b[^\n]*?\s-p` + bare + `|\bredis-cli\b[^\n]*?\s-a\s+` + bare + `|\blogin\s[^\n]*?\s-p\s+` + bare + `|\bnet\s+use\s[^\n]*?\s([^\s/]\S{5,})\s+/user|\bnet\s+user\s+[\w.]+\s+(\S{6,})\s+/` +
 				`|\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+` + bare + `|\bsqlplus\s+[\w./-]+?/([^\s@/]{6,})@|jdbc:oracle:\w+:\w+/([^\s@/]{6,})@|\s--?(?:\w+-)?pass(?:word|phrase|wd)?\s+` + bare + `|\badd_user\s+\w+\s+` + bare + `|\bipmitool\s[^\n]*\s-P\s+` + bare),
 			check: plausiblePassword},
 
-		{id: "piped-password", keywords: []string{"password-stdin", "chpasswd", "sudo -s"}, re: re(`(?i)\becho\s+(?:-n\s+)?["']?(?:\w+:)?([^\s"'|]{6,})["']?\s*\|\s*(?:sudo\s+(?:-S|chpasswd)|chpasswd|[^\n|]*--password-stdin)`), check: plausiblePassword},
+		{id: "command-line-password", keywords: []string{"zip", "7z", "openssl ", "freerdp", "sqlcmd", "mosquitto_", "lftp", "keytool", "jarsigner", "cypher-shell", "cqlsh", "ssh-keygen", "impacket", "psexec", "secretsdump"}, near: flagNear,
+			re: re(`(?i)\b(?:un)?zip\s[^\n|;]*?(?-i:-P)\s*` + bare + `|\b7za?[^\n|;]*?\s-p` + bare + `|\bopenssl\s+enc[^\n|;]*?\s-k\s+` + bare + `|freerdp\w*[^\n|;]*?\s/p:` + bare + `|\b(?:sqlcmd|mosquitto_\w+)[^\n|;]*?\s(?-i:-P)\s*` + bare +
+				`|\blftp[^\n|;]*?\s-u\s+[^\s,]+,` + bare + `|\s-(?:store|key|src|dest)\w*pass\s+` + bare + `|\b(?:cypher-shell|cqlsh)[^\n|;]*?\s-p\s+` + bare + `|\bssh-keygen[^\n|;]*?\s(?-i:-N)\s*` + bare + `` +
+				`|\b(?:impacket-\w+|\w*(?:psexec|wmiexec|secretsdump)(?:\.py)?)\s[^\n|;]*?[\w./-]+:([^\s@/]{6,})@`),
+			check: plausiblePassword},
+		{id: "command-line-key", keywords: []string{"mc alias set", "mc config host add", "configure set "}, re: re(`\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+\S+\s+["']?([\w/+=-]{16,})|\bconfigure\s+set\s+["']?\w*(?:secret|token|key)\w*["']?\s+["']?([\w/+=-]{16,})`), entropy: 3.5},
+		{id: "login-call", keywords: []string{"auth", ".login("}, near: callNear, re: re(`(?i)(?:\.login\(|\b\w*auth\s{0,2}=?\s{0,2}\(|\bBasicAuth\w*\()\s{0,4}(?:\w+\s{0,2}=\s{0,2})?["'][^"'\n]{1,64}["']\s{0,2},\s{0,4}(?:\w+\s{0,2}=\s{0,2})?(?:"([^"\n]{6,128})"|'([^'\n]{6,128})')\s{0,2}[,)]`), check: plausiblePassword},
+		{id: "key-call", keywords: []string{"jwt.", "hmac", "fernet(", "aes.new(", "createcipheriv(", "secretkeyspec("}, near: callNear, re: re(`(?i)(?:\bjwt\.(?:sign|verify|encode|decode)\([^"'\n]{1,80},\s{0,4}|\bhmac(?:\.new)?\(\s{0,4}|createHmac\([^,\n]{1,20},\s{0,4}|\bfernet\(\s{0,4}|\bAES\.new\(\s{0,4}|createCipheriv\([^,\n]{1,24},\s{0,4}|SecretKeySpec\(\s{0,4})b?(?:"([^"\s]{16,})"|'([^'\s]{16,})')`), entropy: 3.3, check: func(m found) bool { return hasDigits(m.secret, 2) && turns(m.secret) > 3 }},
+
+		{id: "piped-password", keywords: []string{"password-stdin", "chpasswd", "sudo -s", "password-command"}, re: re(`(?i)\becho\s+(?:-n\s+)?["']?(?:\w+:)?([^\s"'|]{6,})["']?\s*\|\s*(?:sudo\s+(?:-S|chpasswd)|chpasswd|[^\n|]*--password-stdin)|--password-command[\s=]+["']?echo\s+` + bare), check: plausiblePassword},
 
 		// Passwords in other languages than those of "name = value".
 		{id: "sql-password", keywords: []string{"identified ", "password '", "password n'", `password "`, "password('", `password("`, "password = n'"},
 			re:    re(`(?i)(?:\bidentified\s+(?:with\s+\S+\s+)?by\s+|\bpassword\s*=?\s*(?:\bpassword\s*)?)\(?\s*N?(?:'([^'\n]{4,})'|"([^"\n]{4,})")`),
 			check: plausiblePassword},
-		{id: "password-element", keywords: []string{"password", "passwd", "passphrase", "pwd", "secret", "token", "keymaterial", "apikey", "api_key", "access_key", "accesskey"},
+		{id: "password-element", keywords: []string{"password", "passwd", "passphrase", "pwd", "secret", "token", "keymaterial", "apikey", "api_key", "access_key", "accesskey", "_pass"},
 			near: elementNear,
 			re: re(`(?i)(?:` + label + `|keymaterial)[\w.-]{0,20}["']?>\s{0,4}(?:<value>\s{0,4})?([^\s<>]{6,})\s{0,4}</|(?:` + label + `)[\w.-]{0,20}["']\s{0,6},?\s{0,40}["']?(?:value|val|default)["']?\s{0,4}[:=]\s{0,4}` + value +
-				`|\bname\s*:\s*["']?[\w.-]*` + label + `[\w.-]{0,20}["']?(?:\s|\\n){1,20}value\s*:\s*` + value + `|` + label + `[\w.-]{0,20}"\s*\{[^{}]*?\bdefault\s*=\s*"([^"\n]{6,})"`),
+				`|\bname\s*:\s*["']?[\w.-]*(?:_PASS|` + label + `)[\w.-]{0,20}["']?(?:\s|\\n){1,20}value\s*:\s*` + value + `|` + label + `[\w.-]{0,20}"\s*\{[^{}]*?\bdefault\s*=\s*"([^"\n]{6,})"`),
 			check: plausiblePassword},
 		{id: "password-said", keywords: []string{"password is", "passphrase is", "passcode is", "password was", "pwd is", "password for", "password to", "password of"},
 			re: re(`(?i)\b(?:pass(?:word|phrase|code)|pwd)(?:\s+(?:for|to|of)\s[^\n:=]+?)?\s+(?:is|was|has been set to|will be|=|:)\s*(?:now\s+)?[:"'\x60]{0,2}\s?([^\s"'\x60<>()]{6,})`), check: strongPassword},
 		{id: "password-said", keywords: []string{"password "}, near: tokenNear, re: re(`(?i)\bpassword\s+["'\x60]?([^\s"'\x60<>()=:]{12,64})`), check: func(m found) bool { return hasDigits(m.secret, 2) && strongPassword(m) }},
 		{id: "password-below", keywords: []string{"password"}, near: belowNear, re: re(`(?i)\bpassword[^\n:]*:[ \t]*(?:\r?\n[ \t]*){1,3}([\w+/=!@#$%^&*.-]{8,})(?:[\s"']|$)`), check: func(m found) bool { return strongPassword(m) || hasDigits(m.secret, 4) && len(m.secret) >= 16 }},
-		{id: "password-elsewhere", keywords: []string{"passwor", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "has\u0142o", "l\u00f6senord", "parola", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u041f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638"}, near: labelNear,
-			re:    re(`(?i)(?:passwort|kennwort|mot de passe|contraseña|contrasena|senha|wachtwoord|hasło|lösenord|parola|пароль|密码|密碼|パスワード|비밀번호)["']?\s{0,3}(?:[:=：]|\b(?:ist|es|est|is|é)\b|是)\s{0,3}` + value),
+		{id: "password-elsewhere", keywords: []string{"passwor", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "has\u0142o", "l\u00f6senord", "parola", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u041f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638"}, near: labelNear, reach: 60,
+			re:    re(`(?i)(?:passwort|kennwort|mot de passe|contraseña|contrasena|senha|wachtwoord|hasło|lösenord|parola|пароль|密码|密碼|パスワード|비밀번호)(?:[ \t][^\n:=：,.;]{1,40})?["']?\s{0,3}(?:[:=：]|\b(?:ist|es|est|is|é)\b|是)\s{0,3}` + value),
 			check: plausiblePassword},
 		{id: "password-index", keywords: []string{"password", "passwd", "pwd", "secret", "token", "apikey", "api_key"}, near: indexNear,
 			re: re(`(?i)` + label + `["']\s?\]\s{0,4}=\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|` + label + `\(\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')\s{0,4}\)`), check: plausiblePassword},
 		{id: "pass-assignment", near: assignedNear, reach: 5, keywords: []string{"pass", "pw"},
 			re:    re(`(?:\b|_)(?i:pass|pw)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|[a-z]P(?:ass|w)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|(?:\b|_)(?i:pass|pw)["']?\s{0,2}:\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|(?i:\b(?:user(?:name)?|login|account)\b)[^\n]{1,}\b(?i:pass|pw)\s{0,2}:\s{0,4}` + value + `|(?i)sshpass=` + value),
 			check: plausiblePassword},
+		{id: "pass-assignment", near: assignedNear, reach: 5, keywords: []string{"_pass", "pw"}, re: re(`(?:\w_(?i:pass)|\b(?:\w+_)?(?i:pw))["']?\s{0,2}:\s{1,4}` + bare), check: strongPassword},
+		{id: "named-credential", near: assignedNear, keywords: []string{"_token", "_key", "_pat", "_secret", "_auth", "_apikey", "_authkey", "_license", "_credential", "_signature", "_bearer", "_salt'"},
+			re:    re(`(?:^|[^\w$])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:TOKEN|KEY|PAT|SECRET|AUTH|APIKEY|AUTHKEY|LICENSE|CREDENTIALS?|SIGNATURE|BEARER)(?:_\d)?["']?\s{0,3}(?::=|[:=])\s{0,3}(?:"([^"\s]{16,512})"|'([^'\s]{16,512})'|([^\s"',;<>(){}\[\]]{16,512}))|_(?:KEY|SALT)'\s{0,3},\s{0,3}'([^'\n]{40,128})'`),
+			check: namedCredential},
 		{id: "env-line", keywords: []string{"env "}, near: capitalNear, re: re(`(?m)(?:^|[\s"'=])ENV[\s+]+\w*(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|PWD)\s+` + bare), check: strongPassword},
-		{id: "login-pair", keywords: []string{"login", "credential", "username", "user "}, near: pairNear, re: re(`(?i)\b(?:credentials?["']?\s{0,3}[:=]\s{0,3}["']?[\w.@-]{2,40}:|(?:login|user(?:name)?)\s{0,2}[:=]?\s{1,2}[\w.@-]{2,40}\s{1,2}/\s{1,2})([^\s"'<>:/]{8,})`), check: func(m found) bool { return hasDigits(m.secret, 2) && strongPassword(m) }},
+		{id: "login-pair", keywords: []string{"login", "cred", "username", "user "}, near: pairNear, re: re(`(?i)\b(?:cred(?:ential)?s?["']?\s{0,3}[:=]\s{0,3}["']?[\w.@-]{2,40}:|(?:login|user(?:name)?)\s{0,2}[:=]?\s{1,2}(?:with\s|as\s)?[\w.@-]{2,40}\s{1,2}/\s{1,2})([^\s"'<>:/]{8,})`), check: func(m found) bool { return hasDigits(m.secret, 2) && strongPassword(m) }},
 
 		// Configuration of devices and servers.
-		{id: "device-secret", keywords: []string{"snmp-server community", "requirepass", "masterauth", "secret 0 ", "secret 5 ", "secret 8 ", "secret 9 ", "password 7 ", "password 5 ", "password 0 ", "psk \"", "psk '", "rpcpassword", "auth-user-pass", "key-string", "tacacs-server key", "radius-server key"},
-			re: re(`(?i)\bsnmp-server\s+community\s+` + bare + `|\b(?:requirepass|masterauth|rpcpassword)\s+` + bare + `|\b(?:secret|password)\s+[05789]\s+` + bare + `|\bPSK\s+["']([^"'\n]{6,})|(?:key-string|-server\s+key)\s+(?:\d\s+)?` + bare),
+		{id: "device-secret", keywords: []string{"snmp-server community", "requirepass", "masterauth", "secret 0 ", "secret 5 ", "secret 8 ", "secret 9 ", "password 7 ", "password 5 ", "password 0 ", "psk \"", "psk '", "rpcpassword", "auth-user-pass", "key-string", "tacacs-server key", "radius-server key", "password 51:b:", "bindpw ", "rootpw", "root-password", "change_password", "wifi:", "http -"},
+			re: re(`(?i)\bsnmp-server\s+community\s+` + bare + `|\b(?:requirepass|masterauth|rpcpassword)\s+` + bare + `|\b(?:secret|password)\s+[05789]\s+` + bare + `|\bPSK\s+["']([^"'\n]{6,})|(?:key-string|-server\s+key)\s+(?:\d\s+)?` + bare +
+				`|\bpassword\s+51:b:([0-9a-f]{32,})|\bbindpw\s+` + bare + `|\brootpw\s+(?:--plaintext\s+)?` + bare + `|\broot-password\s+password\s+` + bare + `|\bchange_password\s+\w+\s+` + bare + `|\bwifi:[^\n]{0,80}?\bP:([^;\s]{6,});|\bhttps?\s+(?:-a|--auth)[\s=]+["']?\w+:` + bare),
 			check: func(m found) bool {
 				return plausiblePassword(m) || strings.HasPrefix(m.secret, "$") && len(m.secret) > 20 || hasDigits(m.secret, 3) && len(m.secret) >= 12
 			}},
@@ -94,8 +108,8 @@ func kindRules() []rule {
 		{id: "pgpass", keywords: []string{":5432:", ":5433:", ":6432:", ":*:"}, re: re(`(?m)(?:^|[\s"'])[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w.*-]+:([^\s:"']{6,})`), check: plausiblePassword},
 
 		// Headers and cookies.
-		{id: "session-cookie", near: assignedNear, keywords: []string{"cookie", "phpsessid", "jsessionid", "asp.net_sessionid", "connect.sid", "laravel_session"},
-			re:    re(`(?i)\bcookie["']?\s{0,3}[:=][^\n]*?[\w.-]*(?:sess|sid|auth|token|jwt|login|remember|identity)[\w.-]*=["']?([\w%.+/=~-]{16,})|\b(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|laravel_session)["']?\s{0,2}[:=]\s{0,2}["']?([\w%.+/~-]{20,})`),
+		{id: "session-cookie", near: assignedNear, keywords: []string{"cookie", "phpsessid", "jsessionid", "asp.net_sessionid", "connect.sid", "laravel_session", "sessionid"},
+			re:    re(`(?i)\bcookie["']?\s{0,3}[:=][^\n]*?[\w.-]*(?:sess|sid|auth|token|jwt|login|remember|identity)[\w.-]*=["']?([\w%.+/=~-]{16,})|\b(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|laravel_session|sessionid)["']?\s{0,2}[:=]\s{0,2}["']?([\w%.+/~-]{20,})`),
 			check: func(m found) bool { return classes(m.secret) >= 2 && hasDigits(m.secret, 2) && entropy(m.secret) > 3 }},
 		{id: "authorization-header", keywords: []string{"authorization"},
 			re: re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:digest\s([^\n]*?response="?[0-9a-f]{32,})|(?:[\w-]+\s{1,3})?([\w.+/~-]{20,}={0,2}))`),
@@ -105,10 +119,11 @@ func kindRules() []rule {
 		{id: "bearer-token", keywords: []string{"bearer "}, near: valueNear, re: re(`(?i)\bbearer\s{1,3}["']?([\w.~+/-]{20,}={0,2})`), entropy: 3.3, check: func(m found) bool {
 			return hasDigits(m.secret, 2) && classes(m.secret) >= 2 && !digestLike.MatchString(m.secret)
 		}},
+		{id: "basic-credentials", keywords: []string{"basic "}, near: tokenNear, re: re(`(?i)\bbasic\s{1,3}["']?([A-Za-z0-9+/]{12,}={0,2})`), check: func(m found) bool { return holdsPair(m) && !placeholderPair(m.secret) }},
 		{id: "labelled-hex", near: hexNear, keywords: []string{"key", "token", "secret"},
-			re: re(`(?i)(?:(?:api|access|auth|secret|private|client|signing|encryption|encrypt|master|license|subscription|hmac|jwt|session|webhook|cookie|deploy|service|admin|storage|account|integration)[ _.-]?(?:key|token|secret)|\bsecret)s?["']?\s{0,4}(?:is\b|=>|:=|[:=])\s{0,4}["']?((?:0x)?[0-9a-f]{32,})(?:[^0-9a-z]|$)`), entropy: 2.7},
+			re: re(`(?i)(?:(?:(?:api|access|auth|secret|private|client|signing|encryption|encrypt|master|license|subscription|hmac|jwt|session|webhook|cookie|deploy|service|admin|storage|account|integration)[ _.-]?(?:key|token|secret)|\bsecret|\btoken)s?["']?\s{0,4}(?:is\b|=>|:=|[:=])\s{0,4}["']?|\bpriv(?:ate)?[ _]?key\s{1,4})((?:0x)?[0-9a-f]{32,})(?:[^0-9a-z]|$)`), entropy: 2.7},
 		{id: "labelled-uuid", near: uuidNear, keywords: []string{"key", "token", "secret"},
-			re:    re(`(?i)(?:\b(?:consul|nomad|vault|server|api|access|auth|bearer|account|client|service|deploy|admin|app|bot|user|npm|heroku|snyk|postmark)[\w .-]{0,12})?(?:secret[_ -]?id|api[_ -]?key|access[_ -]?key|client[_ -]?secret|secret[_ -]?key|\bsecret|_secret|_token|auth[_ -]?token|(?:consul|nomad|vault|server|api|access|bearer|account|client|service|deploy|admin|app|bot) token)["']?\s{0,12}(?:is\b|=>|[:=]|\s)\s{0,4}["']?(` + uuid + `)`),
+			re:    re(`(?i)(?:\b(?:consul|nomad|vault|server|api|access|auth|bearer|account|client|service|deploy|admin|app|bot|user|npm|heroku|snyk|postmark)[\w .-]{0,12})?(?:secret[_ -]?id|api[_ -]?key|access[_ -]?key|client[_ -]?secret|secret[_ -]?key|\bsecret|_secret|_token|auth[_ -]?token|(?:consul|nomad|vault|server|api|access|bearer|account|client|service|deploy|admin|app|bot)[ -]token|\bx-[\w-]{0,24}token)["']?\s{0,12}(?:is\b|=>|[:=]|\s)\s{0,12}["']?(` + uuid + `)`),
 			check: func(m found) bool { return !passingToken.MatchString(m.match) }},
 
 		// Hashes of passwords.
@@ -121,10 +136,25 @@ func kindRules() []rule {
 // passingToken are names of tokens that let nobody in.
 var passingToken = regexp.MustCompile(`(?i)(?:page|next|continuation|csrf|xsrf|request|cancel\w*|idempotency|correlation|sync|resume|cursor)[ _-]?token`)
 
+// passingKey are names of keys and tokens in capitals that let nobody in.
+var passingKey = regexp.MustCompile(`(?:^|_|\b)(?:PUB(?:LIC)?|CACHE|PRIMARY|FOREIGN|PARTITION|SORT|ROUTING|OBJECT|GROUP|SHARD|NEXT|PAGE|CURSOR|CSRF|XSRF|IDEMPOTENCY|CORRELATION|SYNC|RESUME|VERIFY|PUBLISHABLE|SITE|LOOKUP|INDEX|MERGE|DEDUP)_`)
+
+// namedCredential tells what a name in capitals promises from a path, a date or words.
+func namedCredential(m found) bool {
+	s := m.secret
+	if passingKey.MatchString(m.match[:strings.Index(m.match, s)]) || strings.Contains(s, "://") || uuidLike.MatchString(s) || dateLike.MatchString(s) || pathLike.MatchString(s) || codeLike.MatchString(s) {
+		return false
+	}
+	if digestLike.MatchString(s) {
+		return entropy(s) > hexEntropy
+	}
+	return hasDigits(s, 2) && entropy(s) > 3.3 && turns(s) > 4
+}
+
 // strongPassword tells a password from the words of a sentence.
 func strongPassword(m found) bool {
 	s := strings.TrimRight(m.secret, ".,;!?")
-	return len(s) >= 8 && classes(s) >= 3 && hasDigits(s, 1) && plausiblePassword(found{secret: s})
+	return len(s) >= 8 && (classes(s) >= 3 && hasDigits(s, 1) || randomLetters(s)) && plausiblePassword(found{secret: s})
 }
 
 func hasDigits(s string, n int) bool { return strings.Count(strings.Map(onlyDigits, s), "0") >= n }

@@ -47,6 +47,8 @@ const (
 	capitalNear
 	// hexNear: a value of hexadecimal digits follows.
 	hexNear
+	// callNear: a bracket follows, and then a quote.
+	callNear
 	// starNear: a "*" and a capital or a digit follow.
 	starNear
 )
@@ -59,6 +61,7 @@ const (
 	valueReach  = 24
 	valueRun    = 20
 	userReach   = 260
+	callReach   = 120
 )
 
 // assignment is a part that all of gitleaks' patterns of this shape share.
@@ -152,7 +155,8 @@ func (r *rule) holds(b []byte, end int) bool {
 		}
 		return false
 	case labelNear:
-		return bytes.ContainsAny(b[end:min(len(b), end+valueReach)], ":=") || bytes.IndexByte(b[end:min(len(b), end+valueReach)], 0xef) >= 0 || bytes.Contains(b[end:min(len(b), end+valueReach)], []byte(" is"))
+		behind := b[end:min(len(b), end+max(r.reach, valueReach))]
+		return bytes.ContainsAny(behind, ":=") || bytes.IndexByte(behind, 0xef) >= 0 || bytes.Contains(behind, []byte(" is"))
 	case indexNear:
 		return bytes.ContainsAny(b[end:min(len(b), end+4)], "](")
 	case uuidNear:
@@ -177,6 +181,10 @@ func (r *rule) holds(b []byte, end int) bool {
 			}
 		}
 		return false
+	case callNear:
+		behind := b[max(0, end-1):min(len(b), end+callReach)]
+		open := bytes.IndexByte(behind, '(')
+		return open >= 0 && bytes.ContainsAny(behind[open:], `"'`)
 	case starNear:
 		around := b[max(0, end-lookBehind):min(len(b), end+lookBehind)]
 		for i := bytes.IndexByte(around, '*'); i >= 0 && i+40 < len(around); i++ {

@@ -19,8 +19,8 @@ var replaced = map[string]bool{
 func ownRules() []rule {
 	re := regexp.MustCompile
 	return []rule{
-		{id: "private-key", keywords: []string{"private key"},
-			re:    re(`-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----((?:[\s\w.:,+/=()\\"'>#]|-[A-Za-z0-9]){24,})`),
+		{id: "private-key", keywords: []string{"private key", "-----begin"},
+			re:    re(`-----BEGIN[ A-Z0-9_"'+.&,-]{0,60}PRIVATE["'+.&, ]{1,8}KEY(?:["'+.&, ]{1,8}BLOCK)?["'+.&, ]{0,8}-----((?:[\s\w.:,+/=()\\"'>#]|-[A-Za-z0-9]){24,})`),
 			check: func(m found) bool { return keyBody.MatchString(m.secret) }},
 		{id: "openssh-private-key", keywords: []string{"b3blbnnzac1rzxktdje"}, re: re(`(b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/=\s\\]{40,})`)},
 		{id: "putty-private-key", keywords: []string{"private-lines"}, re: re(`(?s)PuTTY-User-Key-File-\d.{1,1000}?Private-Lines:\s*\d+(?:\s|\\[rn])+([A-Za-z0-9+/=\s]{24,}(?:(?:\\[rn])*(?:Private)?-(?:MAC|Hash):\s*[0-9a-f]+)?)`)},
@@ -28,6 +28,7 @@ func ownRules() []rule {
 		{id: "url-password", keywords: []string{"://"},
 			re:    re(`[a-zA-Z][a-zA-Z0-9+.-]{1,30}://([^\s:/@'"<>]{0,64}):([^\s/@'"<>]{3,200})@[\w.\[-]`),
 			group: 2, check: plausibleURLPassword},
+		{id: "url-password", keywords: []string{":%s@", ":%v@", "}@"}, re: re(`://[^\s:/@'"]*:(?:\{["']([^"'\n{}]{6,})["']\}|(?:%[sv]|\{\w*\})@[^"'\n]*["']\s{0,3}(?:%|,|\.format)\s{0,3}\(?\s{0,3}["'][^"'\n]*["'],\s{0,3}["']([^"'\n]{6,})["'])`), check: plausiblePassword},
 		{id: "connection-string", keywords: []string{"password=", "pwd=", "password ="},
 			re:    re(`(?i)(?:server|data source|host|uid|user id|user|database|initial catalog)\s*=[^;\n]{1,100};[^\n]{0,300}?(?:password|pwd)\s*=\s*([^;\s"']{4,128})`),
 			check: plausiblePassword},
@@ -44,14 +45,14 @@ func ownRules() []rule {
 			re:    re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|token|apikey)\s{1,4}([A-Za-z0-9+/._~=-]{12,})`),
 			check: func(m found) bool { return classes(m.secret) >= 2 && !placeholderPair(m.secret) }},
 		{id: "password-assignment", near: assignedNear, reach: 5, keywords: []string{"password", "passwd", "passphrase", "passcode", "pwd", "psk"},
-			re:    re(`(?i)(?:password|passwd|passphrase|passcode|pwd|\bpsk)["']?\s{0,4}(?:=>|:=|[:=])\s{0,4}(?:"([^"\n]{6,128})"|'([^'\n]{6,128})'|([^\s"',;<>(){}\[\]]{6,128}))`),
+			re:    re(`(?i)(?:password|passwd|passphrase|passcode|pwd|\bpsk)["']?\s{0,4}(?:=>|:=|::?|=)\s{0,4}(?:((?:(?:"[^"\n]{1,64}"|'[^'\n]{1,64}')\s{0,3}(?:[+.&]|\.\.|\|\||<>)\s{0,3}){1,6}(?:"[^"\n]{1,64}"|'[^'\n]{1,64}'))|"([^"\n]{6,128})"|'([^'\n]{6,128})'|([^\s"',;<>(){}\[\]]{6,128}))`),
 			check: plausiblePassword},
 		{id: "docker-pat", keywords: []string{"dckr_pat_"}, re: re(`\b(dckr_pat_[\w-]{20,60})`), entropy: 3},
 		{id: "mailgun-key", keywords: []string{"key-"}, re: re(`\b(key-[0-9a-f]{32})\b`), entropy: 3},
 		{id: "figma-pat", keywords: []string{"figd_"}, re: re(`\b(figd_[\w-]{30,60})`), entropy: 3},
 		{id: "okta-token", keywords: []string{"okta"}, re: re(`(?i)okta[^\n]{0,40}?\b(00[\w-]{40})\b`), entropy: 3},
 		{id: "google-refresh-token", keywords: []string{"1//0"}, re: re(`(?:^|[\s"'=:])(1//0[\w-]{40,200})`), entropy: 3},
-		{id: "discord-bot-token", keywords: []string{"discord", "bot"}, re: re(`\b([A-Za-z\d_-]{23,28}\.[\w-]{6}\.[\w-]{27,40})\b`), entropy: 4},
+		{id: "discord-bot-token", keywords: []string{"discord", "bot", ".run(", ".login("}, re: re(`\b([A-Za-z\d_-]{23,28}\.[\w-]{6}\.[\w-]{27,40})\b`), entropy: 4},
 		{id: "telegram-token", keywords: []string{":aa"}, re: re(`\b(\d{8,10}:AA[\w-]{32,35})(?:[^\w-]|$)`), entropy: 4},
 		{id: "labelled-token", near: valueNear, keywords: []string{"token", "key", "secret", "credential"},
 			re: re(`(?i)\b(?:token|(?:api|access|secret|auth|private|account|service|master)[ _-]?key|secret|credential)s?["']?\s{0,2}(?:is\b|:|=>|=)?\s{0,2}["']?([A-Za-z0-9][\w.+/=-]{19,200})`), entropy: 3.7,
@@ -85,19 +86,27 @@ func classes(s string) int {
 
 var codeLike = regexp.MustCompile(`^[$%@&]|\(|^(?:os|process|env|config|settings|self|this|args|options|secrets|vault|var|data|local)\.|^[a-z_]+(?:\.[a-z_]+)+$|^/|^https?://|^\\`)
 
+// member is what an object or a module holds: System.getenv, Settings::DB_PASSWORD.
+var member = regexp.MustCompile(`^[A-Za-z_]+(?:(?:\.|->|::)[A-Za-z_]+)+$`)
+
+// quoted says whether the secret stands in quotes.
+func quoted(m found) bool {
+	return strings.HasSuffix(m.match, `"`) || strings.HasSuffix(m.match, "'")
+}
+
 // passphrase is four words or more, as password managers make them.
 var passphrase = regexp.MustCompile(`^[a-z]{3,9}(?:-[a-z]{3,9}){3,7}$`)
 
 // plausiblePassword tells a password from prose, code and types.
 func plausiblePassword(m found) bool {
 	s := m.secret
-	if codeLike.MatchString(s) || strings.Contains(s, "://") || strings.ContainsRune(s, ' ') && classes(s) < 4 {
+	if codeLike.MatchString(s) || !quoted(m) && member.MatchString(s) || strings.Contains(s, "://") || strings.ContainsRune(s, ' ') && classes(s) < 4 {
 		return false
 	}
 	if passphrase.MatchString(s) {
 		return true
 	}
-	return classes(s) >= 3 || classes(s) == 2 && strings.ContainsAny(s, "0123456789") && len(s) >= 8 && entropy(s) > 2.5
+	return classes(s) >= 3 || classes(s) == 2 && strings.ContainsAny(s, "0123456789") && len(s) >= 8 && entropy(s) > 2.5 || randomLetters(s)
 }
 
 func plausibleURLPassword(m found) bool {
@@ -131,7 +140,7 @@ func plausibleGeneric(m found) bool {
 	if digestLike.MatchString(m.secret) || uuidLike.MatchString(m.secret) {
 		return strongName.MatchString(name)
 	}
-	return !dateLike.MatchString(m.secret) && !pathLike.MatchString(m.secret) && !codeLike.MatchString(m.secret)
+	return !passingToken.MatchString(name) && !dateLike.MatchString(m.secret) && !pathLike.MatchString(m.secret) && !codeLike.MatchString(m.secret)
 }
 
 // prefixes are public beginnings that may be shown of a secret.

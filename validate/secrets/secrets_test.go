@@ -207,6 +207,8 @@ func TestBounded(t *testing.T) {
 		"urls":       strings.Repeat("a://b:", 1<<18),
 		"backslash":  strings.Repeat(`\x4`, 1<<19),
 		"hex":        strings.Repeat("4", 1<<21),
+		"parts":      strings.Repeat(`"ghp_"+`, 1<<18),
+		"part":       strings.Repeat(`"ghp_"`, 1<<17) + strings.Repeat("Ab1", 1<<17),
 		"many found": strings.Repeat(ghp+"\n", 20000),
 	} {
 		var ms []secrets.Match

@@ -55,12 +55,13 @@ var tokens = map[string][]token{
 	"groq-key":         {{prefix: "gsk_", set: alnums, min: 40}}, "xai-key": {{prefix: "xai-", set: alnums, min: 60}},
 	"replicate-token": {{prefix: "r8_", set: alnums, min: 36, max: 40}}, "perplexity-key": {{prefix: "pplx-", set: alnums, min: 40}},
 	"nvidia-key": {{prefix: "nvapi-", set: wordy, min: 40}}, "langsmith-key": {{prefix: "lsv2_", set: wordy, min: 36}},
+	"fireworks-key": {{prefix: "fw_", set: alnums, min: 22, max: 32}}, "tavily-key": {{prefix: "tvly-", set: wordy, min: 30}}, "jina-key": {{prefix: "jina_", set: wordy, min: 50}}, "anyscale-key": {{prefix: "esecret_", set: alnums, min: 24}},
 	"pinecone-key": {{prefix: "pcsk_", set: wordy, min: 40}}, "huggingface-token": {{prefix: "hf_", set: alnums, min: 30, max: 40}},
 	// Clouds and hosting.
 	"google-client-secret": {{prefix: "GOCSPX-", set: wordy, min: 20, max: 40}}, "google-hmac-key": {{prefix: "GOOG1", set: alnums, min: 19, max: 60}},
 	"aws-mws-token": {{prefix: "amzn.mws.", set: hexadecimal, min: 36, max: 36}}, "aws-bedrock-key": {{prefix: "ABSK", set: base64ed, min: 100}},
 	"tencent-key": {{prefix: "AKID", set: alnums, min: 28, max: 40}}, "supabase-key": {{prefix: "sbp_", set: hexadecimal, min: 40}, {prefix: "sb_secret_", set: wordy, min: 20}},
-	"render-key": {{prefix: "rnd_", set: alnums, min: 24, max: 48}}, "netlify-token": {{prefix: "nfp_", set: alnums, min: 30}, {prefix: "nfc_", set: alnums, min: 30}, {prefix: "nfo_", set: alnums, min: 30}},
+	"render-key": {{prefix: "rnd_", set: alnums, min: 24, max: 48}}, "deno-deploy-token": {{prefix: "ddp_", set: alnums, min: 36}}, "netlify-token": {{prefix: "nfp_", set: alnums, min: 30}, {prefix: "nfc_", set: alnums, min: 30}, {prefix: "nfo_", set: alnums, min: 30}},
 	"neon-key": {{prefix: "napi_", set: alnums, min: 40}}, "aiven-password": {{prefix: "AVNS_", set: wordy, min: 16, max: 40}},
 	"tailscale-key": {{prefix: "tskey-", set: wordy, min: 24}}, "heroku-key": {{prefix: "HRKU-", set: wordy, min: 30}},
 	"vercel-token": {{prefix: "vcp_", set: alnums, min: 40}, {prefix: "vck_", set: alnums, min: 40}}, "digitalocean-token": {{prefix: "dop_v1_", set: hexadecimal, min: 60}, {prefix: "doo_v1_", set: hexadecimal, min: 60}, {prefix: "dor_v1_", set: hexadecimal, min: 60}},
@@ -75,7 +76,7 @@ var tokens = map[string][]token{
 	"doppler-token":     {{prefix: "dp.st.", set: dotted, min: 40}, {prefix: "dp.ct.", set: dotted, min: 40}, {prefix: "dp.sa.", set: dotted, min: 40}, {prefix: "dp.scim.", set: dotted, min: 40}, {prefix: "dp.audit.", set: dotted, min: 40}},
 	"onepassword-token": {{prefix: "ops_eyJ", set: wordy, min: 100}}, "vault-token": {{prefix: "hvs.", set: wordy, min: 24}, {prefix: "hvb.", set: wordy, min: 60}, {prefix: "hvr.", set: wordy, min: 60}},
 	// Watching and measuring.
-	"honeycomb-key": {{prefix: "hcaik_", set: alnums, min: 40}, {prefix: "hcxik_", set: alnums, min: 40}}, "posthog-key": {{prefix: "phx_", set: alnums, min: 36}},
+	"honeycomb-key": {{prefix: "hcaik_", set: alnums, min: 40}, {prefix: "hcxik_", set: alnums, min: 40}}, "new-relic-key": {{prefix: "NRAK-", set: alnums, min: 26, max: 28}}, "posthog-key": {{prefix: "phx_", set: alnums, min: 36}},
 	// Money, mail and messages.
 	"stripe-webhook-secret": {{prefix: "whsec_", set: base64ed, min: 24}}, "braintree-token": {{prefix: "access_token$production$", set: dotted, min: 30}, {prefix: "access_token$sandbox$", set: dotted, min: 30}},
 	"square-secret": {{prefix: "sq0csp-", set: wordy, min: 36}, {prefix: "sq0atp-", set: wordy, min: 20}}, "flutterwave-key": {{prefix: "FLWSECK", set: wordy, min: 30}},
@@ -140,10 +141,14 @@ func (t *token) end(b []byte, from int) int {
 	for to > rest && (b[to-1] == '.' || b[to-1] == ':' || b[to-1] == '-' || b[to-1] == '!') {
 		to-- // the end of a sentence
 	}
-	if to-rest < t.min || t.max > 0 && to-rest > t.max {
+	s := string(b[rest:to])
+	if to-rest < t.min {
+		if s, to = t.parts(b, rest, to); s == "" {
+			return 0
+		}
+	} else if t.max > 0 && to-rest > t.max {
 		return 0
 	}
-	s := string(b[rest:to])
 	least := tokenEntropy
 	if t.set == hexadecimal {
 		least = hexEntropy
@@ -154,6 +159,46 @@ func (t *token) end(b []byte, from int) int {
 		return 0
 	}
 	return to
+}
+
+// The bounds of a token in parts: how many characters stand between two parts, how
+// many parts there are, and how random all of them are.
+const (
+	seamReach = 48
+	maxParts  = 8
+	minTurns  = 6
+)
+
+// parts puts together a token that code joins of literals, of which the first one
+// ends at to. The others are literals of the token's characters: "ghp_" + "Ab1...",
+// "{}{}".format("ghp_", "Ab1..."), a = "ghp_"; b = "Ab1...". It returns nothing if
+// they are not enough, and where the last one ends.
+func (t *token) parts(b []byte, rest, to int) (string, int) {
+	if to >= len(b) || strings.IndexByte("\"'`{", b[to]) < 0 || len(t.prefix) < 3 {
+		return "", 0
+	}
+	out := b[rest:to:to]
+	for range maxParts {
+		from := to
+		for from < min(len(b), to+seamReach) && !(t.set[b[from]] && (b[from-1] == '"' || b[from-1] == '\'' || b[from-1] == '`')) {
+			from++
+		}
+		end := from
+		for end < len(b) && t.set[b[end]] && end-from <= maxToken {
+			end++
+		}
+		if end == from || end >= len(b) || b[end] != b[from-1] {
+			return "", 0
+		}
+		out, to = append(out, b[from:end]...), end
+		if s := string(out); len(s) >= t.min {
+			if t.max > 0 && len(s) > t.max || t.set != hexadecimal && turns(s) < minTurns || !hasDigits(s, 3) {
+				return "", 0
+			}
+			return s, to
+		}
+	}
+	return "", 0
 }
 
 // inWord says whether a letter or a digit stands before b[i] that is no part of an

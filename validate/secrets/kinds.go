@@ -55,11 +55,12 @@ func kindRules() []rule {
 				`|\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+` + bare + `|\bsqlplus\s+[\w./-]+?/([^\s@/]{6,})@|jdbc:oracle:\w+:\w+/([^\s@/]{6,})@|\s--?(?:\w+-)?pass(?:word|phrase|wd)?\s+` + bare + `|\badd_user\s+\w+\s+` + bare + `|\bipmitool\s[^\n]*\s-P\s+` + bare),
 			check: plausiblePassword},
 
-		{id: "command-line-password", keywords: []string{"zip", "7z", "openssl ", "freerdp", "sqlcmd", "mosquitto_", "lftp", "keytool", "jarsigner", "cypher-shell", "cqlsh", "ssh-keygen", "impacket", "psexec", "secretsdump"}, near: flagNear,
-			re: re(`(?i)\b(?:un)?zip\s[^\n|;]*?(?-i:-P)\s*` + bare + `|\b7za?[^\n|;]*?\s-p` + bare + `|\bopenssl\s+enc[^\n|;]*?\s-k\s+` + bare + `|freerdp\w*[^\n|;]*?\s/p:` + bare + `|\b(?:sqlcmd|mosquitto_\w+)[^\n|;]*?\s(?-i:-P)\s*` + bare +
+		{id: "command-line-password", keywords: []string{"7z a ", "7z x ", "7z e ", "7z l ", "7z t ", "7za ", "7zz ", "openssl enc", "freerdp", "sqlcmd", "mosquitto_", "lftp", "keytool", "jarsigner", "cypher-shell", "cqlsh", "ssh-keygen", "impacket", "psexec", "secretsdump"}, near: flagNear,
+			re: re(`(?i)\b7z[az]?[^\n|;]*?\s-p` + bare + `|\bopenssl\s+enc[^\n|;]*?\s-k\s+` + bare + `|freerdp\w*[^\n|;]*?\s/p:` + bare + `|\b(?:sqlcmd|mosquitto_\w+)[^\n|;]*?\s(?-i:-P)\s*` + bare +
 				`|\blftp[^\n|;]*?\s-u\s+[^\s,]+,` + bare + `|\s-(?:store|key|src|dest)\w*pass\s+` + bare + `|\b(?:cypher-shell|cqlsh)[^\n|;]*?\s-p\s+` + bare + `|\bssh-keygen[^\n|;]*?\s(?-i:-N)\s*` + bare + `` +
 				`|\b(?:impacket-\w+|\w*(?:psexec|wmiexec|secretsdump)(?:\.py)?)\s[^\n|;]*?[\w./-]+:([^\s@/]{6,})@`),
 			check: plausiblePassword},
+		{id: "command-line-password", keywords: []string{"zip -p"}, re: re(`zip -P\s*` + bare), check: plausiblePassword},
 		{id: "command-line-key", keywords: []string{"mc alias set", "mc config host add", "configure set "}, re: re(`\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+\S+\s+["']?([\w/+=-]{16,})|\bconfigure\s+set\s+["']?\w*(?:secret|token|key)\w*["']?\s+["']?([\w/+=-]{16,})`), entropy: 3.5},
 		{id: "login-call", keywords: []string{"auth", ".login("}, near: callNear, re: re(`(?i)(?:\.login\(|\b\w*auth\s{0,2}=?\s{0,2}\(|\bBasicAuth\w*\()\s{0,4}(?:\w+\s{0,2}=\s{0,2})?["'][^"'\n]{1,64}["']\s{0,2},\s{0,4}(?:\w+\s{0,2}=\s{0,2})?(?:"([^"\n]{6,128})"|'([^'\n]{6,128})')\s{0,2}[,)]`), check: plausiblePassword},
 		{id: "key-call", keywords: []string{"jwt.", "hmac", "fernet(", "aes.new(", "createcipheriv(", "secretkeyspec("}, near: callNear, re: re(`(?i)(?:\bjwt\.(?:sign|verify|encode|decode)\([^"'\n]{1,80},\s{0,4}|\bhmac(?:\.new)?\(\s{0,4}|createHmac\([^,\n]{1,20},\s{0,4}|\bfernet\(\s{0,4}|\bAES\.new\(\s{0,4}|createCipheriv\([^,\n]{1,24},\s{0,4}|SecretKeySpec\(\s{0,4})b?(?:"([^"\s]{16,})"|'([^'\s]{16,})')`), entropy: 3.3, check: func(m found) bool { return hasDigits(m.secret, 2) && turns(m.secret) > 3 }},

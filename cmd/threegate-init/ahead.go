@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,57 +10,42 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors/job"
 )
 
-// ahead is a payload that was started before there is a job. Nothing of a request
-// is in it yet: it waits for its standard input, which a job brings.
+// ahead is a payload that was started before there is a job, as far as it can be.
+// Nothing of a request is in it yet: it waits for its standard input, which a job
+// brings, or to be told what to execute.
 type ahead struct {
 	job.Ahead
-	pid            int
-	stdin          *os.File // our end
-	stdout, stderr *pump
+	payload
+	stdin *os.File // our end; a starter has none
 }
 
 // startAhead starts what job.AheadFile asks for. It gives nil if that asks for
 // nothing, or what it asks for can't be executed: then the job starts its payload
 // itself, and says why it could not.
 func startAhead(p place) (*ahead, error) {
-	f, err := os.Open(filepath.Join(p.dir, job.AheadFile))
+	a := &ahead{}
+	err := readJSON(p.dir, job.AheadFile, &a.Ahead)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start ahead of a job: %w", err)
 	}
-	defer f.Close()
-	a := &ahead{}
-	dec := json.NewDecoder(io.LimitReader(f, job.MaxFileBytes))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&a.Ahead); err != nil {
-		return nil, fmt.Errorf("start ahead of a job: %w", err)
-	}
 	spec := job.Spec{Argv: a.Argv, Env: a.Env, Dir: "/", HostKernel: a.HostKernel}
 	if err := p.isolate(spec); err != nil {
 		return nil, err
 	}
-	if a.stdout, err = newPump(); err != nil {
+	if a.stdout, a.stderr, err = newPumps(p.dir); err != nil {
 		return nil, err
 	}
-	if a.stderr, err = newPump(); err != nil {
-		return nil, err
-	}
-	var fds [2]int
-	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
-		return nil, fmt.Errorf("make a pipe: %w", err)
-	}
-	stdin := os.NewFile(uintptr(fds[0]), "pipe")
-	a.stdin = os.NewFile(uintptr(fds[1]), "pipe")
-	a.pid, err = start(p, spec, stdin, a.stdout.writeEnd, a.stderr.writeEnd, func() error { return nil })
-	stdin.Close()
+	err = a.start(p, spec)
 	a.stdout.closeWriteEnd()
 	a.stderr.closeWriteEnd()
 	var errno syscall.Errno
@@ -67,48 +53,103 @@ func startAhead(p place) (*ahead, error) {
 		a.close()
 		return nil, nil
 	}
+	rehearse()
 	return a, err
 }
 
-// fits says whether it is what a job would start, and lives.
-func (a *ahead) fits(spec job.Spec) bool {
-	if !slices.Equal(a.For, spec.Argv) || !slices.Equal(a.Env, spec.Env) {
+func (a *ahead) start(p place, spec job.Spec) error {
+	if len(a.Argv) == 0 {
+		stdin, err := os.Open(os.DevNull)
+		if err != nil {
+			return ours(err)
+		}
+		defer stdin.Close()
+		if a.starter, err = newStarter(p, a.Env, stdin, a.stdout.writeEnd, a.stderr.writeEnd); err == nil {
+			a.pid = a.starter.pid
+		}
+		return err
+	}
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
+	}
+	stdin := os.NewFile(uintptr(fds[0]), "pipe")
+	defer stdin.Close()
+	err := unix.SetNonblock(fds[1], true) // our end only
+	a.stdin = os.NewFile(uintptr(fds[1]), "pipe")
+	if err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
+	}
+	a.pid, err = start(p, spec, stdin, a.stdout.writeEnd, a.stderr.writeEnd, func() error { return nil })
+	return err
+}
+
+// rehearse does once what a job will have init do, so that memory and code are there then.
+func rehearse() {
+	var spec job.Spec
+	now := time.Now()
+	_, _ = json.Marshal(job.Started{At: now.UTC()})
+	_, _ = json.Marshal(job.Result{StartedAt: now.UTC(), FinishedAt: now.UTC()})
+	text, _ := json.Marshal(job.Spec{ID: "none", Argv: []string{"none"}, Env: []string{"A=1"}})
+	_ = decode(bytes.NewReader(text), &spec)
+}
+
+// fits says whether it is what a job would start, and lives. Then the job must begin.
+func (a *ahead) fits(p place, spec job.Spec) bool {
+	if !slices.Equal(a.Env, spec.Env) || a.starter == nil && !slices.Equal(a.For, spec.Argv) {
 		return false
 	}
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, a.pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-	return err == nil && info.Signo == 0
+	if err != nil || info.Signo != 0 {
+		return false
+	}
+	return a.starter == nil || unix.Access(filepath.Join(p.dir, job.StdinFile), unix.F_OK) != nil && a.starter.take(spec)
 }
 
-// begin gives it the job's standard input.
-func (a *ahead) begin(input *os.File, announce func() error) (int, error) {
+// begin gives it what it waits for. The errors are those of start.
+func (a *ahead) begin(p place, spec job.Spec, announce func() error) error {
+	if a.starter != nil {
+		return a.starter.begin(announce)
+	}
+	input, err := openStdin(p.dir)
+	if err != nil {
+		return err
+	}
 	if err := announce(); err != nil {
-		return 0, ours(err)
+		return ours(err)
+	}
+	first := make([]byte, pipeBytes) // goes into the pipe at once, and is most often all
+	n, rerr := io.ReadFull(input, first)
+	_, werr := a.stdin.Write(first[:n]) // if it does not read all of it, that is its affair
+	end := func() { _ = errors.Join(input.Close(), a.stdin.Close()) }
+	if rerr != nil || werr != nil {
+		end()
+		return nil
 	}
 	go func() {
-		_, _ = io.Copy(a.stdin, input) // if it does not read all of it, that is its affair
-		_ = a.stdin.Close()
+		_, _ = io.Copy(a.stdin, input)
+		end()
 	}()
-	return a.pid, nil
+	return nil
 }
+
+// pipeBytes is what a pipe holds.
+const pipeBytes = 64 << 10
 
 // discard ends it, with all that it has started, before a job begins.
 func (a *ahead) discard(p place) error {
-	p.killAll()
-	for {
-		_, err := syscall.Wait4(-1, nil, 0, nil)
-		switch {
-		case errors.Is(err, unix.ECHILD):
-			a.close()
-			return nil
-		case err != nil && !errors.Is(err, unix.EINTR):
-			return fmt.Errorf("end what was started ahead: %w", err)
-		}
-	}
+	defer a.close()
+	return endAll(p)
 }
 
 func (a *ahead) close() {
-	for _, f := range []*os.File{a.stdin, a.stdout.readEnd, a.stderr.readEnd} {
-		_ = f.Close()
+	_ = a.stdout.readEnd.Close()
+	_ = a.stderr.readEnd.Close()
+	if a.stdin != nil {
+		_ = a.stdin.Close()
+	}
+	if a.starter != nil {
+		a.starter.close()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,17 +75,27 @@ func awaitChildren(t *testing.T, pid int, a *job.Ahead) {
 	if a.Argv[0] == "no-such-program" {
 		return
 	}
+	awaitChild(t, pid, func(stat string) bool { return a.Argv[0] == "sh" || strings.Contains(stat, ") Z ") })
+}
+
+// awaitChild waits for a child of init whose /proc/PID/stat is good, and gives its pid.
+func awaitChild(t *testing.T, pid int, good func(stat string) bool) int {
+	t.Helper()
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 		for _, l := range lists {
 			data, _ := os.ReadFile(l)
 			for _, child := range strings.Fields(string(data)) {
-				st, _ := os.ReadFile("/proc/" + child + "/stat")
-				if zombie := strings.Contains(string(st), ") Z "); zombie || a.Argv[0] == "sh" {
-					return
+				if st, err := os.ReadFile("/proc/" + child + "/stat"); err == nil && good(string(st)) {
+					id, err := strconv.Atoi(child)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return id
 				}
 			}
 		}
 	}
 	t.Fatal("nothing was started ahead of the job")
+	return 0
 }

@@ -66,20 +66,40 @@ func ring(dir string) {
 
 func readSpec(dir string) (job.Spec, error) {
 	var spec job.Spec
-	f, err := os.Open(filepath.Join(dir, job.SpecFile))
-	if err != nil {
-		return spec, fmt.Errorf("read the job: %w", err)
-	}
-	defer f.Close()
-	dec := json.NewDecoder(io.LimitReader(f, job.MaxFileBytes))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&spec); err != nil {
+	if err := readJSON(dir, job.SpecFile, &spec); err != nil {
 		return spec, fmt.Errorf("read the job: %w", err)
 	}
 	if len(spec.Argv) == 0 || spec.Argv[0] == "" || spec.Time <= 0 || spec.StdoutBytes < 0 || spec.StderrBytes < 0 {
 		return spec, errors.New("read the job: it lacks a program or a limit")
 	}
 	return spec, nil
+}
+
+// readJSON decodes a file. os.ErrNotExist tells that it is not there.
+func readJSON(dir, name string, v any) error {
+	fd, err := unix.Open(filepath.Join(dir, name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return decode(io.LimitReader(descriptor(fd), job.MaxFileBytes), v)
+}
+
+func decode(r io.Reader, v any) error {
+	dec := json.NewDecoder(r)
+	dec.DisallowUnknownFields()
+	return dec.Decode(v)
+}
+
+// descriptor is a file that no poller knows: each of its system calls is one.
+type descriptor int
+
+func (d descriptor) Read(b []byte) (int, error) {
+	n, err := unix.Read(int(d), b)
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return max(n, 0), err
 }
 
 // writeJSON makes the file appear complete or not at all. The folder is tmpfs:
@@ -90,10 +110,18 @@ func writeJSON(dir, name string, v any) error {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	tmp := filepath.Join(dir, "."+name)
-	if err := os.WriteFile(tmp, data, 0o600); err != nil {
+	fd, err := unix.Open(tmp, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_CLOEXEC, 0o600)
+	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	if err := os.Rename(tmp, filepath.Join(dir, name)); err != nil {
+	n, err := unix.Write(fd, data)
+	if err == nil && n < len(data) { // nothing interrupts a write to tmpfs but that it is full
+		err = unix.ENOSPC
+	}
+	if err = errors.Join(err, unix.Close(fd)); err == nil {
+		err = unix.Rename(tmp, filepath.Join(dir, name))
+	}
+	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil

@@ -18,6 +18,32 @@ import (
 // payloadOOMScore makes the kernel choose the payload, not init, when memory is short.
 const payloadOOMScore = 1000
 
+// payload is one that was started.
+type payload struct {
+	pid            int
+	stdout, stderr *pump
+	starter        *starter // that it was, if any
+}
+
+// startNow executes the payload of a job. The errors are those of start; there is a
+// payload that did not start if that is a syscall.Errno.
+func startNow(p place, spec job.Spec, announce func() error) (*payload, error) {
+	l := &payload{}
+	var err error
+	if l.stdout, l.stderr, err = newPumps(p.dir); err != nil {
+		return nil, ours(err)
+	}
+	defer l.stdout.closeWriteEnd()
+	defer l.stderr.closeWriteEnd()
+	stdin, err := openStdin(p.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer stdin.Close()
+	l.pid, err = start(p, spec, stdin, l.stdout.writeEnd, l.stderr.writeEnd, announce)
+	return l, err
+}
+
 // start executes the payload and returns its pid. announce comes last before
 // anything of the payload could run: if that fails, or was not reached, nothing
 // of it did. A syscall.Errno in the error means that the program could not be
@@ -127,24 +153,35 @@ func raiseOOMScore() (restore func() error, err error) {
 	return func() error { return os.WriteFile(file, old, 0) }, nil
 }
 
+// endAll ends and collects every process but init, whose children all are in the end.
+func endAll(p place) error {
+	for {
+		pid, err := syscall.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
+		if pid == 0 && err == nil { // something lives
+			p.killAll()
+			_, err = syscall.Wait4(-1, nil, unix.WALL, nil)
+		}
+		switch {
+		case errors.Is(err, unix.ECHILD):
+			return nil
+		case err != nil && !errors.Is(err, unix.EINTR):
+			return fmt.Errorf("end what was started: %w", err)
+		}
+	}
+}
+
 // reap collects every dead process until the main one has ended, then ends and
 // collects all the others: as process 1, init is the parent of orphans.
 func reap(p place, main int) (syscall.WaitStatus, error) {
-	var status syscall.WaitStatus
-	for ended := false; ; {
-		if ended {
-			p.killAll()
-		}
+	for {
 		var ws syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &ws, 0, nil)
 		switch {
 		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.ECHILD) && ended:
-			return status, nil
 		case err != nil:
-			return status, fmt.Errorf("wait for the payload: %w", err)
+			return ws, fmt.Errorf("wait for the payload: %w", err)
 		case pid == main:
-			status, ended = ws, true
+			return ws, endAll(p)
 		}
 	}
 }
@@ -163,6 +200,14 @@ func recordExit(res *job.Result, ws syscall.WaitStatus, end *ending) {
 		res.TimedOut, res.ExitCode = true, job.ExitTime
 	case killed && end.stopped.Load():
 		res.Stopped = true
+	}
+}
+
+// recordNoStart says that the payload could not be executed.
+func recordNoStart(res *job.Result, errno syscall.Errno) {
+	res.StartErrno, res.ExitCode = errno, job.ExitNotExec
+	if errno == unix.ENOENT || errno == unix.ENOTDIR {
+		res.ExitCode = job.ExitNotFound
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,14 +19,23 @@ const pumpBufferBytes = 64 << 10
 type pump struct {
 	readEnd, writeEnd *os.File
 	file              *os.File
-	limit             int64
 	total, kept       int64
 	err               error // of the file; the pipe is drained all the same
 	done              chan struct{}
 	buf               []byte
 }
 
-func newPump() (*pump, error) {
+// newPumps makes those of both streams.
+func newPumps(dir string) (stdout, stderr *pump, err error) {
+	if stdout, err = newPump(filepath.Join(dir, job.StdoutFile)); err != nil {
+		return nil, nil, err
+	}
+	stderr, err = newPump(filepath.Join(dir, job.StderrFile))
+	return stdout, stderr, err
+}
+
+// newPump makes a pump to a file. copy must be told how much to keep.
+func newPump(path string) (*pump, error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("make a pipe: %w", err)
@@ -34,27 +44,27 @@ func newPump() (*pump, error) {
 	if err := unix.SetNonblock(fds[0], true); err != nil {
 		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
-	return &pump{readEnd: os.NewFile(uintptr(fds[0]), "pipe"), writeEnd: os.NewFile(uintptr(fds[1]), "pipe"), done: make(chan struct{})}, nil
-}
-
-// keep says where the bytes go, and how many of them: before copy.
-func (p *pump) keep(path string, limit int64) (err error) {
-	if p.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
-		return fmt.Errorf("open the file of a stream: %w", err)
+	p := &pump{
+		readEnd: os.NewFile(uintptr(fds[0]), "pipe"), writeEnd: os.NewFile(uintptr(fds[1]), "pipe"),
+		done: make(chan struct{}), buf: make([]byte, pumpBufferBytes),
 	}
-	p.limit, p.buf = limit, make([]byte, pumpBufferBytes)
-	return nil
+	var err error
+	if p.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		return nil, fmt.Errorf("open the file of a stream: %w", err)
+	}
+	return p, nil
 }
 
 func (p *pump) closeWriteEnd() { p.writeEnd.Close() }
 
-// copy runs until every write end is closed or the read deadline has passed.
-func (p *pump) copy() {
+// copy keeps so many bytes. It runs until every write end is closed or the read deadline
+// has passed.
+func (p *pump) copy(limit int64) {
 	defer close(p.done)
 	for {
 		n, err := p.readEnd.Read(p.buf)
 		p.total += int64(n)
-		if keep := min(int64(n), p.limit-p.kept); keep > 0 && p.err == nil {
+		if keep := min(int64(n), limit-p.kept); keep > 0 && p.err == nil {
 			var w int
 			w, p.err = p.file.Write(p.buf[:keep])
 			p.kept += int64(w)
@@ -68,16 +78,19 @@ func (p *pump) copy() {
 // finish waits for the last byte and reports the counts. Nothing may still
 // write, so it takes longer than an instant only if something went very wrong.
 func (p *pump) finish(s *job.Stream) error {
-	if err := p.readEnd.SetReadDeadline(time.Now().Add(drainTime)); err != nil {
-		return fmt.Errorf("drain a stream: %w", err)
+	select {
+	case <-p.done:
+	default:
+		if err := p.readEnd.SetReadDeadline(time.Now().Add(drainTime)); err != nil {
+			return fmt.Errorf("drain a stream: %w", err)
+		}
+		<-p.done
 	}
-	<-p.done
-	p.readEnd.Close()
 	*s = job.Stream{Total: p.total, Kept: p.kept}
 	// A full disk (the box, or the memory limit behind it) cuts the stream; that
 	// shows as Kept below both Total and the cap.
 	if p.err != nil && !errors.Is(p.err, unix.ENOSPC) {
 		return fmt.Errorf("keep a stream: %w", p.err)
 	}
-	return p.file.Close()
+	return nil
 }

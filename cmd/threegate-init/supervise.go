@@ -49,6 +49,9 @@ const (
 	// spareThreads are made before the payload starts: with the process limit
 	// reached, the Go runtime could not make one more and would abort.
 	spareThreads = 6
+	// lingerTime is how long init outlives its result: the kernel is busy, also with what
+	// other processes want of it, when a sandbox goes, and the host is about to read what is in it.
+	lingerTime = 10 * time.Millisecond
 	// drainTime bounds the reading of pipes after the last process has died.
 	drainTime = 5 * time.Second
 )
@@ -62,6 +65,7 @@ func supervise(p place) int {
 		err = p.ready()
 	}
 	spawnThreads(spareThreads)
+	end := heedStop(p)
 	var spec job.Spec
 	var a *ahead
 	if err == nil {
@@ -73,7 +77,7 @@ func supervise(p place) int {
 	if err != nil {
 		return fail(p.dir, err)
 	}
-	res, err := run(p, spec, a)
+	res, err := run(p, spec, a, end)
 	if err != nil {
 		return fail(p.dir, err)
 	}
@@ -81,6 +85,7 @@ func supervise(p place) int {
 		return fail(p.dir, err)
 	}
 	ring(p.dir)
+	time.Sleep(lingerTime)
 	return res.ExitCode
 }
 
@@ -112,47 +117,34 @@ func spawnThreads(n int) {
 }
 
 // ending says who ended the run early.
-type ending struct{ timedOut, stopped atomic.Bool }
+type ending struct{ timedOut, stopped, begun atomic.Bool }
 
-// pumps of the payload's streams, those that it has if it was started ahead.
-func pumps(p place, spec job.Spec, a *ahead) (stdout, stderr *pump, err error) {
-	if a != nil {
-		stdout, stderr = a.stdout, a.stderr
-	} else {
-		if stdout, err = newPump(); err != nil {
-			return nil, nil, err
+// heedStop ends what runs, or init if there is no job yet, when the host asks for it.
+func heedStop(p place) *ending {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, unix.SIGTERM)
+	end := &ending{}
+	go func() {
+		<-stop
+		end.stopped.Store(true)
+		if !end.begun.Load() {
+			os.Exit(job.ExitInit)
 		}
-		if stderr, err = newPump(); err != nil {
-			return nil, nil, err
-		}
-	}
-	err = errors.Join(stdout.keep(filepath.Join(p.dir, job.StdoutFile), spec.StdoutBytes), stderr.keep(filepath.Join(p.dir, job.StderrFile), spec.StderrBytes))
-	return stdout, stderr, err
+		p.killAll()
+	}()
+	return end
 }
 
 // run starts the payload, or has the one that was started ahead begin, and returns
 // when nothing of it lives any more.
-func run(p place, spec job.Spec, a *ahead) (job.Result, error) {
-	if a != nil && !a.fits(spec) {
+func run(p place, spec job.Spec, a *ahead, end *ending) (job.Result, error) {
+	end.begun.Store(true)
+	if a != nil && !a.fits(p, spec) {
 		if err := a.discard(p); err != nil {
 			return job.Result{}, err
 		}
 		a = nil
 	}
-	stdout, stderr, err := pumps(p, spec, a)
-	if err != nil {
-		return job.Result{}, err
-	}
-	stdin, err := openStdin(p.dir)
-	if err != nil {
-		return job.Result{}, err
-	}
-	defer stdin.Close()
-	// Before the payload, so that a stop that comes early is not lost.
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, unix.SIGTERM)
-	defer signal.Stop(stop)
-
 	var started time.Time
 	announce := func() error {
 		var mono unix.Timespec
@@ -162,55 +154,59 @@ func run(p place, spec job.Spec, a *ahead) (job.Result, error) {
 		started = time.Now()
 		return writeJSON(p.dir, job.StartedFile, job.Started{At: started.UTC(), Monotonic: time.Duration(mono.Nano())})
 	}
-	var pid int
+	var l *payload
+	var err error
 	if a != nil {
-		pid, err = a.begin(stdin, announce)
+		l, err = &a.payload, a.begin(p, spec, announce)
 	} else {
-		pid, err = start(p, spec, stdin, stdout.writeEnd, stderr.writeEnd, announce)
-		stdout.closeWriteEnd()
-		stderr.closeWriteEnd()
+		l, err = startNow(p, spec, announce)
 	}
-	go stdout.copy()
-	go stderr.copy()
+	var errno syscall.Errno
+	if err != nil && !errors.As(err, &errno) {
+		return job.Result{}, err
+	}
+	go l.stdout.copy(spec.StdoutBytes)
+	go l.stderr.copy(spec.StderrBytes)
 	res := job.Result{StartedAt: started.UTC()}
-	if err != nil {
-		var errno syscall.Errno
-		if !errors.As(err, &errno) {
-			return job.Result{}, err
-		}
-		res.StartErrno = errno
-		res.ExitCode = job.ExitNotExec
-		if errno == unix.ENOENT || errno == unix.ENOTDIR {
-			res.ExitCode = job.ExitNotFound
-		}
+	if err == nil {
+		// If there is but one processor for both, it is the payload's turn.
+		_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		err = l.await(p, spec, &res, end)
 	} else {
-		var end ending
-		deadline := time.AfterFunc(spec.Time, func() { end.timedOut.Store(true); p.killAll() })
-		finished := make(chan struct{})
-		go func() {
-			select {
-			case <-stop:
-				end.stopped.Store(true)
-				p.killAll()
-			case <-finished:
-			}
-		}()
-		if err := p.settle(); err != nil {
-			p.killAll()
-			return job.Result{}, err
-		}
-		status, err := reap(p, pid)
-		deadline.Stop()
-		close(finished)
-		if err != nil {
-			return job.Result{}, err
-		}
-		recordExit(&res, status, &end)
+		recordNoStart(&res, errno)
+		err = endAll(p) // a starter is left
+	}
+	if err != nil {
+		return job.Result{}, err
 	}
 	now := time.Now()
 	res.FinishedAt, res.Wall = now.UTC(), now.Sub(started)
-	if err := errors.Join(stdout.finish(&res.Stdout), stderr.finish(&res.Stderr)); err != nil {
+	if err := errors.Join(l.stdout.finish(&res.Stdout), l.stderr.finish(&res.Stderr)); err != nil {
 		return job.Result{}, err
 	}
 	return res, recordUsage(&res)
+}
+
+// await waits for the end of all of the payload, which has begun, and causes it if need be.
+func (l *payload) await(p place, spec job.Spec, res *job.Result, end *ending) error {
+	deadline := time.AfterFunc(spec.Time, func() { end.timedOut.Store(true); p.killAll() })
+	defer deadline.Stop()
+	if end.stopped.Load() { // before there was anything to be killed, perhaps
+		p.killAll()
+	}
+	if err := p.settle(); err != nil {
+		p.killAll()
+		return err
+	}
+	status, err := reap(p, l.pid)
+	if err != nil {
+		return err
+	}
+	recordExit(res, status, end)
+	if l.starter != nil {
+		if errno := l.starter.failure(); errno != 0 {
+			recordNoStart(res, errno)
+		}
+	}
+	return nil
 }

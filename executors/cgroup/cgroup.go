@@ -4,7 +4,6 @@
 package cgroup
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -114,13 +113,12 @@ func exists(dir string) bool {
 // keyed reads lines of "key value".
 func keyed(file string) map[string]int64 {
 	out := map[string]int64{}
-	f, err := os.Open(file)
+	all, err := text(file)
 	if err != nil {
 		return out
 	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		key, value, _ := strings.Cut(s.Text(), " ")
+	for line := range strings.Lines(all) {
+		key, value, _ := strings.Cut(line, " ")
 		if n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64); err == nil {
 			out[key] = n
 		}
@@ -129,15 +127,34 @@ func keyed(file string) map[string]int64 {
 }
 
 func number(file string) int64 {
-	data, err := os.ReadFile(file)
+	all, err := text(file)
 	if err != nil {
 		return 0
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+	n, err := strconv.ParseInt(strings.TrimSpace(all), 10, 64)
 	if err != nil {
 		return 0
 	}
 	return n
+}
+
+// maxTextBytes is more than any setting or list of counters has.
+const maxTextBytes = 4096
+
+// text reads a setting or counters. The runtime's poller would take each file of a control
+// group under its care, and wake up for it.
+func text(file string) (string, error) {
+	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", &os.PathError{Op: "open", Path: file, Err: err}
+	}
+	defer unix.Close(fd)
+	var buf [maxTextBytes]byte
+	n, err := unix.Read(fd, buf[:])
+	if err != nil {
+		return "", &os.PathError{Op: "read", Path: file, Err: err}
+	}
+	return string(buf[:n]), nil
 }
 
 // processes is the folder of a group that tells its processes.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Limits are what Limit sets; all of them must be above zero.
@@ -75,18 +77,18 @@ func limitV2(dir string, l Limits) error {
 // set writes a setting and reads it back. Without O_CREATE: a group that is gone
 // must not become a file.
 func set(file, value string) error {
-	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	fd, err := unix.Open(file, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return &os.PathError{Op: "open", Path: file, Err: err}
 	}
-	defer f.Close()
-	if _, err := f.WriteString(value); err != nil {
-		return err
+	defer unix.Close(fd)
+	if _, err := unix.Write(fd, []byte(value)); err != nil {
+		return &os.PathError{Op: "write", Path: file, Err: err}
 	}
 	var buf [64]byte
-	n, err := f.ReadAt(buf[:], 0)
-	if n == 0 && err != nil {
-		return err
+	n, err := unix.Pread(fd, buf[:], 0)
+	if err != nil {
+		return &os.PathError{Op: "read", Path: file, Err: err}
 	}
 	if got := strings.TrimSpace(string(buf[:n])); got != value {
 		return fmt.Errorf("%s is %s after %s was written", file, got, value)

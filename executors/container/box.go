@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -40,6 +39,14 @@ type record struct {
 	// Slot is the id of container and control group, if they were made ahead of
 	// need; otherwise that is the task's.
 	Slot string `json:"slot,omitempty"`
+}
+
+// container is the id of the task's container.
+func (rec record) container() string {
+	if rec.Slot != "" {
+		return rec.Slot
+	}
+	return rec.Task.ID
 }
 
 // startRecord is start.json.
@@ -92,17 +99,9 @@ func (b box) write(name string, v any) error {
 
 // read decodes a file of the box. os.ErrNotExist tells that it is not there.
 func (b box) read(name string, v any) error {
-	f, err := os.OpenFile(b.path(name), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	data, err := readFile(b.path(name))
 	if err != nil {
 		return err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, job.MaxFileBytes+1))
-	if err != nil {
-		return err
-	}
-	if len(data) > job.MaxFileBytes {
-		return fmt.Errorf("%s is larger than %d bytes", b.path(name), job.MaxFileBytes)
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return fmt.Errorf("read %s: %w", b.path(name), err)
@@ -112,8 +111,8 @@ func (b box) read(name string, v any) error {
 
 // has says whether the file is there.
 func (b box) has(name string) bool {
-	_, err := os.Lstat(b.path(name))
-	return err == nil
+	var st unix.Stat_t
+	return unix.Lstat(b.path(name), &st) == nil
 }
 
 // make builds the box of a task, with its mounts. Where /tmp is to be one in which

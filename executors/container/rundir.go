@@ -122,18 +122,6 @@ func hexOf(digest string) string {
 	return hex
 }
 
-// writeFile makes the file appear complete or not at all.
-func writeFile(path string, data []byte, mode os.FileMode) error {
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
-	if err := os.WriteFile(tmp, data, mode); err != nil {
-		return err
-	}
-	if err := os.Chmod(tmp, mode); err != nil { // whatever the umask is
-		return err
-	}
-	return os.Rename(tmp, path)
-}
-
 // Dismantle takes a run folder down, with every root and box in it. No task may
 // be left: it is for a node that is removed for good.
 func Dismantle(dir string) error {

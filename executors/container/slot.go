@@ -142,13 +142,13 @@ func (e *Executor) makeSandbox(ctx context.Context, s *slot, policy sandbox.Poli
 	return s.openNamespace(int(task.Pid()))
 }
 
-// startAhead has init start what all tasks of the image begin with: the interpreter of
-// Monty. So of a run only the code is left.
+// startAhead has init start what all tasks of the image begin with: a process that has but
+// to execute the task's program, or for Monty all but the code.
 func (e *Executor) startAhead(s *slot, r *root) error {
-	if s.image != e.cfg.Monty {
-		return nil
+	a := job.Ahead{Env: payloadEnv(r.env), HostKernel: !e.cfg.OwnKernel}
+	if s.image == e.cfg.Monty {
+		a.For, a.Argv = montyArgv, append(slices.Clone(montyArgv), monty.BinaryPath)
 	}
-	a := job.Ahead{For: montyArgv, Argv: append(slices.Clone(montyArgv), monty.BinaryPath), Env: payloadEnv(r.env), HostKernel: !e.cfg.OwnKernel}
 	name := filepath.Join(gateDir, job.AheadFile)
 	if err := s.box.write(name+".new", a); err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/job"
 )
@@ -43,6 +45,6 @@ func (b box) notStarted() error {
 
 // lacks says whether the file is certainly not there.
 func (b box) lacks(name string) bool {
-	_, err := os.Lstat(b.path(name))
-	return errors.Is(err, os.ErrNotExist)
+	var st unix.Stat_t
+	return errors.Is(unix.Lstat(b.path(name), &st), os.ErrNotExist)
 }

@@ -59,7 +59,7 @@ func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, erro
 	if err := b.notStarted(); err != nil {
 		return out, err
 	}
-	if err := e.gather(b, id, &ev); err != nil {
+	if err := rec.gather(b, &ev); err != nil {
 		return out, fmt.Errorf("wait for %s: %w", id, err)
 	}
 	out = judge(ev)
@@ -186,8 +186,8 @@ func (b box) timeLeft(limit time.Duration) (left time.Duration, known bool) {
 
 // gather collects all that is known of a task that has ended, while its
 // control group and its file systems are still there.
-func (e *Executor) gather(b box, id string, ev *evidence) error {
-	ev.usage = cgroup.Read(cgroup.Root, cgroupOf(e.containerOf(id)))
+func (rec record) gather(b box, ev *evidence) error {
+	ev.usage = cgroup.Read(cgroup.Root, cgroupOf(rec.container()))
 	ev.outFull = full(b.path(outDir))
 	ev.tmpFull = full(b.path(scratchDir))
 	var end endRecord

@@ -28,7 +28,7 @@ const (
 	// NudgeFile, a named pipe, is there if the sandbox was made ahead of need:
 	// init waits on it until there is a SpecFile.
 	NudgeFile = "nudge"
-	// AheadFile, if present, names what init starts before there is a SpecFile. It is
+	// AheadFile, if present, says what init starts before there is a SpecFile. It is
 	// written by the host (by rename) to a sandbox that it has found sound.
 	AheadFile = "ahead.json"
 	// DoneFile, a named pipe, gets a byte once ResultFile is there.
@@ -103,13 +103,15 @@ type Spec struct {
 	HostKernel bool `json:"host_kernel"`
 }
 
-// Ahead is ahead.json: a payload that can be started before anything of a request is
-// known, as all that it needs of one comes on its standard input. It runs as any
-// payload does, and serves one job as any does.
+// Ahead is ahead.json: what of a payload can be started before anything of a request is
+// known. It runs as any payload does, and serves one job as any does.
 type Ahead struct {
-	// For is the Argv of the jobs that it is the payload of. Their Env is its own.
-	For        []string `json:"for"`
-	Argv       []string `json:"argv"`
+	// Argv is a payload that gets all that it needs of a request on its standard input,
+	// and For the Argv of the jobs that it is for. Without them it is a process that
+	// executes the payload of any job that brings no standard input.
+	For  []string `json:"for,omitempty"`
+	Argv []string `json:"argv,omitempty"`
+	// Env is that of the jobs.
 	Env        []string `json:"env"`
 	HostKernel bool     `json:"host_kernel"` // as in Spec
 }

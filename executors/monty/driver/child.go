@@ -35,6 +35,8 @@ type child struct {
 	out    *bufio.Reader
 	notes  *tail
 	waited bool
+	// abandoned: the sandbox reaps it, after this process.
+	abandoned bool
 	// ended is closed when the child was reaped.
 	ended chan struct{}
 }
@@ -118,6 +120,9 @@ func (c *child) stop() {
 		return
 	}
 	_ = c.cmd.Process.Kill()
+	if c.abandoned {
+		return
+	}
 	c.reap()
 	<-c.ended
 }

@@ -152,9 +152,16 @@ func forkbomb([]string) {
 	}
 }
 
-// forks starts sleepers until it can't, says how many, and fails.
+// forks starts sleepers until it can't, says how many, and fails. It waits for the first
+// to be one, as the end of all may come before the others are.
 func forks([]string) {
-	n := 0
+	r, w, err := os.Pipe()
+	die(err)
+	_, err = syscall.ForkExec("/proc/self/exe", []string{"hostile", "stubborn"}, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, w.Fd(), 2}})
+	die(err)
+	_, err = io.CopyN(os.Stdout, r, int64(len("ready\n")))
+	die(err)
+	n := 1
 	for n < 1000 {
 		if _, err := self("stubborn"); err != nil {
 			fmt.Println(n, err)

@@ -59,6 +59,7 @@ func newStarter(p place, env []string, stdin, stdout, stderr *os.File) (*starter
 		return nil, ours(err)
 	}
 	s.pid, err = s.program(uid, gid, env, [3]*os.File{stdin, stdout, stderr}, release, failed[1]).fork(nil)
+	s.take(job.Spec{Argv: []string{"/"}, Dir: "/"}) // so that the memory is there
 	return s, errors.Join(err, restore(), unix.Close(release[0]), unix.Close(failed[1]))
 }
 
@@ -98,16 +99,19 @@ func (s *starter) take(spec job.Spec) bool {
 	if unix.Getrlimit(unix.RLIMIT_CPU, &o.cpu) != nil { // init's, which are lowered for the job
 		return false
 	}
-	copy(o.path[:], path)
-	copy(o.dir[:], spec.Dir)
+	o.path[copy(o.path[:], path)] = 0
+	o.dir[copy(o.dir[:], spec.Dir)] = 0
 	used := 0
 	for i, arg := range spec.Argv {
 		if len(arg) >= len(o.text)-used || strings.Contains(arg, "\x00") {
 			return false
 		}
 		o.argv[i] = uintptr(unsafe.Pointer(&o.text[used]))
-		used += copy(o.text[used:], arg) + 1 // the memory is zero
+		used += copy(o.text[used:], arg)
+		o.text[used] = 0
+		used++
 	}
+	o.argv[len(spec.Argv)] = 0
 	return true
 }
 

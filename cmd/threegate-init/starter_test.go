@@ -7,11 +7,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors/job"
 )
+
+// awaitStat waits until /proc/PID/stat holds something.
+func awaitStat(t *testing.T, pid int, want string) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if st, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && strings.Contains(string(st), want) {
+			return
+		}
+	}
+	t.Fatalf("process %d never was %q", pid, want)
+}
 
 // underStarter runs a job in an init that has a starter, and tells the starter's pid to
 // meanwhile, if that is not nil, before there is a job.
@@ -86,6 +98,7 @@ func TestStarterCanNot(t *testing.T) {
 		if err := unix.Kill(starter, unix.SIGKILL); err != nil {
 			t.Error(err)
 		}
+		awaitStat(t, starter, ") Z ")
 	}
 	for name, tt := range map[string]struct {
 		spec      job.Spec

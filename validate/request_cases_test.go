@@ -153,6 +153,7 @@ func requestCases() []requestCase {
 		c("inputs: says none", "- /in/script.py: the program\n- /in/input.csv: the table\n", "None\n", "request.inputs:27", "request.inputs:27"),
 		c("inputs: empty section", "- /in/script.py: the program\n- /in/input.csv: the table\n", "", "request.inputs:27", "request.inputs:27", "request.inputs:27"),
 		command("inputs: undeclared", "python -u script.py --in=/in/other.csv --out /out/output.json", "request.inputs.undeclared:25"),
+		command("network: undeclared", "curl -o /out/output.json https://example.org/a.json", "request.network.undeclared:25"),
 		c("outputs: path", "- /out/output.json", "- /tmp/output.json", "request.outputs:34", "request.outputs.undeclared:25"),
 		c("outputs: traversal", "- /out/output.json", "- /out/../output.json", "request.outputs:34", "request.outputs.undeclared:25"),
 		c("outputs: relative", "- /out/output.json", "- output.json", "request.outputs:34", "request.outputs.undeclared:25"),

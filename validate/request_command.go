@@ -70,7 +70,7 @@ func (rr *requestReader) command(s *document.Section) {
 			text = inner
 		}
 		argv, notes := command.Check(text)
-		rr.rep.AddNotes(offset, notes)
+		rr.notes(offset, notes)
 		if argv == nil {
 			ok = false
 		}
@@ -94,7 +94,17 @@ func (rr *requestReader) heredoc(lines []bodyLine) {
 	_, notes := command.Check(string(rr.doc.Text[start:end]))
 	for _, n := range notes {
 		if n.Rule != "request.command" {
-			rr.rep.AddNotes(start, []document.Note{n})
+			rr.notes(start, []document.Note{n})
+		}
+	}
+}
+
+// notes adds what was found in a command or in code, but for a network that the
+// request declares.
+func (rr *requestReader) notes(offset int, notes []document.Note) {
+	for _, n := range notes {
+		if n.Rule != code.RuleNetwork || rr.req.Network != schemas.NetworkAllowlist {
+			rr.rep.AddNotes(offset, []document.Note{n})
 		}
 	}
 }
@@ -162,7 +172,7 @@ func (rr *requestReader) code(s *document.Section) {
 		return
 	}
 	notes, joined := code.CheckJoined(code.Python, text, code.Options{Monty: true})
-	rr.rep.AddNotes(offset, notes)
+	rr.notes(offset, notes)
 	for _, l := range joined {
 		rr.literals = append(rr.literals, literal{l.Text, offset + l.Offset})
 	}

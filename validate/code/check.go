@@ -28,9 +28,8 @@ type Options struct {
 
 // Check reports what src must not do. Offsets are those of src.
 func Check(lang Language, src string, opt Options) []document.Note {
-	c := &checker{lang: lang, opt: opt}
-	c.source(src, 0, 0)
-	return c.notes
+	notes, _ := CheckJoined(lang, src, opt)
+	return notes
 }
 
 // CheckJoined is Check, and returns the literals that src spells in pieces as
@@ -42,6 +41,7 @@ func CheckJoined(lang Language, src string, opt Options) (notes []document.Note,
 			joined = append(joined, t)
 		}
 	}
+	c.mentions()
 	return c.notes, joined
 }
 
@@ -49,6 +49,8 @@ type checker struct {
 	lang  Language
 	opt   Options
 	notes []document.Note
+	// mentioned are installations that literals only speak of.
+	mentioned []document.Note
 	// aliases are variables that hold Lua's module os.
 	aliases map[string]bool
 }
@@ -70,6 +72,8 @@ func (c *checker) source(src string, base, depth int) []Token {
 	ts := fold(c.lang, Tokens(c.lang, src))
 	c.strings(src, ts, base)
 	c.processes(ts, base)
+	c.networks(ts, base)
+	c.escapes(src, ts, base)
 	c.worked(ts, base)
 	if c.lang == Python {
 		c.magic(src, base)
@@ -80,6 +84,9 @@ func (c *checker) source(src string, base, depth int) []Token {
 	if depth < maxNested && c.lang != Awk {
 		for i, t := range ts {
 			if t.Kind == Code || t.Kind == String && c.runs(ts, i) {
+				if hidden(c.lang, t.Text) {
+					c.process(base+t.Offset, t.Text)
+				}
 				inner := &checker{lang: c.lang, opt: c.opt}
 				inner.source(t.Text, 0, depth+1)
 				for _, n := range inner.notes {
@@ -98,6 +105,9 @@ func (c *checker) runs(ts []Token, i int) bool {
 		callee = tokenText(ts, i-2)
 	} else {
 		return strings.HasSuffix(callee, "eval") && (c.lang == Perl || c.lang == Ruby || c.lang == PHP)
+	}
+	if callee == "run" {
+		return runsText[tokenText(ts, i-4)]
 	}
 	return runsCode[callee] || c.lang == PHP && callee == "assert"
 }
@@ -136,7 +146,10 @@ func (c *checker) decoded(src string) {
 	}
 }
 
-var runsCode = words(`timeit repeat Timer runctx runcode push eval exec compile instance_eval class_eval module_eval Function runInNewContext runInThisContext runInContext execfile loadstring load dofile`)
+var runsCode = words(`timeit repeat Timer runctx runcode push eval exec compile instance_eval class_eval module_eval Function runInNewContext runInThisContext runInContext execfile loadstring load dofile runsource exec_string Worker setTimeout setInterval`)
+
+// runsText are modules of Python whose function run runs text.
+var runsText = words(`cProfile profile pdb trace`)
 
 func words(s string) map[string]bool {
 	m := map[string]bool{}
@@ -289,35 +302,84 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if strings.HasPrefix(t.Text, "\x00") && len(t.Text) > 1 && len(stack) > 0 && connects[stack[len(stack)-1].callee] {
 			PathNote(paths.Ref{Kind: paths.Socket, Path: t.Text}, func(rule, message, hint string) { c.add(rule, "", base+t.Offset, message, hint) })
 		}
+		callee := ""
+		if len(stack) > 0 {
+			callee = stack[len(stack)-1].callee
+		}
 		c.literal(src, t, ctx, base)
+		c.installs(src, t, base, speaks(ts, i, callee))
 	}
 	flush()
+}
+
+// messages are functions whose arguments are shown to people or looked for in text.
+var messages = words(`print println puts p say warn warning info debug error critical exception log fail die abort exit SystemExit ImportError ModuleNotFoundError RuntimeError ValueError Exception Error add_argument ArgumentParser
+	printf cat message stop startswith endswith startsWith endsWith includes contains count find index rfind search match fullmatch findall finditer compile sub split replace strip test assertIn assertEqual start_with? end_with? include?`)
+
+// spokenName matches names of variables that hold text for people, or a pattern.
+var spokenName = regexp.MustCompile(`(?i)(?:help|msg|message|text|docs?|readme|notes?|hints?|usage|title|label|desc(?:ription)?|errors?|html|markdown|pattern|regexp?|re|lines?|samples?|examples?|tests?|epilog|banner|prose|sentence|comment|advice|expected)$`)
+
+// speaks says whether the literal at i is only shown, or looked for in other text.
+func speaks(ts []Token, i int, callee string) bool {
+	prev, prev2, next := around(ts, i)
+	return messages[callee] || messages[prev] || next == "in" || (prev == "=" || prev == ":") && (spokenName.MatchString(prev2) || prev2 == "=" || prev2 == "!")
+}
+
+// sentenceBefore matches words of a sentence before a command, which no shell would take
+// for the start of one.
+var (
+	sentenceBefore = regexp.MustCompile(`^[A-Za-z][\w' ,.:()"\x60-]*[ ("'\x60]$`)
+	startsCommand  = regexp.MustCompile(`^(?:sudo|doas|env|nice|nohup|time|timeout|exec|xargs|command|then|do|else|if|cd|su|chroot|RUN)\b`)
+)
+
+// mentions adds the installations that literals only speak of, if the code starts
+// programs or runs text: then what is shown may be what is run.
+func (c *checker) mentions() {
+	if !slices.ContainsFunc(c.notes, func(n document.Note) bool { return n.Rule == "sec.shell.code" || n.Rule == "sec.code.dynamic" }) {
+		return
+	}
+	for _, n := range c.mentioned {
+		c.add(n.Rule, n.Severity, n.Offset, n.Message, n.Hint)
+	}
 }
 
 // connects are functions that take the address of a socket; one that begins with a
 // NUL is no file.
 var connects = words(`connect connect_ex bind createConnection open_unix_connection create_unix_connection`)
 
-// literal judges one string.
-func (c *checker) literal(src string, t Token, ctx paths.Context, base int) {
-	at := func(offset int) int {
-		// Where the value stands as it is in the source, its parts have a place.
-		if i := strings.Index(src[t.Offset:t.End], t.Text); i >= 0 && len(t.Text) > 0 {
-			return base + t.Offset + i + offset
-		}
-		return base + t.Offset
+// placeIn returns where a place of a literal's value stands. Where the value stands as
+// it is in the source, its parts have a place.
+func placeIn(src string, t Token, offset int) int {
+	if i := strings.Index(src[t.Offset:t.End], t.Text); i >= 0 && len(t.Text) > 0 {
+		return t.Offset + i + offset
 	}
+	return t.Offset
+}
+
+// installs looks for installations in one string; spoken says that the string is only
+// shown or looked for.
+func (c *checker) installs(src string, t Token, base int, spoken bool) {
+	for _, s := range packages.InText(t.Text) {
+		at, before := base+placeIn(src, t, s.Offset), t.Text[:s.Offset]
+		switch {
+		case !spoken && !(sentenceBefore.MatchString(before) && !startsCommand.MatchString(before)):
+			c.install(at, s.Text)
+		case len(c.mentioned) < MaxNotes:
+			c.mentioned = append(c.mentioned, installNote(at, s.Text))
+		}
+	}
+}
+
+// literal looks for paths in one string.
+func (c *checker) literal(src string, t Token, ctx paths.Context, base int) {
 	text := t.Text
 	if ctx == paths.Used {
 		text = strings.TrimLeft(text, "<>+ ") // Perl's open(F, "</etc/x")
 	}
 	for _, ref := range paths.Find(text, ctx) {
 		PathNote(ref, func(rule, message, hint string) {
-			c.add(rule, "", at(ref.Offset), message, hint)
+			c.add(rule, "", base+placeIn(src, t, ref.Offset), message, hint)
 		})
-	}
-	for _, s := range packages.InText(t.Text) {
-		c.install(at(s.Offset), s.Text)
 	}
 }
 
@@ -333,8 +395,12 @@ func standsAlone(src string, t Token) bool {
 }
 
 func (c *checker) install(offset int, what string) {
-	c.add("sec.packages", "", offset, "the code installs packages: "+document.Quote(what),
-		"remove it; ask for an image that holds the package already")
+	n := installNote(offset, what)
+	c.add(n.Rule, n.Severity, n.Offset, n.Message, n.Hint)
+}
+
+func installNote(offset int, what string) document.Note {
+	return document.Note{Rule: "sec.packages", Offset: offset, Message: "the code installs packages: " + document.Quote(what), Hint: "remove it; ask for an image that holds the package already"}
 }
 
 // PathNote words the finding about a path that must not be named.

@@ -26,13 +26,14 @@ func IsShell(word string) bool {
 	return Shells[name]
 }
 
-// Modules whose only use is to start processes.
+// Modules whose only use is to start processes, or to call into the system's
+// libraries, which start them as well.
 var processModules = map[Language]map[string]bool{
-	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric`),
-	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn spawn_sync process_wrap`),
-	Ruby:       words(`open3 pty shell shellwords`),
+	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric cffi`),
+	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn spawn_sync process_wrap ffi ffi-napi node-ffi ref-napi koffi cluster node:cluster repl node:repl inspector node:inspector`),
+	Ruby:       words(`open3 pty shell shellwords fiddle fiddle/import ffi`),
 	Awk:        words(`fork`),
-	Perl:       words(`IPC::Open2 IPC::Open3 IPC::Run IPC::Cmd IPC::System::Simple Shell`),
+	Perl:       words(`IPC::Open2 IPC::Open3 IPC::Run IPC::Cmd IPC::System::Simple Shell FFI::Platypus DynaLoader Inline::C`),
 }
 
 // StartsProcesses says whether loading the module gives code the means to
@@ -56,9 +57,9 @@ var processMethods = map[Language]map[string]map[string]bool{
 		"system": words(`* !platform`), "popen": words(`*`), "popen2": words(`*`), "popen3": words(`*`), "execl": words(`*`), "execle": words(`*`), "execlp": words(`*`), "execlpe": words(`*`), "execv": words(`*`), "execve": words(`*`),
 		"execvp": words(`*`), "execvpe": words(`*`), "spawnl": words(`*`), "spawnle": words(`*`), "spawnlp": words(`*`), "spawnv": words(`*`), "spawnve": words(`*`), "spawnvp": words(`*`), "posix_spawn": words(`*`), "posix_spawnp": words(`*`),
 		"startfile": words(`os`), "fork": words(`os`), "forkpty": words(`os`), "spawn": words(`pty`), "Popen": words(`*`), "check_output": words(`*`), "check_call": words(`*`), "getoutput": words(`*`), "getstatusoutput": words(`*`),
-		"create_subprocess_exec": words(`*`), "create_subprocess_shell": words(`*`), "subprocess_shell": words(`*`), "subprocess_exec": words(`*`),
+		"CFUNCTYPE": words(`ctypes`), "PYFUNCTYPE": words(`ctypes`), "WINFUNCTYPE": words(`ctypes`), "create_subprocess_exec": words(`*`), "create_subprocess_shell": words(`*`), "subprocess_shell": words(`*`), "subprocess_exec": words(`*`),
 	},
-	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "system": words(`os`), "spawn_command_line_sync": words(`*`), "spawn_command_line_async": words(`*`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp os`), "fork": words(`child_process cp`)},
+	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "dlopen": words(`process Deno`), "binding": words(`process`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "system": words(`os`), "spawn_command_line_sync": words(`*`), "spawn_command_line_async": words(`*`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp os`), "fork": words(`child_process cp`)},
 	Ruby:       {"system": words(`*`), "spawn": words(`*`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
 	Lua:        {"execute": words(`os`), "popen": words(`io`)},
 }
@@ -205,7 +206,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.install(at, "Gem.install")
 	case c.lang == Ruby && prev == ":" && (processCalls[Ruby][name] || name == "popen") && reflects[tokenText(ts, i-3)]:
 		c.process(at, ":"+name)
-	case c.lang == Python && prev == "." && (prev2 == "os" || prev2 == "posix" || prev2 == ")" && tokenText(ts, i-5) == "__import__") && osStarts(name):
+	case c.lang == Python && prev == "." && (prev2 == "os" || prev2 == "posix" || prev2 == "nt" || prev2 == ")" && tokenText(ts, i-5) == "__import__") && osStarts(name):
 		c.process(at, prev2+prev+name)
 	case c.lang == Python && name == "__subclasses__" && (prev2 == "__base__" || prev2 == "]" || prev2 == "__bases__" || prev2 == "object"):
 		c.process(at, prev2+"."+name)
@@ -217,6 +218,12 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.install(at, "Pkg.add")
 	case c.lang == JavaScript && name == "$" && prev2 == "Bun":
 		c.process(at, "Bun.$")
+	case c.lang == Python && (name == "loads" || name == "load") && prev == "." && picklers[prev2] && next == "(" && (decodesNear(ts, i+2) || i+2 < len(ts) && ts[i+2].Kind == String):
+		c.dynamic(at, prev2+"."+name)
+		c.obfuscated(at, prev2+"."+name)
+	case c.lang == JavaScript && name == "constructor" && prev == "." && prev2 == "constructor" && next == "(":
+		c.dynamic(at, "constructor.constructor")
+		c.obfuscated(at, "constructor.constructor")
 	case prev == "." || prev == "::" || prev == "->":
 		if rs, ok := processMethods[c.lang][name]; ok && (next == "(" || c.lang == Ruby || c.lang == Lua) {
 			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] {
@@ -229,12 +236,15 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		}
 	case c.lang == Awk && name == "getline" && prev == "|":
 		c.process(at, "| getline")
-	case (name == "exec" || name == "eval") && next == "(" && prev != "." && prev != "def" && (c.lang == Python || c.lang == JavaScript && name == "eval") && i+2 < len(ts) && ts[i+2].Kind != String:
+	case name == "eval" && prev != "." && prev != "def" && (c.lang == Ruby || c.lang == Perl || c.lang == PHP):
+		if decodesNear(ts, i+1) {
+			c.dynamic(at, name)
+			c.obfuscated(at, name)
+		}
+	case (name == "exec" || name == "eval") && next == "(" && prev != "." && prev != "def" && (c.lang == Python || c.lang == JavaScript && name == "eval") && i+2 < len(ts) && (ts[i+2].Kind != String || worksOn(ts, i+2)):
 		c.dynamic(at, name)
-		for j := i + 2; j < len(ts) && j < i+16; j++ {
-			if ts[j].Kind == Name && decodes[ts[j].Text] {
-				c.obfuscated(at, name)
-			}
+		if decodesNear(ts, i+2) || madeOf(ts, i+2) || tokenText(ts, i+3) == "[" && ts[i+2].Kind == String {
+			c.obfuscated(at, name)
 		}
 	}
 }
@@ -250,8 +260,44 @@ func osStarts(name string) bool {
 	return ok && (rs["*"] || rs["os"])
 }
 
+// picklers are modules of Python whose data is a program.
+var picklers = words(`pickle cPickle _pickle dill cloudpickle marshal jsonpickle`)
+
+// madeOf says whether the variable at i is assigned what a decoding function returns.
+func madeOf(ts []Token, i int) bool {
+	if ts[i].Kind != Name || tokenText(ts, i+1) != ")" {
+		return false
+	}
+	for j := 0; j+1 < i; j++ {
+		if ts[j].Kind == Name && ts[j].Text == ts[i].Text && ts[j+1].Text == "=" && decodesNear(ts[:i], j+2) {
+			return true
+		}
+	}
+	return false
+}
+
+// worksOn says whether the literal at i is only what code begins with:
+// "".join(x), "..."[::-1].
+func worksOn(ts []Token, i int) bool {
+	next := tokenText(ts, i+1)
+	return next == "." || next == "["
+}
+
+// decodesNear says whether one of the next tokens makes readable text.
+func decodesNear(ts []Token, from int) bool {
+	for j := from; j < len(ts) && j < from+14; j++ {
+		switch t := ts[j]; {
+		case t.Kind == Name && decodes[t.Text]:
+			return true
+		case t.Text == "\n" || t.Text == ";":
+			return false
+		}
+	}
+	return false
+}
+
 // decodes are functions that turn unreadable text into readable text.
-var decodes = words(`b64decode b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode`)
+var decodes = words(`b64decode b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode decode_base64 Base64 str_rot13 gzinflate gzuncompress pack chr fromCharCode Buffer TextDecoder unescape decodeURIComponent a2b_hex a2b_base64 bytearray`)
 
 // obfuscated refuses code that hides what it runs.
 func (c *checker) obfuscated(offset int, what string) {

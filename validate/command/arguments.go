@@ -198,6 +198,9 @@ func (c *checker) modules(lang code.Language, argv []word) {
 		case !strings.HasPrefix(w.text, "-"):
 			return
 		}
+		if code.ReachesHosts(lang, module) {
+			c.add(code.RuleNetwork, w.offset, "the option loads "+document.Quote(module)+", which reaches for the network, and the request declares none", "bring the data along as an input, or declare network: allowlist")
+		}
 		if code.StartsProcesses(lang, module) {
 			c.add("sec.shell.code", w.offset, "the option loads "+document.Quote(module)+", which starts other programs", "do the work in the program itself: a request runs one program and no shell")
 		}

@@ -31,6 +31,11 @@ var (
 	privileged = set(`sudo sudoedit doas su pkexec runuser sg newgrp chroot unshare nsenter setpriv capsh setcap mount umount losetup mknod mkfs fdisk parted insmod rmmod modprobe kexec swapon swapoff
 		sysctl reboot shutdown halt poweroff init systemctl service iptables ip6tables nft docker podman nerdctl ctr crictl runc crun kubectl lxc lxc-exec machinectl systemd-nspawn systemd-run bwrap firejail proot fakechroot
 		passwd useradd usermod userdel adduser deluser addgroup delgroup groupadd groupmod groupdel gpasswd visudo vipw vigr chpasswd chown chgrp chsh chfn chattr setfacl ip ifconfig route ufw firewall-cmd auditctl aa-exec runcon chcon`)
+	// Programs that look into other processes when they are told so.
+	debuggers = set(`gdb lldb strace ltrace gcore reptyr bpftrace`)
+	attaches  = regexp.MustCompile(`^(?:-p|--pid|--attach-pid)(?:=|\s*[0-9]*$)`)
+	// Modes with which a program runs as its owner or group.
+	setuid = regexp.MustCompile(`^0?[2-7][0-7]{3}$|^(?:[ugoa]*[+=][rwxXt]*s[rwxXt]*,?)+$|^u\+s|,u\+s|,g\+s`)
 	remote = set(`ssh rsh rlogin rexec telnet mosh slogin autossh sshpass pssh pdsh`)
 	// Programs that run what stands in their arguments through a shell.
 	runners = set(`watch script at batch crontab screen tmux entr parallel xterm gnome-terminal konsole daemonize autoexpect unbuffer`)
@@ -70,12 +75,17 @@ func (c *checker) program(argv []word, depth int) {
 		c.add("sec.privilege", first.offset, document.Quote(name)+" asks for privileges that no run has", "remove it: programs run unprivileged in a sandbox of their own")
 		c.suffixes(argv[1:], depth)
 		return
+	case name == "chmod" && slices.ContainsFunc(argv[1:], func(w word) bool { return setuid.MatchString(w.text) }):
+		c.add("sec.privilege", first.offset, "the command makes a program run as its owner", "leave the mode as it is: a run has one user")
+	case debuggers[name] && slices.ContainsFunc(argv[1:], func(w word) bool { return attaches.MatchString(w.text) }):
+		c.add("sec.privilege", first.offset, document.Quote(name)+" looks into another process", "remove it: a run has no other process")
 	case remote[name]:
 		c.add("sec.shell.wrapped", first.offset, document.Quote(name)+" opens a shell on another host", oneProgram)
 	}
 	if what, ok := packages.InArgv(texts(argv)); ok {
 		c.add("sec.packages", first.offset, "the command installs packages: "+document.Quote(what), "remove it; ask for an image that holds the package already")
 	}
+	c.network(name, argv)
 	c.paths(name, argv)
 	if sub, ok := c.unwrap(name, argv); ok {
 		c.program(sub, depth+1)

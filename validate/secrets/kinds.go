@@ -61,7 +61,7 @@ func kindRules() []rule {
 				`|\b(?:impacket-\w+|\w*(?:psexec|wmiexec|secretsdump)(?:\.py)?)\s[^\n|;]*?[\w./-]+:([^\s@/]{6,})@`),
 			check: plausiblePassword},
 		{id: "command-line-password", keywords: []string{"zip -p"}, re: re(`zip -P\s*` + bare), check: plausiblePassword},
-		{id: "command-line-key", keywords: []string{"mc alias set", "mc config host add", "configure set "}, re: re(`\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+\S+\s+["']?([\w/+=-]{16,})|\bconfigure\s+set\s+["']?\w*(?:secret|token|key)\w*["']?\s+["']?([\w/+=-]{16,})`), entropy: 3.5},
+		{id: "command-line-key", keywords: []string{"mc alias set", "mc config host add", "configure set "}, re: re(`\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+["']?(\S+\s+["']?[\w/+=-]{16,})|\bconfigure\s+set\s+["']?\w*(?:secret|token|key)\w*["']?\s+["']?([\w/+=-]{16,})`), entropy: 3.5},
 		{id: "login-call", keywords: []string{"auth", ".login("}, near: callNear, re: re(`(?i)(?:\.login\(|\b\w*auth\s{0,2}=?\s{0,2}\(|\bBasicAuth\w*\()\s{0,4}(?:\w+\s{0,2}=\s{0,2})?["'][^"'\n]{1,64}["']\s{0,2},\s{0,4}(?:\w+\s{0,2}=\s{0,2})?(?:"([^"\n]{6,128})"|'([^'\n]{6,128})')\s{0,2}[,)]`), check: plausiblePassword},
 		{id: "key-call", keywords: []string{"jwt.", "hmac", "fernet(", "aes.new(", "createcipheriv(", "secretkeyspec("}, near: callNear, re: re(`(?i)(?:\bjwt\.(?:sign|verify|encode|decode)\([^"'\n]{1,80},\s{0,4}|\bhmac(?:\.new)?\(\s{0,4}|createHmac\([^,\n]{1,20},\s{0,4}|\bfernet\(\s{0,4}|\bAES\.new\(\s{0,4}|createCipheriv\([^,\n]{1,24},\s{0,4}|SecretKeySpec\(\s{0,4})b?(?:"([^"\s]{16,})"|'([^'\s]{16,})')`), entropy: 3.3, check: func(m found) bool { return hasDigits(m.secret, 2) && turns(m.secret) > 3 }},
 

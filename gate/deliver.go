@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
@@ -75,90 +76,77 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	return nil
 }
 
-// rendered is a result as it would leave, and what was found in it.
+// rendered is a result as it would leave.
 type rendered struct {
-	id       string
-	raw      []byte
-	files    []spool.Artifact
-	findings []schemas.Finding
-	dir      string // of the job, when it was rendered
-	// kept says that the verdict and the result are in the job's folder, durably.
-	kept bool
-	// staged, if set, waits until the result was put beside its final name, ahead of
-	// its turn.
-	staged func() error
+	id    string
+	raw   []byte
+	files []spool.Artifact
+	dir   string // of the job, when it was rendered
+	// check waits for what was found in it.
+	check func() ([]schemas.Finding, error)
+	// written says that it is in the job's folder, durably.
+	written bool
 }
 
 // delivery is the verdict on a rendered result.
-func (r *rendered) delivery() delivery {
+func (r *rendered) delivery(findings []schemas.Finding) delivery {
 	sum := sha256.Sum256(r.raw)
 	return delivery{Version: recordVersion, ResultID: r.id, ResultSHA256: hex.EncodeToString(sum[:]),
-		Artifacts: len(r.files), Findings: r.findings}
+		Artifacts: len(r.files), Findings: findings}
 }
 
-// write puts the verdict and the result into the job's folder.
-func (r *rendered) write(j *spool.Job) error {
-	if err := j.WriteFile(resultFile, r.raw); err != nil {
-		return err
-	}
-	return writeRecord(j, deliveryFile, r.delivery())
-}
-
-// render renders the result of a run that has ended and checks the rendered bytes.
-// It changes nothing.
+// render renders the result of a run that has ended and begins to check the rendered
+// bytes. It changes nothing.
 func (g *Gate) render(j *spool.Job, a *admission, o *outcome) (*rendered, error) {
-	r, files, err := buildResult(j, a, o, g.config().Node.Name, g.config().Results.StreamLines)
+	res, files, err := buildResult(j, a, o, g.config().Node.Name, g.config().Results.StreamLines)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := validate.RenderResult(r)
+	raw, err := validate.RenderResult(res)
 	if err != nil {
 		return nil, fmt.Errorf("render the result: %w", err)
 	}
-	defer g.trace.Step(j.ID, partCheck)()
-	p := g.config().Policy(g.now())
-	_, findings := validate.Result(r.ResultID+".md", raw, p)
-	for _, f := range files {
+	r := &rendered{id: res.ResultID, raw: raw, files: files, dir: j.Path()}
+	var findings []schemas.Finding
+	checked := sync.OnceValue(g.beside(func() (err error) {
+		defer g.trace.Step(j.ID, partCheck)()
+		findings, err = checkResult(r, g.config().Policy(g.now()))
+		return err
+	}))
+	r.check = func() ([]schemas.Finding, error) { err := checked(); return findings, err }
+	return r, nil
+}
+
+// checkResult checks the bytes of a result and of its artifacts.
+func checkResult(r *rendered, p validate.Policy) ([]schemas.Finding, error) {
+	_, findings := validate.Result(r.id+".md", r.raw, p)
+	for _, f := range r.files {
 		fs, err := checkArtifact(f, p)
 		if err != nil {
 			return nil, err
 		}
 		findings = append(findings, fs...)
 	}
-	return &rendered{id: r.ResultID, raw: raw, files: files, findings: schemas.SortFindings(findings), dir: j.Path()}, nil
+	return schemas.SortFindings(findings), nil
 }
 
-// stageAhead takes the first steps of the delivery of a job that has its outcome, and
-// leaves to the delivery what can't be done now. Only what must stop the gate is an error.
-func (g *Gate) stageAhead(j *spool.Job) error {
-	v, ok := g.rendered.Load(j.ID)
-	if !ok {
-		return nil
-	}
-	r := v.(*rendered)
-	// Artifacts are copied out of the job's folder, which is about to be renamed.
-	if len(r.files) == 0 && schemas.VerdictOf(r.findings) == schemas.VerdictAccept && g.out.trouble() == nil {
-		r.staged = g.out.ahead(func() error { return g.publisher.Stage(r.id+".md", r.raw, nil) })
-	}
-	err := r.write(j)
-	if err == nil {
-		err = j.Sync()
-	}
-	r.kept = err == nil
-	if unknown(err) {
-		return err
-	}
-	return nil
-}
-
-// renderAhead renders the result of a job for its delivery.
-func (g *Gate) renderAhead(j *spool.Job, a *admission, o *outcome) error {
+// renderAhead renders the result of a job whose run has just ended and writes it into
+// the job's folder.
+func (g *Gate) renderAhead(j *spool.Job, a *admission, o *outcome) (*rendered, error) {
 	g.rendered.Delete(j.ID) // of an earlier try
 	r, err := g.render(j, a, o)
 	if err == nil {
-		g.rendered.Store(j.ID, r)
+		err = j.WriteFile(resultFile, r.raw)
 	}
-	return err
+	return r, err
+}
+
+// stayForCheck waits for the check of a result whose artifacts lie in the job's folder,
+// which is about to be renamed.
+func (g *Gate) stayForCheck(j *spool.Job) {
+	if v, ok := g.rendered.Load(j.ID); ok && len(v.(*rendered).files) > 0 {
+		_, _ = v.(*rendered).check() // the delivery hears of it
+	}
 }
 
 // renderedOf is the result of a job, rendered now if the end of the run did not do
@@ -178,30 +166,32 @@ func (g *Gate) renderedOf(j *spool.Job, a *admission) (*rendered, error) {
 	return g.render(j, a, o)
 }
 
-// stage renders and checks the result, puts what passed beside its final name,
-// and records the verdict.
-func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
-	var none delivery
+// stage renders and checks the result, unless that was begun before, puts what passed
+// beside its final name, and writes down the verdict.
+func (g *Gate) stage(j *spool.Job, a *admission) (d delivery, err error) {
+	placed := g.beside(j.Place()) // what is visible lies in finished, at least
+	defer func() { err = errors.Join(err, placed()) }()
 	r, err := g.renderedOf(j, a)
 	if err != nil {
-		return none, err
+		return d, err
 	}
-	if !r.kept {
-		if err := r.write(j); err != nil {
-			return none, err
+	findings, err := r.check()
+	if err != nil {
+		return d, err
+	}
+	if !r.written {
+		if err := j.WriteFile(resultFile, r.raw); err != nil {
+			return d, err
 		}
 	}
-	// The verdict counts from its event on, which comes after both.
-	synced := func() error { return nil }
-	if !r.kept {
-		synced = g.beside(j.Sync)
+	d = r.delivery(findings)
+	if err := writeRecord(j, deliveryFile, d); err != nil {
+		return d, err
 	}
-	d, name := r.delivery(), r.id+".md"
-	if schemas.VerdictOf(r.findings) == schemas.VerdictAccept {
+	synced := g.beside(j.Sync) // the verdict counts from its event on, which comes after both
+	name := r.id + ".md"
+	if schemas.VerdictOf(findings) == schemas.VerdictAccept {
 		err = g.out.toCore(j, func() error {
-			if r.staged != nil && r.staged() == nil {
-				return nil
-			}
 			err := g.publisher.Stage(name, r.raw, r.files)
 			if errors.Is(err, spool.ErrConflict) { // what an earlier try staged, by another configuration
 				if err = g.publisher.Discard(name); err == nil {
@@ -219,7 +209,7 @@ func (g *Gate) stage(j *spool.Job, a *admission) (delivery, error) {
 
 // commit makes a staged result visible, once.
 func (g *Gate) commit(j *spool.Job, a *admission, d *delivery) error {
-	placed := g.beside(j.Sync) // what is visible lies in finished, at least
+	placed := g.beside(j.Sync) // where a start found it
 	var err error
 	if !g.book.marks(j.ID).settled {
 		err = g.record(ledger.Event{Type: ledger.ResultDelivered, RunID: j.ID, RequestID: a.Request.RequestID,

@@ -38,7 +38,7 @@ type Executor interface {
 	// Kill ends the task at once; Wait then reports cause.
 	Kill(ctx context.Context, id string) error
 	// Collect copies the streams to dst/stdout and dst/stderr and the regular
-	// files of /out to dst/out/, each bounded by the task's limits. To make
+	// files of /out, if there are any, to dst/out/, each bounded by the task's limits. To make
 	// them durable is the caller's. It may be called again and then replaces what
 	// it wrote.
 	Collect(ctx context.Context, id, dst string) (executors.Collected, error)

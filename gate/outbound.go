@@ -18,8 +18,6 @@ const (
 	// leaveAfter is how long a stop waits for deliveries beyond the drain time.
 	leaveAfter = 2 * time.Second
 	hurryEvery = lastRetry / 2
-	// mostAhead bounds what is done in CORE's folder ahead of its turn.
-	mostAhead = 8
 )
 
 // outbound delivers results, beside the work on other jobs. CORE's folder may be
@@ -32,8 +30,6 @@ type outbound struct {
 	// left says that a stop did not wait for a delivery that hangs.
 	left atomic.Bool
 	wg   sync.WaitGroup
-	// aheads counts what is under way ahead of its turn.
-	aheads atomic.Int32
 
 	mu      sync.Mutex
 	in      map[string]time.Time // jobs that are at CORE's folder, since when
@@ -97,26 +93,6 @@ func (o *outbound) stop() {
 		o.left.Store(true)
 		o.g.log.Error("stopping: CORE's folder does not answer; deliveries are left to the next start", "folder", o.g.config().CoreInbound.Path, "jobs", o.queue.busy())
 	}
-}
-
-// ahead does something in CORE's folder and does not wait for it; the function that
-// it returns does. It is nil if enough is under way.
-func (o *outbound) ahead(do func() error) (wait func() error) {
-	if o.g.oneByOne {
-		return o.g.beside(do)
-	}
-	if o.aheads.Add(1) > mostAhead {
-		o.aheads.Add(-1)
-		return nil
-	}
-	done := make(chan struct{})
-	var err error
-	o.wg.Go(func() {
-		defer o.aheads.Add(-1)
-		defer close(done)
-		err = do()
-	})
-	return func() error { <-done; return err }
 }
 
 // toCore does something in CORE's folder for a job.

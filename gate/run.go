@@ -100,11 +100,7 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 			err = writeRecord(j, outcomeFile, o)
 		}
 		if err == nil {
-			// What is wanted next changes nothing and hardly needs the disk. What goes
-			// wrong with it goes wrong again in the delivery, and is told then.
-			rendered := g.beside(func() error { return g.renderAhead(j, a, o) })
-			err = j.Sync()
-			_ = rendered()
+			err = g.syncOutcome(j, a, o)
 		} else if errors.Is(err, executors.ErrNotStarted) {
 			if rerr := g.giveBack(j, a); rerr != nil {
 				return rerr
@@ -112,14 +108,32 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 		}
 	}
 	if err == nil && !g.book.marks(j.ID).ended {
-		staged := g.beside(func() error { return g.stageAhead(j) })
 		err = g.record(endEvents(j, a, o)...)
-		err = errors.Join(err, staged())
 	}
 	if err != nil {
 		return err
 	}
+	g.stayForCheck(j)
 	return j.Advance(spool.StateFinished)
+}
+
+// syncOutcome makes the end of a run durable, and the result that is made of it. That
+// is checked meanwhile, for the delivery to go on with.
+func (g *Gate) syncOutcome(j *spool.Job, a *admission, o *outcome) error {
+	r, err := g.renderAhead(j, a, o)
+	if unknown(err) {
+		return err
+	}
+	// What else goes wrong with it goes wrong again in the delivery, and is told then.
+	rendered := err == nil
+	if err := j.Sync(); err != nil {
+		return err
+	}
+	if rendered {
+		r.written = true
+		g.rendered.Store(j.ID, r)
+	}
+	return nil
 }
 
 // giveBack makes a running job admitted again, of which nothing ran for certain.
@@ -215,20 +229,19 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 		fallthrough
 	default:
 		waited := g.trace.Step(j.ID, stepWait)
-		tidied := g.beside(j.Tidy)
+		running, ended := context.WithCancel(ctx)
+		placed := g.beside(j.Place())
+		readied := g.beside(func() error { return readyForEnd(running, j) })
 		o.Outcome, err = g.exec.Wait(ctx, j.ID)
-		terr := tidied()
+		ended()
 		waited()
 		if err != nil {
-			return nil, fmt.Errorf("wait for the run: %w", errors.Join(err, terr))
-		}
-		if terr != nil {
-			return nil, terr
+			return nil, fmt.Errorf("wait for the run: %w", errors.Join(err, placed(), readied()))
 		}
 		collected := g.trace.Step(j.ID, stepCollect)
 		o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path())
 		collected()
-		if err != nil {
+		if err = errors.Join(err, placed(), readied()); err != nil {
 			return nil, fmt.Errorf("collect outputs: %w", err)
 		}
 		if err := j.Wrote("stdout", "stderr", "out"); err != nil {
@@ -237,6 +250,18 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 	}
 	o.CreatedAt = g.now().UTC()
 	return o, nil
+}
+
+// readyForEnd removes what only the claim needed, and makes the files of the end until it
+// has come.
+func readyForEnd(running context.Context, j *spool.Job) error {
+	err := j.Tidy()
+	for _, name := range []string{outcomeFile, resultFile, deliveryFile} {
+		if err == nil && running.Err() == nil {
+			err = j.MakeAhead(name)
+		}
+	}
+	return err
 }
 
 // endEvents says how a run ended: each limit, then the end itself.

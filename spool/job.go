@@ -100,6 +100,8 @@ type Job struct {
 	making *making
 	// tidied says that nothing is left that only the claim needed.
 	tidied bool
+	// ahead names files whose temporaries were made ahead.
+	ahead map[string]bool
 }
 
 func (s *Spool) newJob(st State, r jobRecord) *Job {
@@ -172,8 +174,13 @@ func (j *Job) write(step, name string, data []byte) error {
 	if err := plainName(name); err != nil {
 		return err
 	}
+	how := durable.Replace
+	if j.ahead[name] {
+		how = durable.Refill
+		delete(j.ahead, name)
+	}
 	var u durable.Unsynced
-	err := j.s.disk.Write(step, j.dir, name, data, modePrivateFile, durable.Replace, &u)
+	err := j.s.disk.Write(step, j.dir, name, data, modePrivateFile, how, &u)
 	if err == nil {
 		j.within.File(step, name)
 		j.within.Dir(step, ".")
@@ -181,12 +188,33 @@ func (j *Job) write(step, name string, data []byte) error {
 	return err
 }
 
+// MakeAhead makes the hidden file that a later WriteFile of this name begins with: to make
+// a file can take as long as to sync it. One that is not written after all is removed by
+// Archive and Quarantine.
+func (j *Job) MakeAhead(name string) error {
+	if j.ahead[name] {
+		return nil
+	}
+	err := j.s.disk.MakeAhead("job."+name+".ahead", j.dir, name, modePrivateFile)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // an earlier try made it
+		return err
+	}
+	if j.ahead == nil {
+		j.ahead = map[string]bool{}
+	}
+	j.ahead[name] = true
+	return nil
+}
+
 // Wrote notes that somebody else wrote files or trees of this name into the job's
-// folder: Sync makes them durable too.
+// folder, or nothing: Sync makes them durable too.
 func (j *Job) Wrote(names ...string) error {
 	j.within.Dir("job.wrote", ".")
 	for _, name := range names {
 		err := filepath.WalkDir(j.Path(name), func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
 			if err != nil {
 				return err
 			}
@@ -220,6 +248,14 @@ func (j *Job) Sync() error {
 		j.within.ForgetFiles()
 	}
 	return err
+}
+
+// Place returns what makes durable where the folder lies now, in place of Sync, and may be
+// called beside anything else that is done with the job.
+func (j *Job) Place() (sync func() error) {
+	u := j.around
+	j.around = durable.Unsynced{}
+	return func() error { return j.s.disk.Sync(&u) }
 }
 
 // ReadFile reads a file of the job of at most limit bytes. One that is not there

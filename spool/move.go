@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
+
+	"github.com/threegate/tool-exec/spool/internal/durable"
 )
 
 // Advance moves the job to the state after its own by one rename, or from claimed to running. What lies in the
@@ -112,8 +116,26 @@ func (j *Job) Archive(at time.Time) error {
 
 // settle moves the job to where it stays, durably.
 func (j *Job) settle(step, dst string) error {
+	if err := j.dropAhead(); err != nil {
+		return err
+	}
 	if err := j.move(step, dst, true); err != nil {
 		return err
+	}
+	return j.Sync()
+}
+
+// dropAhead removes what was made ahead and never written.
+func (j *Job) dropAhead() error {
+	if len(j.ahead) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(j.ahead)) {
+		if err := j.s.disk.Remove("job."+name+".unused", j.Path(durable.Temporary(name))); err != nil {
+			return err
+		}
+		j.within.Dir("job."+name+".unused", ".")
+		delete(j.ahead, name)
 	}
 	return j.Sync()
 }

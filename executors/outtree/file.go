@@ -66,6 +66,9 @@ func (w *walk) file(d *os.File, path, name, prefix string, made *bool) error {
 		w.refuse(path, fmt.Sprintf("its %d bytes are more than the limit of /out leaves", st.Size))
 		return nil
 	}
+	if err := w.open(); err != nil {
+		return err
+	}
 	if !*made {
 		if err := w.dst.MkdirAll(prefix, 0o700); err != nil {
 			return err

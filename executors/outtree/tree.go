@@ -42,20 +42,12 @@ type Tree struct {
 }
 
 // Copy copies the regular files below src into the folder dst, which it makes
-// anew: an earlier copy there is removed. To make them durable is the caller's. What
+// anew, if there are any: an earlier copy there is removed. To make them durable is the caller's. What
 // can't or must not be copied is refused by name; an error is trouble of ours.
 func Copy(src, dst string, b Bounds) (Tree, error) {
 	if err := os.RemoveAll(dst); err != nil {
 		return Tree{}, fmt.Errorf("collect output: %w", err)
 	}
-	if err := os.Mkdir(dst, 0o700); err != nil {
-		return Tree{}, fmt.Errorf("collect output: %w", err)
-	}
-	root, err := os.OpenRoot(dst)
-	if err != nil {
-		return Tree{}, fmt.Errorf("collect output: %w", err)
-	}
-	defer root.Close()
 	fd, err := unix.Open(src, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return Tree{}, fmt.Errorf("collect output: open %s: %w", src, err)
@@ -63,7 +55,8 @@ func Copy(src, dst string, b Bounds) (Tree, error) {
 	top := os.NewFile(uintptr(fd), src)
 	defer top.Close()
 
-	w := &walk{dst: root, bytes: b.Bytes, entries: b.Files}
+	w := &walk{path: dst, bytes: b.Bytes, entries: b.Files}
+	defer w.close()
 	if err := w.dir(top, "", 1); err != nil {
 		return Tree{}, fmt.Errorf("collect output: %w", err)
 	}
@@ -78,11 +71,28 @@ func Copy(src, dst string, b Bounds) (Tree, error) {
 
 // walk is one copy under way; bytes and entries are what may still come.
 type walk struct {
-	dst      *os.Root
+	path     string
+	dst      *os.Root // path, once there is a file for it
 	bytes    int64
 	entries  int
 	tree     Tree
 	unlisted int
+}
+
+// open makes the folder that is copied to, unless that was done.
+func (w *walk) open() (err error) {
+	if w.dst == nil {
+		if err = os.Mkdir(w.path, 0o700); err == nil {
+			w.dst, err = os.OpenRoot(w.path)
+		}
+	}
+	return err
+}
+
+func (w *walk) close() {
+	if w.dst != nil {
+		_ = w.dst.Close()
+	}
 }
 
 func (w *walk) refuse(path, reason string) {

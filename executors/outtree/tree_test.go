@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,12 +66,15 @@ func checkCopied(t *testing.T, dst string, tree Tree) {
 		}
 	}
 	n := 0
-	must(t, filepath.WalkDir(dst, func(_ string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(dst, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			n++
 		}
 		return err
-	}))
+	})
+	if !errors.Is(err, os.ErrNotExist) || len(tree.Files) > 0 { // without files there is no folder
+		must(t, err)
+	}
 	if n != len(tree.Files) {
 		t.Errorf("%d files lie in the copy, %d are listed", n, len(tree.Files))
 	}
@@ -201,8 +205,12 @@ func TestLongList(t *testing.T) {
 	for i := range MaxRefused + 50 {
 		must(t, os.Symlink("x", filepath.Join(src, fmt.Sprintf("%03d%s", i, strings.Repeat("l", 240)))))
 	}
+	must(t, os.Mkdir(dst, 0o700))
 	tree, err := Copy(src, dst, wide)
 	must(t, err)
+	if _, err := os.Lstat(dst); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("nothing was copied, and there is a folder for it: %v", err)
+	}
 	if len(tree.Refused) != MaxRefused+1 || !strings.Contains(tree.Refused[MaxRefused].Reason, "50 more") {
 		t.Errorf("%d refused, last %v", len(tree.Refused), tree.Refused[len(tree.Refused)-1])
 	}

@@ -223,7 +223,7 @@ func fileDigest(path string) (string, error) {
 }
 
 // inFinished says whether a job that is still to be delivered may own a name in
-// CORE's folder: its result is staged while the end of its run is recorded.
+// CORE's folder. A power cut can have put its folder back into running.
 func (n *node) inFinished(resultID string) bool {
 	return slices.ContainsFunc(n.sorted(), func(j *job) bool {
 		ended := j.kind() == string(spool.StateFinished) || j.kind() == string(spool.StateRunning)

@@ -17,12 +17,14 @@ import (
 // How says what to do when a file of that name is there already.
 type How int
 
-// The two ways to write a file.
+// The ways to write a file.
 const (
 	// Keep refuses with an error that matches fs.ErrExist.
 	Keep How = iota
 	// Replace replaces it in one step.
 	Replace
+	// Refill is Replace with a temporary that MakeAhead made.
+	Refill
 )
 
 // ErrTooLong is returned by Copy for a source of more than the allowed size.
@@ -60,7 +62,7 @@ func (d Disk) writeFile(step, dir, name string, data []byte, mode fs.FileMode, h
 		}
 	}
 	fill := func() error {
-		return d.fill(step, tmp, mode, later == nil, func(w io.Writer) error {
+		return d.fill(step, tmp, mode, later == nil, how == Refill, func(w io.Writer) error {
 			_, err := w.Write(data)
 			return err
 		})
@@ -74,7 +76,7 @@ func (d Disk) writeFile(step, dir, name string, data []byte, mode fs.FileMode, h
 	if err != nil {
 		return err
 	}
-	if err := d.Move(step, tmp, dst, how == Replace); err != nil {
+	if err := d.Move(step, tmp, dst, how != Keep); err != nil {
 		return errors.Join(err, d.Remove(step+".undo", tmp))
 	}
 	if later != nil {
@@ -98,7 +100,7 @@ type Copied struct {
 func (d Disk) Copy(step, path string, mode fs.FileMode, src io.Reader, limit int64) (Copied, error) {
 	var c Copied
 	h := sha256.New()
-	err := d.fill(step, path, mode, false, func(w io.Writer) error {
+	err := d.fill(step, path, mode, false, false, func(w io.Writer) error {
 		in := &source{r: io.LimitReader(src, limit+1)}
 		n, err := io.Copy(io.MultiWriter(w, h), in)
 		switch {
@@ -135,13 +137,23 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fill makes a fresh file, lets write fill it, syncs it now or begins to write it
-// to the disk, closes it, and removes it again if any of these fails.
-func (d Disk) fill(step, path string, mode fs.FileMode, syncNow bool, write func(io.Writer) error) (err error) {
+// MakeAhead makes the temporary of dir/name, so that a Refill is spared the search for
+// an inode. It is for folders that nobody else writes into.
+func (d Disk) MakeAhead(step, dir, name string, mode fs.FileMode) error {
+	return d.fill(step, filepath.Join(dir, Temporary(name)), mode, false, false, func(io.Writer) error { return nil })
+}
+
+// fill makes a fresh file or opens one that was made ahead, lets write fill it, syncs it now or
+// begins to write it to the disk, closes it, and removes it again if any of these fails.
+func (d Disk) fill(step, path string, mode fs.FileMode, syncNow, made bool, write func(io.Writer) error) (err error) {
+	s, flags := Step{Name: step + ".create", Op: OpCreate, Path: path}, os.O_CREATE|os.O_EXCL
+	if made {
+		s, flags = Step{Name: step + ".open", Op: OpOpen, Path: path}, os.O_TRUNC
+	}
 	var f *os.File
-	err = d.take(Step{Name: step + ".create", Op: OpCreate, Path: path}, func() error {
+	err = d.take(s, func() error {
 		var err error
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
+		f, err = os.OpenFile(path, os.O_WRONLY|flags|unix.O_NOFOLLOW, mode)
 		return err
 	})
 	defer func() {

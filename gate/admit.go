@@ -32,6 +32,12 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) (done bool, err error) {
 	case ledger.DeadLettered:
 		return true, g.shelve(j, spool.StoreRequests)
 	}
+	if undone, err := j.Undone(); err != nil {
+		return false, err
+	} else if undone {
+		g.book.close(j.ID)
+		return true, j.Drop()
+	}
 	judged := g.trace.Step(j.ID, stepJudge)
 	req, findings, err := g.judge(ctx, j)
 	judged()

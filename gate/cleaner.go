@@ -40,6 +40,7 @@ func (c *cleaner) run(ctx context.Context, wg *sync.WaitGroup) {
 					return
 				case id := <-c.todo:
 					c.clean(ctx, id)
+					c.g.makeSpares(ctx)
 				}
 			}
 		})

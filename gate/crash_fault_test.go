@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -97,12 +98,46 @@ type injector struct {
 type loose struct {
 	journal []change
 	dirty   map[string]int64 // files with bytes that were not synced: size before
+	moves   []move
 }
 
 // change is one change of a folder that is not durable yet.
 type change struct {
 	dirs []string // the folders that must be synced
 	undo func()
+	then int // how many moves there were
+}
+
+// move is a rename of a folder: what happened in it before is elsewhere since.
+type move struct {
+	from, to string
+	undone   bool
+}
+
+func (m move) apply(path string) string {
+	if rest, ok := strings.CutPrefix(path, m.from); ok && (rest == "" || rest[0] == '/') {
+		return m.to + rest
+	}
+	return path
+}
+
+// now is where something is that was at path when there were so many moves.
+func (l *loose) now(path string, then int) string {
+	for _, m := range l.moves[then:] {
+		if !m.undone {
+			path = m.apply(path)
+		}
+	}
+	return path
+}
+
+// moved takes what is dirty along.
+func (l *loose) moved(m move) {
+	dirty := map[string]int64{}
+	for path, size := range l.dirty {
+		dirty[m.apply(path)] = size
+	}
+	l.dirty = dirty
 }
 
 func (i *injector) hit() bool { return i.at > 0 && len(i.steps) >= i.at }
@@ -146,26 +181,30 @@ func (i *injector) seam(s spool.Step, apply func() error) error {
 
 // journaled keeps what is needed to take a step back that is not durable.
 func (i *injector) journaled(s spool.Step, apply func() error) func() error {
-	note := func(undo func(), dirs ...string) { i.loose.journal = append(i.loose.journal, change{dirs, undo}) }
+	l := i.loose
+	note := func(undo func(), dirs ...string) {
+		l.journal = append(l.journal, change{dirs, undo, len(l.moves)})
+	}
 	return func() error {
+		then := len(l.moves)
 		switch s.Op {
 		case spool.OpSync:
-			delete(i.loose.dirty, s.Path)
+			delete(l.dirty, s.Path)
 			if i.kind == cutOrdered {
-				i.loose.journal = nil
+				l.journal = nil
 			}
 		case spool.OpSyncDir:
 			i.synced(s.Path)
 		case spool.OpWrite:
-			if _, ok := i.loose.dirty[s.Path]; !ok {
+			if _, ok := l.dirty[s.Path]; !ok {
 				if fi, err := os.Stat(s.Path); err == nil {
-					i.loose.dirty[s.Path] = fi.Size()
+					l.dirty[s.Path] = fi.Size()
 				}
 			}
 		case spool.OpRemove:
 			kept := filepath.Join(i.trash, strconv.Itoa(len(i.steps)))
 			if err := os.Rename(s.Path, kept); err == nil {
-				note(func() { _ = os.Rename(kept, s.Path) }, filepath.Dir(s.Path))
+				note(func() { _ = os.Rename(kept, l.now(s.Path, then)) }, filepath.Dir(s.Path))
 			} else if !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
@@ -173,16 +212,26 @@ func (i *injector) journaled(s spool.Step, apply func() error) func() error {
 		case spool.OpRename:
 			kept := filepath.Join(i.trash, strconv.Itoa(len(i.steps)))
 			linked := os.Link(s.To, kept) == nil
+			fi, _ := os.Lstat(s.Path)
 			err := apply()
-			if err == nil {
-				if size, ok := i.loose.dirty[s.Path]; ok {
-					i.loose.dirty[s.To] = size
-					delete(i.loose.dirty, s.Path)
+			if err == nil && fi.IsDir() {
+				l.moves = append(l.moves, move{from: s.Path, to: s.To})
+				l.moved(l.moves[then])
+				note(func() {
+					if os.Rename(l.now(s.To, then+1), l.now(s.Path, then+1)) == nil {
+						l.moved(move{from: l.now(s.To, then+1), to: l.now(s.Path, then+1)})
+						l.moves[then].undone = true
+					}
+				}, filepath.Dir(s.Path), filepath.Dir(s.To))
+			} else if err == nil {
+				if size, ok := l.dirty[s.Path]; ok {
+					l.dirty[s.To] = size
+					delete(l.dirty, s.Path)
 				}
 				note(func() {
-					_ = os.Rename(s.To, s.Path)
+					_ = os.Rename(l.now(s.To, then), l.now(s.Path, then))
 					if linked {
-						_ = os.Rename(kept, s.To)
+						_ = os.Rename(kept, l.now(s.To, then))
 					}
 				}, filepath.Dir(s.Path), filepath.Dir(s.To))
 			}
@@ -190,7 +239,7 @@ func (i *injector) journaled(s spool.Step, apply func() error) func() error {
 		}
 		err := apply()
 		if err == nil && (s.Op == spool.OpMkdir || s.Op == spool.OpCreate) {
-			note(func() { _ = os.RemoveAll(s.Path) }, filepath.Dir(s.Path))
+			note(func() { _ = os.RemoveAll(l.now(s.Path, then)) }, filepath.Dir(s.Path))
 		}
 		return err
 	}
@@ -201,8 +250,8 @@ func (i *injector) synced(dir string) {
 		i.loose.journal = nil
 		return
 	}
-	for k := range i.loose.journal {
-		i.loose.journal[k].dirs = slices.DeleteFunc(slices.Clone(i.loose.journal[k].dirs), func(d string) bool { return d == dir })
+	for k, c := range i.loose.journal {
+		i.loose.journal[k].dirs = slices.DeleteFunc(slices.Clone(c.dirs), func(d string) bool { return i.loose.now(d, c.then) == dir })
 	}
 	i.loose.journal = slices.DeleteFunc(i.loose.journal, func(c change) bool { return len(c.dirs) == 0 })
 }

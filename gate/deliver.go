@@ -209,7 +209,7 @@ func (g *Gate) stage(j *spool.Job, a *admission) (d delivery, err error) {
 
 // commit makes a staged result visible, once.
 func (g *Gate) commit(j *spool.Job, a *admission, d *delivery) error {
-	placed := g.beside(j.Sync) // where a start found it
+	placed := g.beside(j.Sync) // where it lies, if no try of this process staged it
 	var err error
 	if !g.book.marks(j.ID).settled {
 		err = g.record(ledger.Event{Type: ledger.ResultDelivered, RunID: j.ID, RequestID: a.Request.RequestID,

@@ -39,6 +39,9 @@ func (d *Driver) Round(ctx context.Context) error {
 		}
 		d.began = true
 	}
+	if !d.lastly {
+		_, _ = d.spool.MakeSpare() // as makeSpares does
+	}
 	var failed []*spool.Job
 	var errs []error
 	defer func() {

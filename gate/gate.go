@@ -32,6 +32,7 @@ type Gate struct {
 	out       *outbound
 	trace     executors.Trace
 	cleaner   *cleaner
+	sparing   sync.Mutex // of whoever makes spares
 	// What is known of jobs, by id, beside what their records say: the admission,
 	// read once, and the result from the end of the run to its delivery.
 	admissions, rendered sync.Map
@@ -84,6 +85,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 		SettleFor:       cfg.Node.Settle,
 		SweepEvery:      cfg.Node.Sweep,
 		Logger:          o.Logger,
+		Ahead:           []string{admissionFile},
 		Seam:            o.Seam,
 		OneByOne:        g.oneByOne,
 	})
@@ -177,6 +179,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	wg.Go(func() { g.intake(taking, work, claimed, fatal) })
 	wg.Go(func() { g.reportStatus(work) })
 	wg.Go(func() { g.watchPosture(taking) })
+	wg.Go(func() { g.makeSpares(taking) })
 	g.cleaner.run(work, &wg)
 
 	var cause error
@@ -204,6 +207,20 @@ func (g *Gate) Run(ctx context.Context) error {
 		return cause
 	}
 	return g.record(ledger.Event{Type: ledger.NodeStopped})
+}
+
+// makeSpares makes folders for the next claims while there is nothing else to do. Without
+// them a claim takes longer, so what goes wrong with one is its affair.
+func (g *Gate) makeSpares(ctx context.Context) {
+	if !g.sparing.TryLock() {
+		return
+	}
+	defer g.sparing.Unlock()
+	for ctx.Err() == nil && g.queue.rests() && g.out.queue.rests() {
+		if made, err := g.spool.MakeSpare(); !made || err != nil {
+			return
+		}
+	}
 }
 
 // begin records that the node is served. While that can't be recorded, as on a

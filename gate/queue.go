@@ -60,6 +60,13 @@ func (q *queue) free() bool {
 	return !q.closed && q.idle > len(q.waiting)
 }
 
+// rests says whether no job waits to be popped and none is being worked on.
+func (q *queue) rests() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)+len(q.working) == 0
+}
+
 func (q *queue) done(j *spool.Job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -230,18 +230,17 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 	default:
 		waited := g.trace.Step(j.ID, stepWait)
 		running, ended := context.WithCancel(ctx)
-		placed := g.beside(j.Place())
-		readied := g.beside(func() error { return readyForEnd(running, j) })
+		meanwhile := []func() error{g.beside(j.Place()), g.beside(j.Tidy), g.beside(func() error { return filesOfEnd(running, j) })}
 		o.Outcome, err = g.exec.Wait(ctx, j.ID)
 		ended()
 		waited()
 		if err != nil {
-			return nil, fmt.Errorf("wait for the run: %w", errors.Join(err, placed(), readied()))
+			return nil, fmt.Errorf("wait for the run: %w", errors.Join(err, all(meanwhile)))
 		}
 		collected := g.trace.Step(j.ID, stepCollect)
 		o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path())
 		collected()
-		if err = errors.Join(err, placed(), readied()); err != nil {
+		if err = errors.Join(err, all(meanwhile)); err != nil {
 			return nil, fmt.Errorf("collect outputs: %w", err)
 		}
 		if err := j.Wrote("stdout", "stderr", "out"); err != nil {
@@ -252,14 +251,26 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 	return o, nil
 }
 
-// readyForEnd removes what only the claim needed, and makes the files of the end until it
-// has come.
-func readyForEnd(running context.Context, j *spool.Job) error {
-	err := j.Tidy()
-	for _, name := range []string{outcomeFile, resultFile, deliveryFile} {
+// filesOfEnd makes the files that the end of a run fills, until it has come.
+func filesOfEnd(running context.Context, j *spool.Job) (err error) {
+	for _, step := range []func() error{
+		func() error { return j.Touch("stdout") },
+		func() error { return j.Touch("stderr") },
+		func() error { return j.MakeAhead(outcomeFile) },
+		func() error { return j.MakeAhead(resultFile) },
+		func() error { return j.MakeAhead(deliveryFile) },
+	} {
 		if err == nil && running.Err() == nil {
-			err = j.MakeAhead(name)
+			err = step()
 		}
+	}
+	return err
+}
+
+// all waits for everything that was begun beside something.
+func all(begun []func() error) (err error) {
+	for _, wait := range begun {
+		err = errors.Join(err, wait())
 	}
 	return err
 }

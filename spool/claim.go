@@ -26,9 +26,9 @@ import (
 // Renaming .JOB to JOB ends the claim. Until that is durable raw/ is whole, so a
 // claim that was cut off at any point is finished by making the copies again.
 //
-// Everything is made durable together, by Secure. The inbox comes last, and alone: a
-// request must not be gone from there before it is surely here. That it may be back in
-// its inbox after a power cut is no harm, because nothing has been built upon it.
+// All of that is made durable together, by Secure; the inbox after it, with the name of the
+// job: a request must not be gone from there before it is surely here. That it may be back
+// in its inbox after a power cut is no harm, because nothing has been built upon it.
 const (
 	intentLink = "intent"
 	jobFile    = "job.json"
@@ -90,11 +90,14 @@ type Arrival struct {
 }
 
 // Claim takes one request out of its inbox, copies its bytes to files of the
-// node's own and returns it as a job in StateClaimed: Take and Settle in one.
+// node's own and returns it as a job in StateClaimed, durably: Take, Settle and Sync in one.
 func (s *Spool) Claim(in Inbox, name string) (*Job, error) {
 	j, err := s.Take(in, name)
 	if err == nil {
 		err = j.Settle()
+	}
+	if err == nil {
+		err = j.Sync()
 	}
 	if err != nil {
 		return nil, err
@@ -115,13 +118,13 @@ func (s *Spool) Claim(in Inbox, name string) (*Job, error) {
 func (s *Spool) Take(in Inbox, name string) (*Job, error) {
 	a := Arrival{in, name}
 	if isHidden(name) {
-		return s.goOn(name[1:], a, false)
+		return s.goOn(name[1:], a, begun{})
 	}
 	if err := s.room(); err != nil {
 		s.putBack(a)
 		return nil, err
 	}
-	id, err := s.begin(a)
+	id, spare, err := s.begin(a)
 	switch {
 	case errors.Is(err, ErrGone):
 		s.settled(a)
@@ -132,7 +135,22 @@ func (s *Spool) Take(in Inbox, name string) (*Job, error) {
 		s.putBack(a)
 		return nil, err
 	}
-	return s.goOn(id, a, true)
+	return s.goOn(id, a, begun{now: true, spare: spare})
+}
+
+// begun says how a claim that is gone on with was begun.
+type begun struct {
+	// now: just now, so that there are no leftovers of an earlier try.
+	now bool
+	// spare: in a spare, which holds the files made ahead.
+	spare bool
+}
+
+func (b begun) how() durable.How {
+	if b.spare {
+		return durable.Refill
+	}
+	return durable.Replace
 }
 
 // room says whether a request may be taken in.
@@ -157,22 +175,26 @@ const minFreeInodes = 1024
 // begin makes .JOB with its intent and renames the request into it. On return
 // without an error the request is the node's; with one it is where it was, or,
 // if that is unknown, recovery finds out.
-func (s *Spool) begin(a Arrival) (string, error) {
+func (s *Spool) begin(a Arrival) (id string, spare bool, err error) {
 	if strings.ContainsAny(a.Name, "/\x00") || !IsRequestName(a.Name) {
-		return "", fmt.Errorf("%s is no name of a request", Quote(a.Name))
+		return "", false, fmt.Errorf("%s is no name of a request", Quote(a.Name))
 	}
 	from := filepath.Join(a.Inbox.Dir, a.Name)
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		return "", ErrGone // cheap for the loser of a race
+		return "", false, ErrGone // cheap for the loser of a race
 	}
 	claimed := time.Now().UTC()
-	id := s.ids.next(claimed)
+	id = s.ids.next(claimed)
 	hidden := s.hidden(id)
 	in := intent{a.Inbox, a.Name, claimed}
-	var err error
 	for _, step := range []func() error{
-		func() error { return s.disk.Mkdir("claim.job", hidden, modePrivateDir) },
-		func() error { return s.disk.Mkdir("claim.raw", filepath.Join(hidden, rawDir), modePrivateDir) },
+		func() error { spare, err = s.takeSpare(hidden); return err },
+		func() error {
+			if spare {
+				return nil
+			}
+			return s.makeFolder("claim", hidden)
+		},
 		func() error {
 			return s.disk.Symlink("claim.intent", in.text(), filepath.Join(hidden, intentLink))
 		},
@@ -185,30 +207,29 @@ func (s *Spool) begin(a Arrival) (string, error) {
 		}
 	}
 	if err == nil {
-		return id, nil
+		return id, spare, nil
 	}
 	if taken, lookErr := exists(filepath.Join(hidden, rawDir, rawRequest)); taken || lookErr != nil {
-		return id, nil // it may have happened: going on finds out
+		return id, spare, nil // it may have happened: going on finds out
 	}
 	// A folder that can't be removed holds nothing; recovery removes it.
 	undo := s.disk.RemoveTree("claim.undo", hidden)
 	if errors.Is(err, fs.ErrNotExist) {
 		if there, lookErr := exists(from); lookErr == nil && !there {
-			return "", ErrGone
+			return "", false, ErrGone
 		}
 	}
-	return "", errors.Join(err, undo)
+	return "", false, errors.Join(err, undo)
 }
 
 func (s *Spool) hidden(id string) string { return filepath.Join(s.stateDir(StateClaimed), "."+id) }
 
 // copied goes on with a half-done claim from wherever it stands, up to the copies.
-// It is the middle of every claim, and of recovery. One that was just begun has no
-// leftovers of an earlier try.
-func (s *Spool) copied(h *held, late, begun bool) (*Job, error) {
+// It is the middle of every claim, and of recovery.
+func (s *Spool) copied(h *held, late bool, b begun) (*Job, error) {
 	id := h.id
 	hidden := s.hidden(id)
-	if !begun {
+	if !b.now {
 		if done, err := exists(filepath.Join(s.stateDir(StateClaimed), id)); err != nil {
 			return nil, err
 		} else if done { // an earlier try did it
@@ -241,20 +262,20 @@ func (s *Spool) copied(h *held, late, begun bool) (*Job, error) {
 			return nil, err
 		}
 	}
-	if !begun {
+	if !b.now {
 		if err := s.dropCopies(hidden); err != nil {
 			return nil, err
 		}
 	}
 	m := &making{held: h}
-	if err := s.takeIn(hidden, &found, late, &m.copies); err != nil {
+	if err := s.takeIn(hidden, &found, late, b.spare, &m.copies); err != nil {
 		return nil, err
 	}
 	data, err := json.MarshalIndent(found, "", "  ")
 	if err != nil {
 		return nil, err
 	}
-	if err := s.disk.Write("claim.record", hidden, jobFile, append(data, '\n'), modePrivateFile, durable.Replace, &m.copies); err != nil {
+	if err := s.disk.Write("claim.record", hidden, jobFile, append(data, '\n'), modePrivateFile, b.how(), &m.copies); err != nil {
 		return nil, err
 	}
 	m.copies.Dir("claim.raw", raw)
@@ -264,7 +285,8 @@ func (s *Spool) copied(h *held, late, begun bool) (*Job, error) {
 	}
 	j := s.newJob(StateClaimed, found)
 	j.dir, j.making = hidden, m
-	return j, nil
+	j.ahead, err = s.madeAhead(hidden)
+	return j, err
 }
 
 // dropEmpty ends a claim that never got its request: it is still in the inbox

@@ -26,7 +26,7 @@ type drive struct {
 
 func openDrive(t *testing.T, dir string, inj *spooltest.Injector) (*drive, error) {
 	n := &node{t: t, dir: dir, inbox: filepath.Join(dir, spool.DefaultInbox), clock: time.Now()}
-	s, err := spool.Open(dir, n.options(func(o *spool.Options) { o.Seam, o.OneByOne = inj.Seam, true }))
+	s, err := spool.Open(dir, n.options(func(o *spool.Options) { o.Seam, o.OneByOne, o.Ahead = inj.Seam, true, []string{"outcome.json"} }))
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +41,7 @@ func openDrive(t *testing.T, dir string, inj *spooltest.Injector) (*drive, error
 // once takes every job as far as it gets and returns the first error.
 func (d *drive) once() error {
 	d.later()
+	_, _ = d.MakeSpare() // without one a claim does the same
 	as, err := d.Pending(10)
 	if err != nil {
 		return err

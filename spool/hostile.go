@@ -53,7 +53,7 @@ func (l *looked) refuse(kind, format string, args ...any) {
 // it to the fresh file dst if it is a regular file of bounded size. Nothing but a
 // regular file is ever opened. The error is ErrBusy or trouble of ours; what is
 // wrong with the entry is in looked.
-func (t *taker) copyIn(step string, dir int, name, dst string, limit int64) (durable.Copied, looked, error) {
+func (t *taker) copyIn(step string, dir int, name, dst string, ahead bool, limit int64) (durable.Copied, looked, error) {
 	s, late := t.s, t.late
 	var none durable.Copied
 	pin, l, err := s.look(step, dir, name)
@@ -85,7 +85,7 @@ func (t *taker) copyIn(step string, dir int, name, dst string, limit int64) (dur
 	if err != nil {
 		return none, l, err
 	}
-	c, err := s.disk.Copy(step, dst, modePrivateFile, f, limit)
+	c, err := s.disk.Copy(step, dst, modePrivateFile, f, limit, ahead)
 	switch {
 	case errors.Is(err, durable.ErrTooLong):
 		return none, l, l.busy(late) // it grew meanwhile

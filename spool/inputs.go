@@ -177,7 +177,7 @@ func (w *walk) entry(dir int, name, rel, dst string, depth int) error {
 }
 
 func (w *walk) file(dir int, name, rel, dst string) error {
-	c, l, err := w.copyIn("claim.copyinput", dir, name, dst, w.left)
+	c, l, err := w.copyIn("claim.copyinput", dir, name, dst, false, w.left)
 	if err != nil {
 		return err
 	}

@@ -195,8 +195,7 @@ func (j *Job) MakeAhead(name string) error {
 	if j.ahead[name] {
 		return nil
 	}
-	err := j.s.disk.MakeAhead("job."+name+".ahead", j.dir, name, modePrivateFile)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // an earlier try made it
+	if err := j.touch(name, durable.Temporary(name)); err != nil {
 		return err
 	}
 	if j.ahead == nil {
@@ -204,6 +203,22 @@ func (j *Job) MakeAhead(name string) error {
 	}
 	j.ahead[name] = true
 	return nil
+}
+
+// Touch makes an empty file of this name, unless it is there, for somebody else to fill.
+func (j *Job) Touch(name string) error {
+	if err := plainName(name); err != nil {
+		return err
+	}
+	return j.touch(name, name)
+}
+
+func (j *Job) touch(name, file string) error {
+	err := j.s.disk.Touch("job."+name+".ahead", j.Path(file), modePrivateFile)
+	if errors.Is(err, fs.ErrExist) { // an earlier try made it
+		return nil
+	}
+	return err
 }
 
 // Wrote notes that somebody else wrote files or trees of this name into the job's
@@ -341,6 +356,9 @@ func (s *Spool) entries(st State) ([]string, error) {
 		if st == StateClaimed && isHidden(e.Name()) {
 			continue // a claim in the making is no job yet
 		}
+		if st == StateClaimed && IsSpare(e.Name()) {
+			continue
+		}
 		names = append(names, e.Name())
 	}
 	return names, nil
@@ -372,7 +390,9 @@ func (s *Spool) load(st State, name string) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.newJob(st, r), nil
+	j := s.newJob(st, r)
+	j.ahead, err = s.madeAhead(j.dir)
+	return j, err
 }
 
 // maxRecordBytes bounds job.json.

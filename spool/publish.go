@@ -325,7 +325,7 @@ func (p *Publisher) copyArtifact(dst string, a Artifact) error {
 		return fmt.Errorf("artifact %s: %w", Quote(a.RelPath), err)
 	}
 	defer f.Close()
-	c, err := p.disk().Copy("publish.artifact", dst, p.FileMode, f, maxArtifactBytes)
+	c, err := p.disk().Copy("publish.artifact", dst, p.FileMode, f, maxArtifactBytes, false)
 	if err == nil && c.SHA256 != a.SHA256 {
 		err = fmt.Errorf("%w: its source has digest %s instead of %s", ErrDamaged, c.SHA256, a.SHA256)
 	}

@@ -35,6 +35,9 @@ const (
 
 // recover does what an earlier process left undone.
 func (s *Spool) recover() error {
+	if err := s.dropSpares(); err != nil {
+		return err
+	}
 	es, err := os.ReadDir(s.stateDir(StateClaimed))
 	if err != nil {
 		return err
@@ -45,9 +48,12 @@ func (s *Spool) recover() error {
 			continue
 		}
 		s.ids.seed(name[1:])
-		j, err := s.goOn(name[1:], Arrival{Name: name}, false)
+		j, err := s.goOn(name[1:], Arrival{Name: name}, begun{})
 		if err == nil {
 			err = j.Settle()
+		}
+		if err == nil {
+			err = j.Sync()
 		}
 		if err != nil && !errors.Is(err, ErrGone) {
 			s.log.Warn("a half-done claim can't be finished yet", "job", name[1:], "err", err)
@@ -91,9 +97,24 @@ func (s *Spool) recoverJobs() error {
 			if err := s.syncJob(dir); err != nil {
 				return err
 			}
+			if err := s.syncInbox(dir); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// syncInbox makes durable that the request of a job is gone from its inbox, if the job's
+// claim may be too young for that.
+func (s *Spool) syncInbox(dir string) error {
+	in, err := readIntent(dir)
+	if in == nil || err != nil {
+		return err
+	}
+	var u durable.Unsynced
+	u.DirOfOthers("recover.inbox", in.inbox.Dir)
+	return s.disk.Sync(&u)
 }
 
 // syncJob makes durable what an earlier process wrote into a job's folder. What
@@ -123,7 +144,7 @@ func (s *Spool) syncJob(dir string) error {
 
 // goOn makes the copies of a claim in the making, and remembers it if it can't.
 // The claim stays busy until Settle.
-func (s *Spool) goOn(id string, a Arrival, begun bool) (*Job, error) {
+func (s *Spool) goOn(id string, a Arrival, b begun) (*Job, error) {
 	s.mu.Lock()
 	h := s.held[id]
 	if h == nil {
@@ -139,7 +160,7 @@ func (s *Spool) goOn(id string, a Arrival, begun bool) (*Job, error) {
 	late := s.now().Sub(h.first) >= s.o.SettleFor
 	s.mu.Unlock()
 
-	j, err := s.copied(h, late, begun)
+	j, err := s.copied(h, late, b)
 	if err == nil && j.making != nil {
 		return j, nil
 	}

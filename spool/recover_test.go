@@ -119,3 +119,36 @@ func TestRulesSayEverything(t *testing.T) {
 		t.Errorf("only %d rules", count)
 	}
 }
+
+// TestAPowerCutPutsARequestBack: the rename out of the inbox was not durable when the job was.
+// The job is undone, and nothing else is.
+func TestAPowerCutPutsARequestBack(t *testing.T) {
+	n := newNode(t)
+	n.put("TR-a.md", "a")
+	j := n.claimOne()
+	undone := func(j *spool.Job) bool {
+		t.Helper()
+		yes, err := j.Undone()
+		mustNot(t, err)
+		return yes
+	}
+	if undone(j) {
+		t.Fatal("a claim that was not undone is")
+	}
+	mustNot(t, os.Rename(j.Path("raw", "request.md"), filepath.Join(n.inbox, "TR-a.md")))
+	if !undone(j) {
+		t.Fatal("its request is in the inbox, and it is not undone")
+	}
+	mustNot(t, j.Drop())
+	if places := n.check(); len(places) > 0 {
+		t.Errorf("left: %v", places)
+	}
+	again := n.claimOne()
+	mustNot(t, again.Tidy())
+	if undone(again) {
+		t.Error("a job without leftovers of its claim is undone")
+	}
+	if raw, err := again.Request(); err != nil || string(raw) != "a" {
+		t.Errorf("claimed anew: %q, %v", raw, err)
+	}
+}

@@ -2,7 +2,6 @@ package spool
 
 import (
 	"errors"
-	"io/fs"
 	"path/filepath"
 	"sync"
 
@@ -18,28 +17,20 @@ type making struct {
 	err    error
 }
 
-// Secure makes durable that the request was claimed, once: the copies, then that it
-// is gone from its inbox. It changes nothing of the job, so that its bytes can be
-// read meanwhile; only if it fails the copies are gone.
+// Secure makes durable what was claimed, once. It changes nothing of the job, so that its
+// bytes can be read meanwhile; only if it fails the copies are gone.
 func (j *Job) Secure() error {
 	m := j.making
 	if m == nil {
 		return nil
 	}
-	m.once.Do(func() {
-		if m.err = j.s.disk.SyncNew(&m.copies); m.err != nil || m.inbox == "" {
-			return
-		}
-		// A vanished inbox has nothing left to be made durable.
-		if err := j.s.disk.SyncDir("claim.inbox", m.inbox); !errors.Is(err, fs.ErrNotExist) {
-			m.err = err
-		}
-	})
+	m.once.Do(func() { m.err = j.s.disk.SyncNew(&m.copies) })
 	return m.err
 }
 
-// Settle is the second half of a claim: it is made durable and the job gets its
-// name. After an error, as Take returns it, there is no job; the claim is tried again.
+// Settle is the second half of a claim: what was claimed is durable and the job gets its
+// name. That it has it, and that the request is gone from its inbox, is durable after
+// Sync. After an error, as Take returns it, there is no job; the claim is tried again.
 func (j *Job) Settle() error {
 	m := j.making
 	if m == nil {
@@ -53,8 +44,33 @@ func (j *Job) Settle() error {
 	if err == nil {
 		j.dir, j.making = dst, nil
 		j.around.Dir("claim.commit", filepath.Dir(dst))
+		if m.inbox != "" {
+			j.around.DirOfOthers("claim.inbox", m.inbox)
+		}
 	}
 	return j.s.tried(m.held, err)
+}
+
+// Undone says that a power cut put the request of a claimed job back into its inbox. Only
+// of a job without a verdict: what came out of the inbox is removed later.
+func (j *Job) Undone() (bool, error) {
+	begun, err := exists(j.Path(intentLink))
+	if err != nil || !begun || j.making != nil || j.State != StateClaimed {
+		return false, err
+	}
+	taken, err := exists(j.Path(rawDir, rawRequest))
+	return !taken, err
+}
+
+// Drop removes a job that is Undone. Its request is claimed anew.
+func (j *Job) Drop() error {
+	if err := j.s.disk.Move("claim.drop", j.dir, j.s.hidden(j.ID), false); err != nil {
+		return err
+	}
+	if err := j.s.dropEmpty(j.ID); !errors.Is(err, ErrGone) {
+		return err
+	}
+	return nil
 }
 
 // claimed returns a job whose claim was settled by an earlier try; its last rename

@@ -52,6 +52,8 @@ type Options struct {
 	// MinFreeBytes stops claiming when less is free on the node's filesystem.
 	MinFreeBytes uint64
 	Logger       *slog.Logger
+	// Ahead names files that are written into most jobs soon after the claim.
+	Ahead []string
 	// Seam is for fault injection.
 	Seam Seam
 	// OneByOne takes syncs one after the other that are else taken beside each
@@ -84,7 +86,10 @@ type Spool struct {
 	inboxes []*inboxState
 	turn    int              // whose turn it is to hand out a name
 	held    map[string]*held // half-done claims by job id
-	durable map[string]bool  // folders of the archive that are surely on the disk
+	spares  []string
+	// sparesMade counts all that were ever made, for their names.
+	sparesMade int
+	durable    map[string]bool // folders of the archive that are surely on the disk
 	// kick tells the watcher that something new is to be tried again.
 	kick chan struct{}
 	// watchers counts running Watches: with one, only it asks for readings.
@@ -169,8 +174,12 @@ func (s *Spool) Close() error {
 	if s.lock == nil {
 		return nil
 	}
-	err := s.lock.Close()
-	s.lock = nil
+	var err error
+	for _, dir := range s.spares {
+		err = errors.Join(err, s.disk.RemoveTree("spare.drop", dir))
+	}
+	err = errors.Join(err, s.lock.Close())
+	s.spares, s.lock = nil, nil
 	return err
 }
 

@@ -35,14 +35,14 @@ func (s *Spool) dropCopies(hidden string) error {
 
 // takeIn copies what raw holds to fresh files beside it and notes what it found.
 // With late set, a file that is still open for writing is refused; otherwise it is
-// ErrBusy. What it wrote is noted in u.
-func (s *Spool) takeIn(hidden string, found *jobRecord, late bool, u *durable.Unsynced) error {
+// ErrBusy. What it wrote is noted in u. With spare set, the file for the request was made ahead.
+func (s *Spool) takeIn(hidden string, found *jobRecord, late, spare bool, u *durable.Unsynced) error {
 	raw, err := openDir(filepath.Join(hidden, rawDir))
 	if err != nil {
 		return err
 	}
 	defer unix.Close(raw)
-	t := taker{s: s, late: late, found: found, u: u}
+	t := taker{s: s, late: late, spare: spare, found: found, u: u}
 	if err := t.request(raw, hidden); err != nil {
 		return err
 	}
@@ -63,6 +63,7 @@ func (s *Spool) takeIn(hidden string, found *jobRecord, late bool, u *durable.Un
 type taker struct {
 	s     *Spool
 	late  bool
+	spare bool
 	found *jobRecord
 	u     *durable.Unsynced
 	// keep says that raw holds something that was not copied whole.
@@ -72,7 +73,7 @@ type taker struct {
 }
 
 func (t *taker) request(raw int, hidden string) error {
-	c, in, err := t.copyIn("claim.copy", raw, rawRequest, filepath.Join(hidden, FileRequest), t.s.o.MaxRequestBytes)
+	c, in, err := t.copyIn("claim.copy", raw, rawRequest, filepath.Join(hidden, FileRequest), t.spare, t.s.o.MaxRequestBytes)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (t *taker) signature(raw int, hidden string) error {
 	if !present(raw, rawSig) {
 		return nil
 	}
-	_, in, err := t.copyIn("claim.copysig", raw, rawSig, filepath.Join(hidden, FileSignature), MaxSignatureBytes)
+	_, in, err := t.copyIn("claim.copysig", raw, rawSig, filepath.Join(hidden, FileSignature), false, MaxSignatureBytes)
 	if err != nil {
 		return err
 	}

@@ -103,6 +103,9 @@ func (n *node) list(dir string) []fs.DirEntry {
 func (n *node) folder(kind, dir string) {
 	for _, e := range n.list(dir) {
 		name, at := e.Name(), kind
+		if kind == string(spool.StateClaimed) && spool.IsSpare(name) {
+			continue // no job's
+		}
 		if hidden, ok := strings.CutPrefix(name, "."); ok && kind == string(spool.StateClaimed) && spool.ValidID(hidden) {
 			name, at = hidden, claiming
 		}

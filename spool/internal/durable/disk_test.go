@@ -171,7 +171,7 @@ func TestMoveDoesNotOverwrite(t *testing.T) {
 func TestCopyIsBounded(t *testing.T) {
 	for size, fits := range map[int]bool{0: true, 9: true, 10: true, 11: false, 1 << 20: false} {
 		p := filepath.Join(t.TempDir(), "copy")
-		c, err := durable.Disk{}.Copy("c", p, 0o600, bytes.NewReader(make([]byte, size)), 10)
+		c, err := durable.Disk{}.Copy("c", p, 0o600, bytes.NewReader(make([]byte, size)), 10, false)
 		_, statErr := os.Stat(p)
 		if fits {
 			if err != nil || c.Size != int64(size) || len(c.SHA256) != 64 || statErr != nil {
@@ -185,7 +185,7 @@ func TestCopyIsBounded(t *testing.T) {
 	}
 	broken := io.MultiReader(strings.NewReader("abc"), errReader{})
 	p := filepath.Join(t.TempDir(), "copy")
-	if _, err := (durable.Disk{}).Copy("c", p, 0o600, broken, 10); !errors.Is(err, durable.ErrSource) || !errors.Is(err, unix.ELOOP) {
+	if _, err := (durable.Disk{}).Copy("c", p, 0o600, broken, 10, false); !errors.Is(err, durable.ErrSource) || !errors.Is(err, unix.ELOOP) {
 		t.Errorf("a source that breaks: %v", err)
 	}
 	if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
@@ -196,3 +196,48 @@ func TestCopyIsBounded(t *testing.T) {
 type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, unix.ELOOP }
+
+// A folder of others that is gone has nothing left to be made durable; one of ours that is
+// gone stops whoever relied on it.
+func TestSyncOfAFolderThatIsGone(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	var others, ours durable.Unsynced
+	others.DirOfOthers("inbox", gone)
+	ours.Dir("job", gone)
+	if err := (durable.Disk{}).Sync(&others); err != nil {
+		t.Errorf("of others: %v", err)
+	}
+	if err := (durable.Disk{}).Sync(&ours); !errors.Is(err, durable.ErrUncertain) {
+		t.Errorf("ours: %v", err)
+	}
+}
+
+// TestFillsWhatWasMadeAhead: a file that is written with a temporary made ahead is the same as
+// one written without, and of the temporary nothing is left.
+func TestFillsWhatWasMadeAhead(t *testing.T) {
+	dir := t.TempDir()
+	var d durable.Disk
+	for _, name := range []string{"written", "copied"} {
+		if err := d.Touch("ahead", filepath.Join(dir, durable.Temporary(name)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var u durable.Unsynced
+	if err := d.Write("w", dir, "written", []byte("one"), 0o600, durable.Refill, &u); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.Copy("c", filepath.Join(dir, "copied"), 0o600, strings.NewReader("two"), 10, true); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]string{"written": "one", "copied": "two"} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if es, err := os.ReadDir(dir); err != nil || len(es) != 2 {
+		t.Errorf("left: %v, %v", es, err)
+	}
+	if err := d.Write("w", dir, "written", []byte("three"), 0o600, durable.Refill, &u); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("filled a temporary that is not there: %v", err)
+	}
+}

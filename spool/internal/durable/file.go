@@ -23,7 +23,7 @@ const (
 	Keep How = iota
 	// Replace replaces it in one step.
 	Replace
-	// Refill is Replace with a temporary that MakeAhead made.
+	// Refill is Replace with a temporary that is there already: see Touch.
 	Refill
 )
 
@@ -96,11 +96,16 @@ type Copied struct {
 // Copy writes all of src to a fresh file path, hashing it on the way. It syncs
 // neither the file nor its folder: the caller does, see [Unsynced]. A source of
 // more than limit bytes is ErrTooLong. After an error there is no file. An error of
-// src itself matches ErrSource.
-func (d Disk) Copy(step, path string, mode fs.FileMode, src io.Reader, limit int64) (Copied, error) {
+// src itself matches ErrSource. With ahead set it fills a Temporary that is there already, and
+// gives it its name.
+func (d Disk) Copy(step, path string, mode fs.FileMode, src io.Reader, limit int64, ahead bool) (Copied, error) {
 	var c Copied
 	h := sha256.New()
-	err := d.fill(step, path, mode, false, false, func(w io.Writer) error {
+	fresh := path
+	if ahead {
+		fresh = filepath.Join(filepath.Dir(path), Temporary(filepath.Base(path)))
+	}
+	err := d.fill(step, fresh, mode, false, ahead, func(w io.Writer) error {
 		in := &source{r: io.LimitReader(src, limit+1)}
 		n, err := io.Copy(io.MultiWriter(w, h), in)
 		switch {
@@ -118,6 +123,11 @@ func (d Disk) Copy(step, path string, mode fs.FileMode, src io.Reader, limit int
 		return Copied{}, err
 	}
 	c.SHA256 = hex.EncodeToString(h.Sum(nil))
+	if ahead {
+		if err := d.Move(step, fresh, path, false); err != nil {
+			return Copied{}, errors.Join(err, d.Remove(step+".undo", fresh))
+		}
+	}
 	return c, nil
 }
 
@@ -137,10 +147,10 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// MakeAhead makes the temporary of dir/name, so that a Refill is spared the search for
-// an inode. It is for folders that nobody else writes into.
-func (d Disk) MakeAhead(step, dir, name string, mode fs.FileMode) error {
-	return d.fill(step, filepath.Join(dir, Temporary(name)), mode, false, false, func(io.Writer) error { return nil })
+// Touch makes an empty file. Made ahead, a Temporary spares the write that needs it the
+// search for an inode. It is for folders that nobody else writes into.
+func (d Disk) Touch(step, path string, mode fs.FileMode) error {
+	return d.fill(step, path, mode, false, false, func(io.Writer) error { return nil })
 }
 
 // fill makes a fresh file or opens one that was made ahead, lets write fill it, syncs it now or

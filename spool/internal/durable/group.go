@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,28 +20,39 @@ type Unsynced struct {
 	files, dirs []unsynced
 }
 
-type unsynced struct{ step, path string }
+type unsynced struct {
+	step, path string
+	others     bool // others may remove it
+}
 
 // File notes a file whose bytes are not durable.
-func (u *Unsynced) File(step, path string) { u.files = note(u.files, step, path) }
+func (u *Unsynced) File(step, path string) { u.files = note(u.files, unsynced{step: step, path: path}) }
 
 // Dir notes a folder whose entries are not durable.
-func (u *Unsynced) Dir(step, path string) { u.dirs = note(u.dirs, step, path) }
+func (u *Unsynced) Dir(step, path string) { u.dirs = note(u.dirs, unsynced{step: step, path: path}) }
 
-func note(list []unsynced, step, path string) []unsynced {
-	if slices.ContainsFunc(list, func(x unsynced) bool { return x.path == path }) {
+// DirOfOthers is Dir for a folder that others may remove: then nothing is left that
+// could be made durable.
+func (u *Unsynced) DirOfOthers(step, path string) {
+	u.dirs = note(u.dirs, unsynced{step: step, path: path, others: true})
+}
+
+func note(list []unsynced, one unsynced) []unsynced {
+	if slices.ContainsFunc(list, func(x unsynced) bool { return x.path == one.path }) {
 		return list
 	}
-	return append(list, unsynced{step, path})
+	return append(list, one)
 }
 
 // Add notes what o holds, whose paths are relative to dir.
 func (u *Unsynced) Add(dir string, o Unsynced) {
 	for _, f := range o.files {
-		u.File(f.step, filepath.Join(dir, f.path))
+		f.path = filepath.Join(dir, f.path)
+		u.files = note(u.files, f)
 	}
 	for _, d := range o.dirs {
-		u.Dir(d.step, filepath.Join(dir, d.path))
+		d.path = filepath.Join(dir, d.path)
+		u.dirs = note(u.dirs, d)
 	}
 }
 
@@ -88,7 +100,11 @@ func (d Disk) syncOne(u *Unsynced, i int) error {
 		return d.syncFile(u.files[i])
 	}
 	dir := u.dirs[i-len(u.files)]
-	return uncertain(d.SyncDir(dir.step, dir.path))
+	err := d.SyncDir(dir.step, dir.path)
+	if dir.others && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)) {
+		return nil
+	}
+	return uncertain(err)
 }
 
 // SyncNew is Sync for files that can be made anew. After an error that does not

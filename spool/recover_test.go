@@ -9,6 +9,7 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/spooltest"
 )
 
 const halfDone = "j01m7xq6ve9pemrvrx5czecqaf3"
@@ -150,5 +151,47 @@ func TestAPowerCutPutsARequestBack(t *testing.T) {
 	}
 	if raw, err := again.Request(); err != nil || string(raw) != "a" {
 		t.Errorf("claimed anew: %q, %v", raw, err)
+	}
+}
+
+// TestADropCanDie: whatever step of it is the last one of a process, the next finds the request
+// in the inbox and nothing else.
+func TestADropCanDie(t *testing.T) {
+	for _, mode := range []spooltest.Mode{spooltest.CrashBefore, spooltest.CrashAfter, spooltest.CrashTorn} {
+		for at := 1; ; at++ {
+			n := newNode(t, ahead)
+			n.put("TR-a.md", "a")
+			j := n.claimOne()
+			mustNot(t, os.Rename(j.Path("raw", "request.md"), filepath.Join(n.inbox, "TR-a.md")))
+			mustNot(t, n.Close())
+			dies := &spooltest.Injector{At: at, Mode: mode, SkipSync: true}
+			s, err := spool.Open(n.dir, n.options(ahead, func(o *spool.Options) { o.Seam, o.OneByOne = dies.Seam, true }))
+			if err == nil {
+				dropUndone(s)
+				mustNot(t, s.Close())
+			}
+			n.open(ahead)
+			dropUndone(n.Spool)
+			if places := n.check(); len(places) > 0 {
+				t.Fatalf("%s step %d: left: %v", mode, at, places)
+			}
+			if raw, err := n.claimOne().Request(); err != nil || string(raw) != "a" {
+				t.Fatalf("%s step %d: claimed anew: %q, %v", mode, at, raw, err)
+			}
+			mustNot(t, n.Close())
+			if !dies.Hit() {
+				break
+			}
+		}
+	}
+}
+
+// dropUndone drops what a power cut put back, as far as it gets.
+func dropUndone(s *spool.Spool) {
+	jobs, _ := s.Jobs(spool.StateClaimed)
+	for _, j := range jobs {
+		if undone, err := j.Undone(); err == nil && undone {
+			_ = j.Drop()
+		}
 	}
 }

@@ -90,13 +90,11 @@ func (w *walker) walk(data []byte, parent Piece) {
 	if hasUTF16(data) {
 		w.emit(parent, 0, len(data), UTF16, fromUTF16(data))
 	}
-	for _, kind := range [][]func([]byte) iter.Seq[stretch]{finders, rare} {
-		for _, find := range kind {
-			for s := range find(data) {
-				w.emit(parent, s.from, s.to, s.enc, s.data)
-				if w.done {
-					return
-				}
+	for _, find := range all {
+		for s := range find(data) {
+			w.emit(parent, s.from, s.to, s.enc, s.data)
+			if w.done {
+				return
 			}
 		}
 	}

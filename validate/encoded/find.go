@@ -2,7 +2,6 @@ package encoded
 
 import (
 	"bytes"
-	"encoding/base64"
 	"iter"
 	"unicode/utf8"
 )
@@ -16,6 +15,9 @@ type stretch struct {
 
 // finders look for one encoding each, in one pass over the text.
 var finders = []func([]byte) iter.Seq[stretch]{findBase64, findHex, findDump, findEscape, findEscapedLine, findPercent, findBase32, findNumbers, findSpelt}
+
+// all are these and those of rare spellings.
+var all = append(finders, findRare)
 
 // The least number of characters that is taken for an encoding.
 const (
@@ -164,9 +166,35 @@ func findBase64(b []byte) iter.Seq[stretch] {
 // useful says that the content is more than chance.
 func (s stretch) useful() bool { return LooksText(s.data) }
 
-var rawStd = base64.RawStdEncoding
+// digits64 are the values of the digits of base64, in both of its alphabets.
+var digits64 = func() (t [256]byte) {
+	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		t[c] = byte(i)
+	}
+	t['-'], t['_'] = t['+'], t['/']
+	return t
+}()
 
-// tryBase64 decodes the parts as one value; a stray last character is dropped.
+// decode64 writes what digits come to and returns how many bytes these are. A stray
+// last digit is dropped.
+func decode64(to, digits []byte) (n int) {
+	for ; len(digits) >= 4; digits = digits[4:] {
+		v := uint32(digits64[digits[0]])<<18 | uint32(digits64[digits[1]])<<12 | uint32(digits64[digits[2]])<<6 | uint32(digits64[digits[3]])
+		to[n], to[n+1], to[n+2] = byte(v>>16), byte(v>>8), byte(v)
+		n += 3
+	}
+	if len(digits) >= 2 {
+		to[n] = digits64[digits[0]]<<2 | digits64[digits[1]]>>4
+		n++
+	}
+	if len(digits) == 3 {
+		to[n] = digits64[digits[1]]<<4 | digits64[digits[2]]>>2
+		n++
+	}
+	return n
+}
+
+// tryBase64 decodes the parts, which are digits, as one value.
 // ok is false if what comes out is short or if text was expected but chance
 // bytes came: random words decode to noise, which is of no use.
 func tryBase64(b []byte, parts [][2]int, from, to int) (stretch, bool) {
@@ -180,23 +208,9 @@ func tryBase64(b []byte, parts [][2]int, from, to int) (stretch, bool) {
 		buf = make([]byte, 0, n)
 	}
 	for _, p := range parts {
-		for _, c := range b[p[0]:p[1]] {
-			switch c {
-			case '-':
-				c = '+'
-			case '_':
-				c = '/'
-			}
-			buf = append(buf, c)
-		}
+		buf = append(buf, b[p[0]:p[1]]...)
 	}
-	if len(buf)%4 == 1 {
-		buf = buf[:len(buf)-1]
-	}
-	m, err := rawStd.Decode(buf, buf) // what is written stays behind what is read
-	if err != nil {
-		return stretch{}, false
-	}
+	m := decode64(buf, buf) // what is written stays behind what is read
 	for k := 0; k < 2 && to < len(b) && b[to] == '='; k++ {
 		to++
 	}
@@ -211,17 +225,25 @@ func tryBase64(b []byte, parts [][2]int, from, to int) (stretch, bool) {
 
 // known reports whether data begins like a format that callers care about.
 func known(data []byte) bool {
-	if hasUTF16(data) {
-		return true
+	if len(data) == 0 {
+		return false
 	}
-	for _, m := range []string{"\x7fELF", "MZ", "\x1f\x8b", "PK\x03\x04", "\x00asm", "\xca\xfe\xba\xbe", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe",
-		"\xfe\xed\xfa", "\xd0\xcf\x11\xe0", "BZh", "\x78\x9c", "\x78\xda", "\x78\x01", "dex\n", "BC\xc0\xde", "\x1bLua", "\xac\xed\x00\x05", "\x4c\x00\x00\x00\x01\x14"} {
+	for _, m := range magics[data[0]] {
 		if bytes.HasPrefix(data, []byte(m)) {
 			return true
 		}
 	}
-	return false
+	return hasUTF16(data)
 }
+
+// magics are the beginnings of these formats, by their first byte.
+var magics = func() (t [256][]string) {
+	for _, m := range []string{"\x7fELF", "MZ", "\x1f\x8b", "PK\x03\x04", "\x00asm", "\xca\xfe\xba\xbe", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe",
+		"\xfe\xed\xfa", "\xd0\xcf\x11\xe0", "BZh", "\x78\x9c", "\x78\xda", "\x78\x01", "dex\n", "BC\xc0\xde", "\x1bLua", "\xac\xed\x00\x05", "\x4c\x00\x00\x00\x01\x14"} {
+		t[m[0]] = append(t[m[0]], m)
+	}
+	return t
+}()
 
 func unhex(c byte) byte {
 	switch {

@@ -279,8 +279,8 @@ func plainTryBase64(b []byte, parts [][2]int, from, to int) (stretch, bool) {
 	if len(buf)%4 == 1 {
 		buf = buf[:len(buf)-1]
 	}
-	out := make([]byte, rawStd.DecodedLen(len(buf)))
-	m, err := rawStd.Decode(out, buf)
+	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(buf)))
+	m, err := base64.RawStdEncoding.Decode(out, buf)
 	if err != nil {
 		return stretch{}, false
 	}

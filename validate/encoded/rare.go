@@ -11,9 +11,48 @@ import (
 	"github.com/threegate/tool-exec/validate/internal/keyword"
 )
 
-// rare looks for spellings that hardly any text has. Each finder goes by a mark
-// that costs next to nothing to look for, and finds its own kind only.
-var rare = []func([]byte) iter.Seq[stretch]{findQuery, findTokenLines, findCalls, findBytes, findBits, findDashes, findArmour, findAskew, findBackwards, findConcatenated, findLists}
+// rare looks for spellings that hardly any text has. Each finder goes by marks, one
+// of which each of its stretches holds, or by what costs next to nothing to look
+// for; and each finds its own kind only.
+var rare = []struct {
+	find  func([]byte) iter.Seq[stretch]
+	marks []string
+}{
+	{findQuery, nil}, {findTokenLines, nil}, {findCalls, callMarks()}, {findBytes, nil}, {findBits, nil}, {findDashes, nil}, {findArmour, []string{asciiMark, uuMark}},
+	{findAskew, nil}, {findBackwards, slices.Concat(backwards, turned)}, {findConcatenated, nil}, {findLists, joiners},
+}
+
+// marks finds those of all rare finders in one pass; of says whose each is.
+var marks = sync.OnceValues(func() (all *keyword.Finder, of []int) {
+	var words []string
+	for i, f := range rare {
+		for _, m := range f.marks {
+			words, of = append(words, m), append(of, i)
+		}
+	}
+	return keyword.New(words, false), of
+})
+
+// findRare yields the stretches of all rare spellings, one after the other.
+func findRare(b []byte) iter.Seq[stretch] {
+	return func(yield func(stretch) bool) {
+		all, of := marks()
+		seen := make([]bool, len(rare))
+		for hit := range all.Walk(b) {
+			seen[of[hit.Word]] = true
+		}
+		for i, f := range rare {
+			if f.marks != nil && !seen[i] {
+				continue
+			}
+			for s := range f.find(b) {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // places yields the places where mark begins.
 func places(b []byte, mark string) iter.Seq[int] {
@@ -130,6 +169,13 @@ var calls = []struct {
 	mark string
 	base int
 }{{"hr(", 10}, {"HR(", 10}, {"har]", 10}, {"har(", 10}, {"HAR(", 10}, {"U+", 16}, {`\u{`, 16}, {`\U0`, 16}, {"%u00", 16}}
+
+func callMarks() (out []string) {
+	for _, c := range calls {
+		out = append(out, c.mark)
+	}
+	return out
+}
 
 // minCalls is how many of them make a text.
 const minCalls = 8
@@ -286,10 +332,16 @@ func findDashes(b []byte) iter.Seq[stretch] {
 // maxArmour bounds how much of one armoured stretch is read.
 const maxArmour = 1 << 20
 
+// The marks of Ascii85 and of uuencoded files.
+const (
+	asciiMark = "<~"
+	uuMark    = "begin "
+)
+
 // findArmour reads Ascii85 between its marks and uuencoded files.
 func findArmour(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for from := range places(b, "<~") {
+		for from := range places(b, asciiMark) {
 			n := bytes.Index(b[from:min(len(b), from+maxArmour)], []byte("~>"))
 			if n < minSpelt {
 				continue
@@ -299,7 +351,7 @@ func findArmour(b []byte) iter.Seq[stretch] {
 				return
 			}
 		}
-		for from := range places(b, "begin ") {
+		for from := range places(b, uuMark) {
 			at := lineEnd(b, from) + 1
 			if from+10 > len(b) || !digitClass[b[from+6]] || !digitClass[b[from+8]] || at-from > maxLine {
 				continue
@@ -383,17 +435,8 @@ func findAskew(b []byte) iter.Seq[stretch] {
 // readable says whether the beginning of base64 comes to text or a known format.
 func readable(digits []byte) bool {
 	var buf [probe]byte
-	for i, c := range digits[:probe] {
-		switch c {
-		case '-':
-			c = '+'
-		case '_':
-			c = '/'
-		}
-		buf[i] = c
-	}
-	n, err := rawStd.Decode(buf[:], buf[:])
-	return err == nil && (LooksText(buf[:n]) || known(buf[:n]))
+	n := decode64(buf[:], digits[:probe])
+	return LooksText(buf[:n]) || known(buf[:n])
 }
 
 // backwards are the ends of what begins a key or a program, written backwards;
@@ -496,10 +539,13 @@ func glued(b []byte, i int) int {
 	return 0
 }
 
+// joiners are the names of what joins a list.
+var joiners = []string{"join", "implode(", "concat("}
+
 // findLists joins the literals of a list that code joins: ["ab", "cd"].join("").
 func findLists(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for _, m := range []string{"join", "implode(", "concat("} {
+		for _, m := range joiners {
 			for at := range places(b, m) {
 				from, to := at, min(len(b), at+maxTurned)
 				if n := len(bytes.TrimRight(b[max(0, at-4):at], ". \n")); n > 0 && b[max(0, at-4)+n-1] == ']' {

@@ -1,6 +1,10 @@
 package encoded
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // Most text holds nothing that is encoded, and most finders want long runs of
 // few characters: they need not look at every byte to see that there is none.
@@ -56,4 +60,22 @@ func marked(b []byte, at, n int, c byte) (from, end int) {
 		at = end + 1
 	}
 	return len(b), len(b)
+}
+
+// nextQuote returns the first quote from i on, or len(b).
+func nextQuote(b []byte, i int) int {
+	const ones, lows = 0x0101010101010101, 0x7F7F7F7F7F7F7F7F
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		// The high bit of a byte of neither says that it is no such quote.
+		double, single := x^'"'*ones, x^'\''*ones
+		neither := (double&lows + lows | double) & (single&lows + lows | single) &^ lows
+		if neither != ^uint64(lows) {
+			return i + bits.TrailingZeros64(neither^^uint64(lows))/8
+		}
+	}
+	for i < len(b) && b[i] != '"' && b[i] != '\'' {
+		i++
+	}
+	return i
 }

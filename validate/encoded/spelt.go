@@ -209,14 +209,6 @@ func nextLetter(b []byte, i, clear int) (at, upTo int) {
 	return len(b), clear
 }
 
-// nextQuote returns the first quote from i on, or len(b).
-func nextQuote(b []byte, i int) int {
-	for i < len(b) && b[i] != '"' && b[i] != '\'' {
-		i++
-	}
-	return i
-}
-
 // letters reads single characters with always the same separator between them. It
 // returns nothing if they are too few.
 func letters(b []byte, i int) (out []byte, end int) {

@@ -60,6 +60,7 @@ type extractor struct {
 	classed  []int                // tokens that have a class
 	plain    []byte               // the sentence without its disguise
 	part     []byte               // a word and its ends
+	buckets  []uint32             // of its parts
 	// model has the weights of parts, which then are no features but only summed up.
 	model   *Model
 	weighed *[weighedWords]weighed
@@ -206,7 +207,7 @@ func (x *extractor) ordered(b []byte, tokens []token) {
 // the weights are known.
 func (x *extractor) parts(token int, hash uint64, w []byte) {
 	if x.model == nil {
-		for k := range x.eachPart(w) {
+		for _, k := range x.partsOf(w) {
 			x.features = append(x.features, feature{k, int16(token), blockParts})
 			if x.train {
 				x.wordy = append(x.wordy, false)

@@ -21,11 +21,14 @@ type Model struct {
 	Scale float64
 	// Threshold is from which score on a sentence is refused.
 	Threshold float64
-	// Weights are those of the kinds but Harmless, bucket by bucket.
-	Weights []int8
+	// Weights are those of the buckets.
+	Weights []weights
 	// Bias is added to the score of each kind.
 	Bias [kinds]float64
 }
+
+// weights are those of the kinds but Harmless.
+type weights [kinds - 1]int8
 
 const magic = "TGW1"
 
@@ -35,8 +38,10 @@ func (m *Model) Encode() []byte {
 	for _, f := range append([]float64{m.Scale, m.Threshold}, m.Bias[:]...) {
 		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(f))
 	}
-	for _, w := range m.Weights {
-		out = append(out, byte(w))
+	for _, ws := range m.Weights {
+		for _, w := range ws {
+			out = append(out, byte(w))
+		}
 	}
 	return out
 }
@@ -44,7 +49,7 @@ func (m *Model) Encode() []byte {
 // Decode reads what Encode wrote.
 func Decode(b []byte) (*Model, error) {
 	head := len(magic) + 8*(2+int(kinds))
-	if len(b) != head+buckets*(int(kinds)-1) || string(b[:len(magic)]) != magic {
+	if len(b) != head+buckets*len(weights{}) || string(b[:len(magic)]) != magic {
 		return nil, fmt.Errorf("not a file of weights: %d bytes", len(b))
 	}
 	at := len(magic)
@@ -56,9 +61,9 @@ func Decode(b []byte) (*Model, error) {
 	for k := range m.Bias {
 		m.Bias[k] = next()
 	}
-	m.Weights = make([]int8, 0, len(b)-head)
-	for _, w := range b[head:] {
-		m.Weights = append(m.Weights, int8(w))
+	m.Weights = make([]weights, buckets)
+	for i, w := range b[head:] {
+		m.Weights[i/len(weights{})][i%len(weights{})] = int8(w)
 	}
 	return m, nil
 }
@@ -209,13 +214,25 @@ func norms(fs []feature, parts int) (v [blocks]float64) {
 	return v
 }
 
+// sum is what buckets weigh together.
+func (m *Model) sum(buckets []uint32) (of [kinds]int32) {
+	var execute, fetch, policy int32
+	for _, k := range buckets {
+		w := &m.Weights[k]
+		execute += int32(w[Execute-1])
+		fetch += int32(w[Fetch-1])
+		policy += int32(w[Policy-1])
+	}
+	return [kinds]int32{Execute: execute, Fetch: fetch, Policy: policy}
+}
+
 // score returns the likeliest kind but Harmless, and the logarithm of the odds
 // that the sentence is of one of those kinds. The parts of its words that are no
 // features are so many, and weigh so much together.
 func (m *Model) score(fs []feature, parts int, weigh [kinds]int32) (Kind, float64) {
 	sum := [blocks][kinds]int32{blockParts: weigh}
 	for _, f := range fs {
-		w, s := m.Weights[int(f.bucket)*(int(kinds)-1):][:int(kinds)-1], &sum[f.block]
+		w, s := &m.Weights[f.bucket], &sum[f.block]
 		s[1] += int32(w[0])
 		s[2] += int32(w[1])
 		s[3] += int32(w[2])
@@ -247,7 +264,7 @@ func (j *Judge) explain(b []byte, kind Kind) []string {
 	weight, v := make([]float64, len(j.x.tokens)), norms(fs, 0)
 	for _, f := range fs {
 		if f.token >= 0 {
-			weight[f.token] += v[f.block] * float64(j.m.Weights[int(f.bucket)*(int(kinds)-1)+int(kind)-1])
+			weight[f.token] += v[f.block] * float64(j.m.Weights[f.bucket][kind-1])
 		}
 	}
 	var order []int

@@ -7,21 +7,21 @@ const (
 	longWord  = 30
 )
 
-// eachPart yields the buckets of what a word is made of, by which one that was
-// never seen is known by its stem and its endings.
-func (x *extractor) eachPart(w []byte) func(yield func(uint32) bool) {
-	return func(yield func(uint32) bool) {
-		x.part = append(append(append(x.part[:0], '^'), w[:min(len(w), longWord)]...), '$')
-		for from := range x.part {
-			h := uint64(14695981039346656037)
-			for n := 1; n <= longPart && from+n <= len(x.part); n++ {
-				h = (h ^ uint64(x.part[from+n-1])) * 1099511628211
-				if n >= shortPart && !yield(bucket(kindPart, h, 0)) {
-					return
-				}
+// partsOf returns the buckets of what a word is made of, by which one that was
+// never seen is known by its stem and its endings. They are good until the next call.
+func (x *extractor) partsOf(w []byte) []uint32 {
+	x.part = append(append(append(x.part[:0], '^'), w[:min(len(w), longWord)]...), '$')
+	x.buckets = x.buckets[:0]
+	for from := range x.part {
+		h := uint64(14695981039346656037)
+		for n, c := range x.part[from:min(from+longPart, len(x.part))] {
+			h = (h ^ uint64(c)) * 1099511628211
+			if n+1 >= shortPart {
+				x.buckets = append(x.buckets, bucket(kindPart, h, 0))
 			}
 		}
 	}
+	return x.buckets
 }
 
 // weighed is what the parts of a word weigh together: the sum of each kind.
@@ -44,11 +44,8 @@ func (x *extractor) weigh(w []byte, hash uint64) *weighed {
 		return at
 	}
 	*at = weighed{size: uint8(copy(at.word[:], w))}
-	for k := range x.eachPart(w) {
-		at.n++
-		for i, v := range x.model.Weights[int(k)*(int(kinds)-1):][:int(kinds)-1] {
-			at.sum[i+1] += int32(v)
-		}
-	}
+	parts := x.partsOf(w)
+	at.n = uint16(len(parts))
+	at.sum = x.model.sum(parts)
 	return at
 }

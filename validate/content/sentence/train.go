@@ -164,9 +164,9 @@ func round(w []float64, bias [kinds]float64) *Model {
 	for _, x := range w {
 		most = max(most, math.Abs(x))
 	}
-	m := &Model{Scale: most / 127, Bias: bias, Weights: make([]int8, len(w))}
+	m := &Model{Scale: most / 127, Bias: bias, Weights: make([]weights, buckets)}
 	for i, x := range w {
-		m.Weights[i] = int8(math.Round(x / m.Scale))
+		m.Weights[i/len(weights{})][i%len(weights{})] = int8(math.Round(x / m.Scale))
 	}
 	return m
 }

@@ -214,6 +214,12 @@ func TestNoDocumentTakesLong(t *testing.T) {
 		"base32":       fill("NBSWY3DPEB3W64TMMQQHI2DJOMQGS4ZAORSXQ5BA "),
 		"blanks":       fill(" "),
 		"accents":      fill("é ü å "),
+		"assignments":  fill("server=a;password=bb;"),
+		"names":        fill("twitter=aaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaa "),
+		"users":        fill("auth-user-pass=aaaaaa;"),
+		"prefixes":     fill("glpat-"),
+		"keys":         fill("key=key="),
+		"no secrets":   fill("SNYKKEY||2bf3c4aC-0C1A- "),
 	} {
 		long := strings.Repeat(text+"\n", int(limits.MaxResultBytes)/(len(text)+1))
 		doc := bytes.Replace(benchResult(t, 1600), []byte("```text\n"), []byte("````````text\n"+long+"````````\n\n```text\n"), 1)

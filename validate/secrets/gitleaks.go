@@ -29,7 +29,11 @@ var shared = sync.OnceValue(func() *detector {
 	d := &detector{rules: slices.Concat(gitleaksRules(), ownRules(), kindRules(), tokenRules())}
 	number := map[string]int{}
 	var all []string
-	for i, r := range d.rules {
+	for i := range d.rules {
+		r := &d.rules[i]
+		if r.re != nil {
+			r.weight = weightOf(r.re)
+		}
 		for _, k := range r.keywords {
 			n, ok := number[k]
 			if !ok {
@@ -70,11 +74,12 @@ func gitleaksRules() []rule {
 		if r.Regex == nil || len(r.Keywords) == 0 || r.SkipReport || replaced[id] {
 			continue // a rule about file names, or one that we do better
 		}
-		out := rule{id: id, re: r.Regex, group: r.SecretGroup, entropy: r.Entropy, allow: gitleaksAllow(r.Allowlists)}
+		out := rule{id: id, group: r.SecretGroup, entropy: r.Entropy, allow: gitleaksAllow(r.Allowlists)}
 		for _, k := range r.Keywords {
 			out.keywords = append(out.keywords, strings.ToLower(k))
 		}
-		out.near = nearOf(out.re, out.keywords)
+		out.near = nearOf(r.Regex, out.keywords)
+		out.re, out.leads = unled(r.Regex)
 		if id == "vault-service-token" {
 			out.near = vaultNear // its keyword "s." ends every other sentence
 		}

@@ -50,15 +50,15 @@ func kindRules() []rule {
 
 		// Passwords on command lines.
 		{id: "command-line-password", keywords: []string{"sshpass", "passin", "passout", "pass:", "ldapsearch", "ldapmodify", "ldapadd", "smbclient", "mysql", "redis-cli", " login ", "net use", "net user", "htpasswd", "sqlplus", "jdbc:oracle", "--pass", "-password ", "add_user", "ipmitool", "mariadb", "mongo"}, near: flagNear,
-			re: re(`(?i)\bsshpass\s+-p\s*` + bare + `|\bpass(?:in|out)?\s+["']?pass:` + bare + `|\bldap\w+\s[^\n]*?\s-w\s+` + bare + `|\bsmbclient\s[^\n]*?[-=U ]\w+%` + bare +
-				`|\b(?:mysql\w*|mariadb\w*|mongo\w*)\b[^\n]*?\s-p` + bare + `|\bredis-cli\b[^\n]*?\s-a\s+` + bare + `|\blogin\s[^\n]*?\s-p\s+` + bare + `|\bnet\s+use\s[^\n]*?\s([^\s/]\S{5,})\s+/user|\bnet\s+user\s+[\w.]+\s+(\S{6,})\s+/` +
-				`|\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+` + bare + `|\bsqlplus\s+[\w./-]+?/([^\s@/]{6,})@|jdbc:oracle:\w+:\w+/([^\s@/]{6,})@|\s--?(?:\w+-)?pass(?:word|phrase|wd)?\s+` + bare + `|\badd_user\s+\w+\s+` + bare + `|\bipmitool\s[^\n]*\s-P\s+` + bare),
+			re: re(`(?i)\bsshpass\s+-p\s*` + bare + `|\bpass(?:in|out)?\s+["']?pass:` + bare + `|\bldap\w+\s[^\n]{0,300}?\s-w\s+` + bare + `|\bsmbclient\s[^\n]{0,300}?[-=U ]\w+%` + bare +
+				`|\b(?:mysql\w*|mariadb\w*|mongo\w*)\b[^\n]{0,300}?\s-p` + bare + `|\bredis-cli\b[^\n]{0,300}?\s-a\s+` + bare + `|\blogin\s[^\n]{0,300}?\s-p\s+` + bare + `|\bnet\s+use\s[^\n]{0,300}?\s([^\s/]\S{5,})\s+/user|\bnet\s+user\s+[\w.]+\s+(\S{6,})\s+/` +
+				`|\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+` + bare + `|\bsqlplus\s+[\w./-]+?/([^\s@/]{6,})@|jdbc:oracle:\w+:\w+/([^\s@/]{6,})@|\s--?(?:\w+-)?pass(?:word|phrase|wd)?\s+` + bare + `|\badd_user\s+\w+\s+` + bare + `|\bipmitool\s[^\n]{0,300}\s-P\s+` + bare),
 			check: plausiblePassword},
 
 		{id: "command-line-password", keywords: []string{"7z a ", "7z x ", "7z e ", "7z l ", "7z t ", "7za ", "7zz ", "openssl enc", "freerdp", "sqlcmd", "mosquitto_", "lftp", "keytool", "jarsigner", "cypher-shell", "cqlsh", "ssh-keygen", "impacket", "psexec", "secretsdump"}, near: flagNear,
-			re: re(`(?i)\b7z[az]?[^\n|;]*?\s-p` + bare + `|\bopenssl\s+enc[^\n|;]*?\s-k\s+` + bare + `|freerdp\w*[^\n|;]*?\s/p:` + bare + `|\b(?:sqlcmd|mosquitto_\w+)[^\n|;]*?\s(?-i:-P)\s*` + bare +
-				`|\blftp[^\n|;]*?\s-u\s+[^\s,]+,` + bare + `|\s-(?:store|key|src|dest)\w*pass\s+` + bare + `|\b(?:cypher-shell|cqlsh)[^\n|;]*?\s-p\s+` + bare + `|\bssh-keygen[^\n|;]*?\s(?-i:-N)\s*` + bare + `` +
-				`|\b(?:impacket-\w+|\w*(?:psexec|wmiexec|secretsdump)(?:\.py)?)\s[^\n|;]*?[\w./-]+:([^\s@/]{6,})@`),
+			re: re(`(?i)\b7z[az]?[^\n|;]{0,300}?\s-p` + bare + `|\bopenssl\s+enc[^\n|;]{0,300}?\s-k\s+` + bare + `|freerdp\w*[^\n|;]{0,300}?\s/p:` + bare + `|\b(?:sqlcmd|mosquitto_\w+)[^\n|;]{0,300}?\s(?-i:-P)\s*` + bare +
+				`|\blftp[^\n|;]{0,300}?\s-u\s+[^\s,]+,` + bare + `|\s-(?:store|key|src|dest)\w*pass\s+` + bare + `|\b(?:cypher-shell|cqlsh)[^\n|;]{0,300}?\s-p\s+` + bare + `|\bssh-keygen[^\n|;]{0,300}?\s(?-i:-N)\s*` + bare + `` +
+				`|\b(?:impacket-\w+|\w*(?:psexec|wmiexec|secretsdump)(?:\.py)?)\s[^\n|;]{0,300}?[\w./-]+:([^\s@/]{6,})@`),
 			check: plausiblePassword},
 		{id: "command-line-password", keywords: []string{"zip -p"}, re: re(`zip -P\s*` + bare), check: plausiblePassword},
 		{id: "command-line-key", keywords: []string{"mc alias set", "mc config host add", "configure set "}, re: re(`\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+["']?(\S+\s+["']?[\w/+=-]{16,})|\bconfigure\s+set\s+["']?\w*(?:secret|token|key)\w*["']?\s+["']?([\w/+=-]{16,})`), entropy: 3.5},
@@ -74,19 +74,19 @@ func kindRules() []rule {
 		{id: "password-element", keywords: []string{"password", "passwd", "passphrase", "pwd", "secret", "token", "keymaterial", "apikey", "api_key", "access_key", "accesskey", "_pass"},
 			near: elementNear,
 			re: re(`(?i)(?:` + label + `|keymaterial)[\w.-]{0,20}["']?>\s{0,4}(?:<value>\s{0,4})?([^\s<>]{6,})\s{0,4}</|(?:` + label + `)[\w.-]{0,20}["']\s{0,6},?\s{0,40}["']?(?:value|val|default)["']?\s{0,4}[:=]\s{0,4}` + value +
-				`|\bname\s*:\s*["']?[\w.-]*(?:_PASS|` + label + `)[\w.-]{0,20}["']?(?:\s|\\n){1,20}value\s*:\s*` + value + `|` + label + `[\w.-]{0,20}"\s*\{[^{}]*?\bdefault\s*=\s*"([^"\n]{6,})"`),
+				`|\bname\s*:\s*["']?[\w.-]*(?:_PASS|` + label + `)[\w.-]{0,20}["']?(?:\s|\\n){1,20}value\s*:\s*` + value + `|` + label + `[\w.-]{0,20}"\s*\{[^{}]{0,300}?\bdefault\s*=\s*"([^"\n]{6,})"`),
 			check: plausiblePassword},
 		{id: "password-said", keywords: []string{"password is", "passphrase is", "passcode is", "password was", "pwd is", "password for", "password to", "password of"},
 			re: re(`(?i)\b(?:pass(?:word|phrase|code)|pwd)(?:\s+(?:for|to|of)\s[^\n:=]+?)?\s+(?:is|was|has been set to|will be|=|:)\s*(?:now\s+)?[:"'\x60]{0,2}\s?([^\s"'\x60<>()]{6,})`), check: strongPassword},
 		{id: "password-said", keywords: []string{"password "}, near: tokenNear, re: re(`(?i)\bpassword\s+["'\x60]?([^\s"'\x60<>()=:]{12,64})`), check: func(m found) bool { return hasDigits(m.secret, 2) && strongPassword(m) }},
 		{id: "password-below", keywords: []string{"password"}, near: belowNear, re: re(`(?i)\bpassword[^\n:]*:[ \t]*(?:\r?\n[ \t]*){1,3}([\w+/=!@#$%^&*.-]{8,})(?:[\s"']|$)`), check: func(m found) bool { return strongPassword(m) || hasDigits(m.secret, 4) && len(m.secret) >= 16 }},
-		{id: "password-elsewhere", keywords: []string{"passwor", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "has\u0142o", "l\u00f6senord", "parola", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u041f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638"}, near: labelNear, reach: 60,
+		{id: "password-elsewhere", keywords: []string{"passwort", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "has\u0142o", "l\u00f6senord", "parola", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u041f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638"}, near: labelNear, reach: 60,
 			re:    re(`(?i)(?:passwort|kennwort|mot de passe|contraseña|contrasena|senha|wachtwoord|hasło|lösenord|parola|пароль|密码|密碼|パスワード|비밀번호)(?:[ \t][^\n:=：,.;]{1,40})?["']?\s{0,3}(?:[:=：]|\b(?:ist|es|est|is|é)\b|是)\s{0,3}` + value),
 			check: plausiblePassword},
 		{id: "password-index", keywords: []string{"password", "passwd", "pwd", "secret", "token", "apikey", "api_key"}, near: indexNear,
 			re: re(`(?i)` + label + `["']\s?\]\s{0,4}=\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|` + label + `\(\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')\s{0,4}\)`), check: plausiblePassword},
 		{id: "pass-assignment", near: assignedNear, reach: 5, keywords: []string{"pass", "pw"},
-			re:    re(`(?:\b|_)(?i:pass|pw)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|[a-z]P(?:ass|w)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|(?:\b|_)(?i:pass|pw)["']?\s{0,2}:\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|(?i:\b(?:user(?:name)?|login|account)\b)[^\n]{1,}\b(?i:pass|pw)\s{0,2}:\s{0,4}` + value + `|(?i)sshpass=` + value),
+			re:    re(`(?:\b|_)(?i:pass|pw)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|[a-z]P(?:ass|w)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|(?:\b|_)(?i:pass|pw)["']?\s{0,2}:\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|(?i:\b(?:user(?:name)?|login|account)\b)[^\n]{1,200}\b(?i:pass|pw)\s{0,2}:\s{0,4}` + value + `|(?i)sshpass=` + value),
 			check: plausiblePassword},
 		{id: "pass-assignment", near: assignedNear, reach: 5, keywords: []string{"_pass", "pw"}, re: re(`(?:\w_(?i:pass)|\b(?:\w+_)?(?i:pw))["']?\s{0,2}:\s{1,4}` + bare), check: strongPassword},
 		{id: "named-credential", near: assignedNear, keywords: []string{"_token", "_key", "_pat", "_secret", "_auth", "_apikey", "_authkey", "_license", "_credential", "_signature", "_bearer", "_salt'"},
@@ -110,10 +110,10 @@ func kindRules() []rule {
 
 		// Headers and cookies.
 		{id: "session-cookie", near: assignedNear, keywords: []string{"cookie", "phpsessid", "jsessionid", "asp.net_sessionid", "connect.sid", "laravel_session", "sessionid"},
-			re:    re(`(?i)\bcookie["']?\s{0,3}[:=][^\n]*?[\w.-]*(?:sess|sid|auth|token|jwt|login|remember|identity)[\w.-]*=["']?([\w%.+/=~-]{16,})|\b(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|laravel_session|sessionid)["']?\s{0,2}[:=]\s{0,2}["']?([\w%.+/~-]{20,})`),
+			re:    re(`(?i)\bcookie["']?\s{0,3}[:=][^\n]{0,300}?[\w.-]{0,60}(?:sess|sid|auth|token|jwt|login|remember|identity)[\w.-]*=["']?([\w%.+/=~-]{16,})|\b(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|laravel_session|sessionid)["']?\s{0,2}[:=]\s{0,2}["']?([\w%.+/~-]{20,})`),
 			check: func(m found) bool { return classes(m.secret) >= 2 && hasDigits(m.secret, 2) && entropy(m.secret) > 3 }},
 		{id: "authorization-header", keywords: []string{"authorization"},
-			re: re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:digest\s([^\n]*?response="?[0-9a-f]{32,})|(?:[\w-]+\s{1,3})?([\w.+/~-]{20,}={0,2}))`),
+			re: re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:digest\s([^\n]{0,300}?response="?[0-9a-f]{32,})|(?:[\w-]+\s{1,3})?([\w.+/~-]{20,}={0,2}))`),
 			check: func(m found) bool {
 				return classes(m.secret) >= 2 && hasDigits(m.secret, 2) && entropy(m.secret) > 3 && !placeholderPair(m.secret)
 			}},
@@ -158,7 +158,15 @@ func strongPassword(m found) bool {
 	return len(s) >= 8 && (classes(s) >= 3 && hasDigits(s, 1) || randomLetters(s)) && plausiblePassword(found{secret: s})
 }
 
-func hasDigits(s string, n int) bool { return strings.Count(strings.Map(onlyDigits, s), "0") >= n }
+// hasDigits says whether s has n digits at least.
+func hasDigits(s string, n int) bool {
+	for i := 0; i < len(s) && n > 0; i++ {
+		if s[i] >= '0' && s[i] <= '9' {
+			n--
+		}
+	}
+	return n <= 0
+}
 
 // holdsPair says whether base64 holds a name and a password.
 func holdsPair(m found) bool {

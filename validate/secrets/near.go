@@ -256,7 +256,17 @@ const (
 	genericReach = 20 + 3 + len("credential")
 	genericSkip  = 3 + 5
 	genericRun   = 10
+	genericMost  = 150 // how long it is at most if it does not read as base64
 )
+
+// genericClass are the bytes that such a value is made of, genericEnds those that
+// may stand behind it.
+var genericClass, genericEnds = func() (class, ends charset) {
+	for c := range 256 {
+		class[c] = wordByte(byte(c)) || strings.IndexByte(".=-+/", byte(c)) >= 0
+	}
+	return class, *charsetOf("`'\";\\ \t\n\f\r")
+}()
 
 // genericValue says whether a value follows behind the first character of an operator.
 func genericValue(b []byte, i int) bool {
@@ -268,11 +278,14 @@ func genericValue(b []byte, i int) bool {
 		case '>', ':', '|', '?', ',', '`', '\'', '"', ' ', '\t', '\n', '\v', '\f', '\r':
 			equals = 0
 		default:
-			n := i
-			for n < len(b) && n-i < genericRun && (wordByte(b[n]) || b[n] == '.' || b[n] == '=' || b[n] == '-' || b[n] == '+' || b[n] == '/') {
-				n++
+			to := i
+			for to < len(b) && to-i <= genericMost && genericClass[b[to]] {
+				to++
 			}
-			return n-i+equals >= genericRun
+			if to-i > genericMost { // no value, but of digits of base64 or with letters of several bytes
+				return !bytes.ContainsAny(b[i:to], "._-=") || slices.ContainsFunc(b[i:to], func(c byte) bool { return c >= 0x80 })
+			}
+			return to-i+equals >= genericRun && (to == len(b) || genericEnds[b[to]])
 		}
 	}
 	return i < len(b)

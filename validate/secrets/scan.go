@@ -34,8 +34,9 @@ const RuleUnscannable = "unscannable"
 // The bounds of one Scan.
 const (
 	maxMatches   = 1000
-	maxRegexWork = 48 << 20 // bytes that regular expressions may look at, plus maxRegexFold times the input
-	maxRegexFold = 12
+	maxRegexWork = 16 << 20 // bytes that regular expressions may look at, plus maxRegexFold times the input
+	maxRegexFold = 2
+	matchWork    = 512  // bytes that what a match needs to be judged counts for, with its line
 	lookBehind   = 256  // before a keyword
 	lookAhead    = 2048 // behind it
 	maxLine      = 4096 // a window grows to whole lines up to this
@@ -46,7 +47,9 @@ type rule struct {
 	id       string
 	token    *token // what is looked for, in place of re
 	re       *regexp.Regexp
-	group    int // of the secret; 0 means the first that matched something
+	leads    []lead // of re, which it is without
+	weight   int    // what a byte that re looks at counts for (see weightOf)
+	group    int    // of the secret; 0 means the first that matched something
 	entropy  float64
 	keywords []string         // lower case; one of them must be near
 	near     near             // what must follow a keyword for the rule to be worth trying
@@ -124,7 +127,11 @@ func (s *Scanner) scan(b []byte, p *encoded.Piece) {
 		for _, ri := range s.d.byWord[hit.Word] {
 			r := &s.d.rules[ri]
 			if r.token != nil {
-				if to := r.token.end(b, hit.From); to > 0 && !s.full() {
+				to, read := r.token.end(b, hit.From)
+				if !s.spend(read, p) {
+					return
+				}
+				if to > 0 && !s.full() {
 					s.add(Match{Rule: r.id, Offset: hit.From, End: to, Masked: text.Mask(string(b[hit.From:to]), publicPrefix(string(b[hit.From:to])))}, p)
 				}
 			} else if r.holds(b, hit.End) {
@@ -137,9 +144,7 @@ func (s *Scanner) scan(b []byte, p *encoded.Piece) {
 	}
 	for ri := range s.d.rules {
 		for _, w := range windows[ri] {
-			s.work -= w[1] - w[0]
-			if s.work < 0 {
-				s.add(Match{Rule: RuleUnscannable, Offset: 0, End: 0, Masked: "it is too dense with words like key and token"}, p)
+			if !s.spend((w[1]-w[0])*s.d.rules[ri].weight, p) {
 				return
 			}
 			s.apply(&s.d.rules[ri], b, w[0], w[1], p)
@@ -148,6 +153,16 @@ func (s *Scanner) scan(b []byte, p *encoded.Piece) {
 			}
 		}
 	}
+}
+
+// spend notes work and says whether there may be more. What could not be looked at
+// does not pass.
+func (s *Scanner) spend(work int, p *encoded.Piece) bool {
+	s.work -= work
+	if s.work < 0 {
+		s.add(Match{Rule: RuleUnscannable, Masked: "it is too dense with words like key and token"}, p)
+	}
+	return s.work >= 0
 }
 
 // addWindow widens the last window or adds one; hits come in ascending order of
@@ -176,9 +191,21 @@ func addWindow(ws [][2]int, b []byte, from, to int) [][2]int {
 	return append(ws, [2]int{lo, hi})
 }
 
+// apply looks for the matches of r in b from lo to hi.
 func (s *Scanner) apply(r *rule, b []byte, lo, hi int, p *encoded.Piece) {
+	for more := true; more && !s.full(); {
+		lo, more = s.some(r, b, lo, hi, p)
+	}
+}
+
+// some looks at the first maxMatches matches of r in b from lo to hi. It returns
+// where they end, and whether there may be more.
+func (s *Scanner) some(r *rule, b []byte, lo, hi int, p *encoded.Piece) (end int, more bool) {
 	win := b[lo:hi]
-	for _, ix := range r.re.FindAllSubmatchIndex(win, maxMatches) {
+	all := r.re.FindAllSubmatchIndex(win, maxMatches)
+	last := 0 // the end of the match before
+	for _, ix := range all {
+		ix[0], last = widened(r.leads, win, ix[0], last), ix[1]
 		from, to := ix[0], ix[1]
 		if r.group > 0 && 2*r.group+1 < len(ix) && ix[2*r.group] >= 0 {
 			from, to = ix[2*r.group], ix[2*r.group+1]
@@ -194,15 +221,26 @@ func (s *Scanner) apply(r *rule, b []byte, lo, hi int, p *encoded.Piece) {
 			to--
 		}
 		f := found{secret: string(win[from:to]), match: string(bytes.Trim(win[ix[0]:ix[1]], "\n")), line: string(lineAround(win, ix[0], ix[1]))}
-		if r.entropy > 0 && entropy(f.secret) <= r.entropy || placeholder(f.secret) ||
-			r.allow != nil && r.allow(f) || r.check != nil && !r.check(f) {
+		if !s.spend(matchWork, p) {
+			return hi, false
+		}
+		if r.entropy > 0 && entropy(f.secret) <= r.entropy || placeholder(f.secret) || r.check != nil && !r.check(f) {
 			continue
+		}
+		if r.allow != nil {
+			if !s.spend(len(f.line), p) {
+				return hi, false
+			}
+			if r.allow(f) {
+				continue
+			}
 		}
 		s.add(Match{Rule: r.id, Offset: lo + from, End: lo + to, Masked: text.Mask(f.secret, publicPrefix(f.secret))}, p)
 		if s.full() {
-			return
+			return hi, false
 		}
 	}
+	return lo + last, len(all) == maxMatches
 }
 
 func (s *Scanner) add(m Match, p *encoded.Piece) {

@@ -273,3 +273,13 @@ func BenchmarkScan(b *testing.B) {
 		secrets.Scan(raw)
 	}
 }
+
+// TestBehindMany: a secret is found behind many matches of the same kind that are none.
+func TestBehindMany(t *testing.T) {
+	const n = 3000
+	text := strings.Repeat("password: changeme1\n", n) + "password: xK9#mQ2vLp\n"
+	ms := secrets.Scan([]byte(text))
+	if len(ms) != 1 || ms[0].Offset < len(text)-20 {
+		t.Errorf("behind %d placeholders: %+v", n, ms)
+	}
+}

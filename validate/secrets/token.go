@@ -128,37 +128,39 @@ const (
 	hexEntropy   = 2.6
 )
 
-// end returns where the token ends that begins at from, or 0 if none does.
-func (t *token) end(b []byte, from int) int {
+// end returns where the token ends that begins at from, or 0 if none does, and how
+// many bytes had to be read for it.
+func (t *token) end(b []byte, from int) (end, read int) {
 	rest := from + len(t.prefix)
 	if rest+t.min > len(b) || string(b[from:rest]) != t.prefix || !t.inner && inWord(b, from) {
-		return 0
+		return 0, 0
 	}
 	to := rest
 	for to < len(b) && t.set[b[to]] && to-rest <= maxToken {
 		to++
 	}
+	read = to - from
 	for to > rest && (b[to-1] == '.' || b[to-1] == ':' || b[to-1] == '-' || b[to-1] == '!') {
 		to-- // the end of a sentence
 	}
 	s := string(b[rest:to])
 	if to-rest < t.min {
 		if s, to = t.parts(b, rest, to); s == "" {
-			return 0
+			return 0, read
 		}
 	} else if t.max > 0 && to-rest > t.max {
-		return 0
+		return 0, read
 	}
 	least := tokenEntropy
 	if t.set == hexadecimal {
 		least = hexEntropy
 	} else if classes(s) < 2 {
-		return 0
+		return 0, read
 	}
-	if !strings.Contains(s, t.within) || strings.Count(strings.Map(onlyDigits, s), "0") < 2 || entropy(s) < least || placeholder(s) {
-		return 0
+	if !strings.Contains(s, t.within) || !hasDigits(s, 2) || entropy(s) < least || placeholder(s) {
+		return 0, read
 	}
-	return to
+	return to, read
 }
 
 // The bounds of a token in parts: how many characters stand between two parts, how
@@ -212,11 +214,3 @@ func inWord(b []byte, i int) bool {
 
 // maxToken bounds how much of a token is read.
 const maxToken = 4096
-
-// onlyDigits turns digits to zeros and drops all else.
-func onlyDigits(r rune) rune {
-	if r >= '0' && r <= '9' {
-		return '0'
-	}
-	return -1
-}

@@ -219,6 +219,7 @@ func TestNoDocumentTakesLong(t *testing.T) {
 		"users":        fill("auth-user-pass=aaaaaa;"),
 		"prefixes":     fill("glpat-"),
 		"keys":         fill("key=key="),
+		"waiting":      fill("telnet /inet/tcp/1/a/1 getline "),
 		"no secrets":   fill("SNYKKEY||2bf3c4aC-0C1A- "),
 	} {
 		long := strings.Repeat(text+"\n", int(limits.MaxResultBytes)/(len(text)+1))

@@ -169,8 +169,7 @@ func (c *collector) apply(folded *text.Mapped, p *encoded.Piece) {
 	for ri, ws := range windows {
 		for _, w := range ws {
 			if c.work -= w[1] - w[0]; c.work < 0 {
-				// What could not be looked at does not pass.
-				c.add(Hit{Rule: RulePayload, Name: "unscannable", What: "text too dense with words of commands to be judged"})
+				c.unscannable()
 				return
 			}
 			c.try(&c.table.rows[ri], folded, w[0], w[1], p)
@@ -181,6 +180,13 @@ func (c *collector) apply(folded *text.Mapped, p *encoded.Piece) {
 	}
 }
 
+// A search looks at a section at most, and sections overlap. Else a pattern that
+// waits for its end would look at all of a long text for each of its matches.
+const (
+	section        = 4 << 10
+	sectionOverlap = 1 << 10
+)
+
 // try looks for the matches of one row in the folded text from lo to hi.
 func (c *collector) try(r *row, folded *text.Mapped, lo, hi int, p *encoded.Piece) {
 	b := folded.Text
@@ -188,8 +194,17 @@ func (c *collector) try(r *row, folded *text.Mapped, lo, hi int, p *encoded.Piec
 		return
 	}
 	for at := lo; at < hi && !c.full(); {
-		m := r.re.FindIndex(b[at:hi])
+		end := min(hi, at+section)
+		m := r.re.FindIndex(b[at:end])
+		if m == nil && end == hi {
+			return
+		}
 		if m == nil {
+			at = end - sectionOverlap
+			continue
+		}
+		if c.work -= (end - at) / 2; c.work < 0 {
+			c.unscannable()
 			return
 		}
 		from, to := at+m[0], at+m[1]
@@ -206,6 +221,11 @@ func (c *collector) try(r *row, folded *text.Mapped, lo, hi int, p *encoded.Piec
 		}
 		c.hit(Hit{Rule: r.rule, Name: r.name, What: r.what, Offset: folded.Origin(from), End: folded.Origin(to)}, p)
 	}
+}
+
+// unscannable notes that not all could be looked at: that does not pass.
+func (c *collector) unscannable() {
+	c.add(Hit{Rule: RulePayload, Name: "unscannable", What: "text too dense with words of commands to be judged"})
 }
 
 // hit adds h, at the place of the piece that it was found in if there is one.

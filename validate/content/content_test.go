@@ -276,3 +276,14 @@ func BenchmarkScan(b *testing.B) {
 		content.Scan(text)
 	}
 }
+
+// TestSections: what stands far behind the beginning of dense text is found where it stands.
+func TestSections(t *testing.T) {
+	for n := range 40 {
+		text := strings.Repeat("socat x ", 3000) + strings.Repeat("x", n) + " bash -i >& /dev/null"
+		hs := content.Payloads([]byte(text))
+		if len(hs) != 1 || text[hs[0].Offset:hs[0].End] != "bash -i >" {
+			t.Fatalf("behind %d bytes: %+v", len(text)-22, hs)
+		}
+	}
+}

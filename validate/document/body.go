@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -27,8 +28,9 @@ func (d *Document) parseBody() {
 		source[i] = '\n'
 	}
 	copy(source[d.BodyOffset:], d.Text[d.BodyOffset:])
-	limit := &depthLimit{}
-	root := blockParser(limit).Parse(text.NewReader(source))
+	limit, pc := &depthLimit{}, parser.NewContext()
+	pc.Set(depthKey, limit)
+	root := blockParser().Parse(text.NewReader(source), parser.WithContext(pc))
 	if limit.hit {
 		d.report.At("doc.nesting", limit.offset, fmt.Sprintf("quotes or lists nest deeper than %d levels", MaxNesting), "write plain text")
 	}
@@ -41,9 +43,9 @@ func (d *Document) parseBody() {
 
 // blockParser parses blocks only. The library's inline parsing takes quadratic
 // time and more on hostile input, and nothing here needs it: raw HTML inside of
-// text is found by inlineHTML.
-func blockParser(limit *depthLimit) parser.Parser {
-	limited := func(p parser.BlockParser) parser.BlockParser { return &limitedParser{BlockParser: p, limit: limit} }
+// text is found by inlineHTML. It serves any number of documents at once.
+var blockParser = sync.OnceValue(func() parser.Parser {
+	limited := func(p parser.BlockParser) parser.BlockParser { return &limitedParser{p} }
 	return parser.NewParser(parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100),
 		util.Prioritized(parser.NewThematicBreakParser(), 200),
@@ -56,18 +58,19 @@ func blockParser(limit *depthLimit) parser.Parser {
 		util.Prioritized(parser.NewHTMLBlockParser(), 900),
 		util.Prioritized(parser.NewParagraphParser(), 1000),
 	))
-}
+})
 
+// depthLimit notes where a document nests too deep; its parser's context holds it
+// under depthKey.
 type depthLimit struct {
 	hit    bool
 	offset int
 }
 
+var depthKey = parser.NewContextKey()
+
 // limitedParser refuses to open a container that nests too deep.
-type limitedParser struct {
-	parser.BlockParser
-	limit *depthLimit
-}
+type limitedParser struct{ parser.BlockParser }
 
 // Open implements parser.BlockParser.
 func (p *limitedParser) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -80,8 +83,9 @@ func (p *limitedParser) Open(parent ast.Node, reader text.Reader, pc parser.Cont
 	if depth < MaxNesting {
 		return p.BlockParser.Open(parent, reader, pc)
 	}
-	if line, segment := reader.PeekLine(); !p.limit.hit && container.Match(line) {
-		p.limit.hit, p.limit.offset = true, segment.Start
+	limit := pc.Get(depthKey).(*depthLimit)
+	if line, segment := reader.PeekLine(); !limit.hit && container.Match(line) {
+		limit.hit, limit.offset = true, segment.Start
 	}
 	return nil, parser.NoChildren
 }

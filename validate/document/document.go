@@ -88,11 +88,11 @@ func (d *Document) Find(title string) (*Section, bool) {
 	return nil, false
 }
 
-// inOnePiece says whether lines follow one another in the text as they are.
-func inOnePiece(lines *text.Segments) bool {
+// inOnePiece says whether lines follow one another in source as they are.
+func inOnePiece(lines *text.Segments, source []byte) bool {
 	for i := range lines.Len() {
 		segment := lines.At(i)
-		if segment.Padding != 0 || segment.ForceNewline || i > 0 && segment.Start != lines.At(i-1).Stop {
+		if segment.Padding != 0 || i > 0 && segment.Start != lines.At(i-1).Stop || segment.ForceNewline && !bytes.HasSuffix(source[segment.Start:segment.Stop], []byte("\n")) {
 			return false
 		}
 	}
@@ -107,7 +107,7 @@ func (d *Document) TextOf(n ast.Node) (text []byte, offset int) {
 		return nil, n.Pos()
 	}
 	if _, ok := n.(*ast.FencedCodeBlock); ok {
-		if inOnePiece(lines) {
+		if inOnePiece(lines, d.Text) {
 			start, end := lines.At(0).Start, lines.At(lines.Len()-1).Stop
 			return d.Text[start:end:end], start
 		}

@@ -55,16 +55,19 @@ func hasUTF16(data []byte) bool {
 // zeros says whether of most pairs of bytes one is zero: the second, as in
 // little-endian, or the first, as in big-endian.
 func zeros(data []byte) (second, first bool) {
-	n, zero, zeroFirst := 0, 0, 0
-	for i := 0; i+1 < len(data) && i < 4096; i += 2 {
-		n++
-		if data[i+1] == 0 && data[i] != 0 {
-			zero++
-		} else if data[i] == 0 && data[i+1] != 0 {
-			zeroFirst++
+	n := min(len(data), 4096) / 2
+	most := n / 5 // of the pairs may be others
+	others, othersFirst := 0, 0
+	for i := 0; i < n && (others <= most || othersFirst <= most); i++ {
+		a, b := data[2*i], data[2*i+1]
+		if b != 0 || a == 0 {
+			others++
+		}
+		if a != 0 || b == 0 {
+			othersFirst++
 		}
 	}
-	return zero*10 >= n*8, zeroFirst*10 >= n*8
+	return others <= most, othersFirst <= most
 }
 
 func fromUTF16(data []byte) []byte {

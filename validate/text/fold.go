@@ -46,17 +46,16 @@ func Fold(b []byte) *Mapped {
 	m := &Mapped{Text: make([]byte, 0, len(b)+len(b)/64)}
 	m.mark(0)
 	for i := 0; i < len(b); {
-		from := i
-		for i < len(b) && plainly[b[i]] != 0 {
-			i++
-		}
-		if i > from {
+		if end := PlainEnd(b, i); end > i {
 			at := len(m.Text)
-			m.Text = append(m.Text, b[from:i]...)
-			out := m.Text[at:]
-			for k, c := range out {
-				out[k] = plainly[c]
-			}
+			m.Text = append(m.Text, b[i:end]...)
+			lower(m.Text[at:])
+			i = end
+			continue
+		}
+		if b[i] == '\r' {
+			m.Text = append(m.Text, '\n')
+			i++
 			continue
 		}
 		if b[i] < utf8.RuneSelf { // a control
@@ -72,18 +71,6 @@ func Fold(b []byte) *Mapped {
 	}
 	return m
 }
-
-// plainly maps the bytes that read as one plain character to it, others to 0.
-var plainly = func() (t [256]byte) {
-	for c := 0x20; c < 0x7F; c++ {
-		t[c] = byte(c)
-		if c >= 'A' && c <= 'Z' {
-			t[c] += 'a' - 'A'
-		}
-	}
-	t['\n'], t['\t'], t['\r'] = '\n', '\t', '\n'
-	return t
-}()
 
 func (m *Mapped) foldRune(r rune, src []byte) {
 	if r == utf8.RuneError && len(src) == 1 {

@@ -1,6 +1,9 @@
 package text
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 const (
 	ones  = 0x0101010101010101
@@ -33,4 +36,19 @@ func PlainEnd[T string | []byte](s T, i int) int {
 func same(x uint64, c byte) uint64 {
 	y := x ^ uint64(c)*ones
 	return ^((y&^highs + 0x7F*ones) | y) & highs
+}
+
+// lower makes small letters of the capitals of b, which is ASCII.
+func lower(b []byte) {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		capitals := (x + (0x80-'A')*ones) &^ (x + (0x80-'Z'-1)*ones) & highs
+		binary.LittleEndian.PutUint64(b[i:], x|capitals>>2)
+	}
+	for ; i < len(b); i++ {
+		if b[i] >= 'A' && b[i] <= 'Z' {
+			b[i] += 'a' - 'A'
+		}
+	}
 }

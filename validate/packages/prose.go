@@ -311,7 +311,7 @@ func instruction(s string, t topic) (Span, bool) {
 	denied := func(at int) bool { return negation.MatchString(s[:at]) }
 	if t&ofCommand != 0 {
 		for _, c := range InText(s) {
-			if !denied(c.Offset) {
+			if !denied(c.Offset) && !quotedData(s, c.Offset) {
 				return c, true
 			}
 		}
@@ -355,6 +355,18 @@ func instruction(s string, t topic) (Span, bool) {
 		return Span{m[0], end, s[m[0]:end]}, true
 	}
 	return Span{}, false
+}
+
+// dataBefore matches what a sentence says of text that it handles, up to a quote.
+var dataBefore = regexp.MustCompile(`(?i)\b(?:pars(?:es?|ing)|counts?|counting|finds?|finding|extracts?|lists?|matche?s?|searche?s?|greps?|detects?|classif(?:y|ies)|reports?|strips?|filters?|lines|phrases?|strings?|words?|texts?|commands?|mentions?|occurrences)\b[^.;:]{0,60}["'\x60“‘]$`)
+
+// dataOrder matches an order that stands before a quote.
+var dataOrder = regexp.MustCompile(`(?i)\b(?:run|runs|running|execut\w*|typ(?:e|ing)|enter|issue|call|invok\w*|use|using|via|with|do|perform|start|launch|please|must|should|need\w*|first|before)\b`)
+
+// quotedData says whether the command at offset is quoted as data that the sentence is
+// about: counts lines such as "pip install x".
+func quotedData(s string, offset int) bool {
+	return dataBefore.MatchString(s[:offset]) && !dataOrder.MatchString(s[:offset])
 }
 
 var afterRe = regexp.MustCompile(`(?i)\b(?:is|are|was|were|be|being)\s+(?:not|never|forbidden|refused|prohibited|unnecessary)\b|\bneed(?:s)? no\b|\bis not (?:needed|required|necessary)\b`)

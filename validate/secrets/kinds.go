@@ -62,7 +62,7 @@ func kindRules() []rule {
 			check: plausiblePassword},
 		{id: "command-line-password", keywords: []string{"zip -p"}, re: re(`zip -P\s*` + bare), check: plausiblePassword},
 		{id: "command-line-key", keywords: []string{"mc alias set", "mc config host add", "configure set "}, re: re(`\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S+\s+\S+\s+["']?(\S+\s+["']?[\w/+=-]{16,})|\bconfigure\s+set\s+["']?\w*(?:secret|token|key)\w*["']?\s+["']?([\w/+=-]{16,})`), entropy: 3.5},
-		{id: "login-call", keywords: []string{"auth", ".login("}, near: callNear, re: re(`(?i)(?:\.login\(|\b\w*auth\s{0,2}=?\s{0,2}\(|\bBasicAuth\w*\()\s{0,4}(?:\w+\s{0,2}=\s{0,2})?["'][^"'\n]{1,64}["']\s{0,2},\s{0,4}(?:\w+\s{0,2}=\s{0,2})?(?:"([^"\n]{6,128})"|'([^'\n]{6,128})')\s{0,2}[,)]`), check: plausiblePassword},
+		{id: "login-call", keywords: []string{"auth", ".login(", "credential"}, near: callNear, re: re(`(?i)(?:\.login\(|\b\w*auth\s{0,2}=?\s{0,2}\(|\b\w*Credentials?\w*\()\s{0,4}(?:\w+\s{0,2}=\s{0,2})?["'][^"'\n]{1,64}["']\s{0,2},\s{0,4}(?:\w+\s{0,2}=\s{0,2})?(?:"([^"\n]{6,128})"|'([^'\n]{6,128})')\s{0,2}[,)]`), check: plausiblePassword},
 		{id: "key-call", keywords: []string{"jwt.", "hmac", "fernet(", "aes.new(", "createcipheriv(", "secretkeyspec("}, near: callNear, re: re(`(?i)(?:\bjwt\.(?:sign|verify|encode|decode)\([^"'\n]{1,80},\s{0,4}|\bhmac(?:\.new)?\(\s{0,4}|createHmac\([^,\n]{1,20},\s{0,4}|\bfernet\(\s{0,4}|\bAES\.new\(\s{0,4}|createCipheriv\([^,\n]{1,24},\s{0,4}|SecretKeySpec\(\s{0,4})b?(?:"([^"\s]{16,})"|'([^'\s]{16,})')`), entropy: 3.3, check: func(m found) bool { return hasDigits(m.secret, 2) && turns(m.secret) > 3 }},
 
 		{id: "piped-password", keywords: []string{"password-stdin", "chpasswd", "sudo -s", "password-command"}, re: re(`(?i)\becho\s+(?:-n\s+)?["']?(?:\w+:)?([^\s"'|]{6,})["']?\s*\|\s*(?:sudo\s+(?:-S|chpasswd)|chpasswd|[^\n|]*--password-stdin)|--password-command[\s=]+["']?echo\s+` + bare), check: plausiblePassword},
@@ -88,17 +88,21 @@ func kindRules() []rule {
 		{id: "pass-assignment", near: assignedNear, reach: 5, keywords: []string{"pass", "pw"},
 			re:    re(`(?:\b|_)(?i:pass|pw)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|[a-z]P(?:ass|w)["']?\s{0,4}(?:=>|:=|=)\s{0,4}` + value + `|(?:\b|_)(?i:pass|pw)["']?\s{0,2}:\s{0,4}(?:"([^"\n]{6,})"|'([^'\n]{6,})')|(?i:\b(?:user(?:name)?|login|account)\b)[^\n]{1,200}\b(?i:pass|pw)\s{0,2}:\s{0,4}` + value + `|(?i)sshpass=` + value),
 			check: plausiblePassword},
-		{id: "pass-assignment", near: assignedNear, reach: 5, keywords: []string{"_pass", "pw"}, re: re(`(?:\w_(?i:pass)|\b(?:\w+_)?(?i:pw))["']?\s{0,2}:\s{1,4}` + bare), check: strongPassword},
+		{id: "pass-assignment", near: assignedNear, reach: 5, keywords: []string{"pass", "pw"}, re: re(`\b(?:\w+_(?i:pass)|pass|(?:\w+_)?(?i:pw))["']?\s{0,2}:\s{1,4}` + bare), check: strongPassword},
 		{id: "named-credential", near: assignedNear, keywords: []string{"_token", "_key", "_pat", "_secret", "_auth", "_apikey", "_authkey", "_license", "_credential", "_signature", "_bearer", "_salt'"},
 			re:    re(`(?:^|[^\w$])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:TOKEN|KEY|PAT|SECRET|AUTH|APIKEY|AUTHKEY|LICENSE|CREDENTIALS?|SIGNATURE|BEARER)(?:_\d)?["']?\s{0,3}(?::=|[:=])\s{0,3}(?:"([^"\s]{16,512})"|'([^'\s]{16,512})'|([^\s"',;<>(){}\[\]]{16,512}))|_(?:KEY|SALT)'\s{0,3},\s{0,3}'([^'\n]{40,128})'`),
 			check: namedCredential},
+		{id: "declared-password", near: declaredNear, keywords: []string{"password", "passwd", "passphrase", "apikey", "api_key"},
+			re:    re(`(?i)` + label + `["']?(?:\s{0,2}:\s{0,2}[&\w<>\[\]'?]{1,24}\s{0,2}=\s{0,2}(?:"([^"\n]{6,128})"|'([^'\n]{6,128})')|\s{0,3}[:=]\s{0,3}["']?\$\{\w+:?[-=]([^}\s]{6,128})\}|\s{0,2}:\s{0,3}(?:!!?\w+\s{1,3}|[>|][+-]?\d?[ \t]*\r?\n\s{0,12})["']?([^\s"']{6,128})|["']\s{0,3},\s{0,3}(?:"([^"\s]{8,128})"|'([^'\s]{8,128})')\s{0,3}\))`),
+			check: func(m found) bool { return strongPassword(m) || plausiblePassword(m) && hasDigits(m.secret, 2) }},
+		{id: "inserted-password", keywords: []string{"insert into"}, re: re(`(?i)\binsert\s+into\s[^;\n]{0,120}\b(?:pass\w*|pwd|token|secret|api_?key)\b[^;\n]{0,80}\bvalues\s{0,3}\([^;\n]*?'([^'\s]{8,128})'`), check: strongPassword},
 		{id: "env-line", keywords: []string{"env "}, near: capitalNear, re: re(`(?m)(?:^|[\s"'=])ENV[\s+]+\w*(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|PWD)\s+` + bare), check: strongPassword},
 		{id: "login-pair", keywords: []string{"login", "cred", "username", "user "}, near: pairNear, re: re(`(?i)\b(?:cred(?:ential)?s?["']?\s{0,3}[:=]\s{0,3}["']?[\w.@-]{2,40}:|(?:login|user(?:name)?)\s{0,2}[:=]?\s{1,2}(?:with\s|as\s)?[\w.@-]{2,40}\s{1,2}/\s{1,2})([^\s"'<>:/]{8,})`), check: func(m found) bool { return hasDigits(m.secret, 2) && strongPassword(m) }},
 
 		// Configuration of devices and servers.
-		{id: "device-secret", keywords: []string{"snmp-server community", "requirepass", "masterauth", "secret 0 ", "secret 5 ", "secret 8 ", "secret 9 ", "password 7 ", "password 5 ", "password 0 ", "psk \"", "psk '", "rpcpassword", "auth-user-pass", "key-string", "tacacs-server key", "radius-server key", "password 51:b:", "bindpw ", "rootpw", "root-password", "change_password", "wifi:", "http -"},
+		{id: "device-secret", keywords: []string{"snmp-server community", "requirepass", "masterauth", "secret 0 ", "secret 5 ", "secret 8 ", "secret 9 ", "password 7 ", "password 5 ", "password 0 ", "psk \"", "psk '", "rpcpassword", "auth-user-pass", "key-string", "tacacs-server key", "radius-server key", "enable password", "enable secret", "snmp community", "radius secret", "/user:", "password 51:b:", "bindpw ", "rootpw", "root-password", "change_password", "wifi:", "http -"},
 			re: re(`(?i)\bsnmp-server\s+community\s+` + bare + `|\b(?:requirepass|masterauth|rpcpassword)\s+` + bare + `|\b(?:secret|password)\s+[05789]\s+` + bare + `|\bPSK\s+["']([^"'\n]{6,})|(?:key-string|-server\s+key)\s+(?:\d\s+)?` + bare +
-				`|\bpassword\s+51:b:([0-9a-f]{32,})|\bbindpw\s+` + bare + `|\brootpw\s+(?:--plaintext\s+)?` + bare + `|\broot-password\s+password\s+` + bare + `|\bchange_password\s+\w+\s+` + bare + `|\bwifi:[^\n]{0,80}?\bP:([^;\s]{6,});|\bhttps?\s+(?:-a|--auth)[\s=]+["']?\w+:` + bare),
+				`|\bpassword\s+51:b:([0-9a-f]{32,})|\benable\s+(?:password|secret)\s+(?:\d\s+)?` + bare + `|\b(?:snmp\s+community|radius\s+secret)\s+` + bare + `|\bnet\s+use\s[^\n]*?/user:\S+\s+([^\s/]{6,})|\bbindpw\s+` + bare + `|\brootpw\s+(?:--plaintext\s+)?` + bare + `|\broot-password\s+password\s+` + bare + `|\bchange_password\s+\w+\s+` + bare + `|\bwifi:[^\n]{0,80}?\bP:([^;\s]{6,});|\bhttps?\s+(?:-a|--auth)[\s=]+["']?\w+:` + bare),
 			check: func(m found) bool {
 				return plausiblePassword(m) || strings.HasPrefix(m.secret, "$") && len(m.secret) > 20 || hasDigits(m.secret, 3) && len(m.secret) >= 12
 			}},

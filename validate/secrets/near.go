@@ -49,6 +49,9 @@ const (
 	hexNear
 	// callNear: a bracket follows, and then a quote.
 	callNear
+	// declaredNear: a type and an operator follow, an expansion, a tag of YAML, a block of
+	// lines or another argument.
+	declaredNear
 	// starNear: a "*" and a capital or a digit follow.
 	starNear
 )
@@ -185,6 +188,12 @@ func (r *rule) holds(b []byte, end int) bool {
 		behind := b[max(0, end-1):min(len(b), end+callReach)]
 		open := bytes.IndexByte(behind, '(')
 		return open >= 0 && bytes.ContainsAny(behind[open:], `"'`)
+	case declaredNear:
+		behind := bytes.TrimLeft(b[end:min(len(b), end+valueReach)], `"'`)
+		if len(behind) < 3 || behind[0] != ':' && behind[0] != ',' && behind[0] != '=' && behind[0] != ' ' {
+			return false
+		}
+		return behind[0] == ',' || bytes.ContainsAny(behind, "$!>|") || behind[0] == ':' && bytes.IndexByte(behind, '=') > 0
 	case starNear:
 		around := b[max(0, end-lookBehind):min(len(b), end+lookBehind)]
 		for i := bytes.IndexByte(around, '*'); i >= 0 && i+40 < len(around); i++ {

@@ -36,7 +36,7 @@ func ownRules() []rule {
 		{id: "azure-sas", keywords: []string{"sig="}, re: re(`(?:^|[?&=\s])sv=20[^\s"']{10,400}&sig=([A-Za-z0-9%+/=]{30,100})`)},
 		{id: "aws-access-token", keywords: []string{"akia", "asia", "abia", "acca", "a3t"}, re: re(`\b((?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})\b`), entropy: 2.5},
 		{id: "aws-secret-key", keywords: []string{"secretaccesskey", "secret_access_key", "aws_secret", "secret-access-key"},
-			re: re(`(?i)(?:aws_?)?secret[_-]?(?:access[_-]?)?key["']?\s{0,4}(?:=>|[:=])\s{0,4}["']?([A-Za-z0-9/+=]{40})(?:[^A-Za-z0-9/+=]|$)`)},
+			re: re(`(?i)(?:(?:aws_?)?secret[_-]?(?:access[_-]?)?key|\baws_?secret)["']?\s{0,4}(?:=>|[:=])\s{0,4}["']?([A-Za-z0-9/+=]{40})(?:[^A-Za-z0-9/+=]|$)`)},
 		{id: "aws-session-token", keywords: []string{"session_token", "sessiontoken", `"token"`, "security-token"},
 			re: re(`(?i)(?:session_?token|security-token|"token")["']?\s{0,4}(?:=>|[:=])\s{0,4}["']?([A-Za-z0-9/+=]{100,})`)},
 		{id: "cloud-metadata-token", keywords: []string{"ec2-metadata-token", "ya29.", "identity-header", "x-identity"},
@@ -55,9 +55,9 @@ func ownRules() []rule {
 		{id: "discord-bot-token", keywords: []string{"discord", "bot", ".run(", ".login("}, re: re(`\b([A-Za-z\d_-]{23,28}\.[\w-]{6}\.[\w-]{27,40})\b`), entropy: 4},
 		{id: "telegram-token", keywords: []string{":aa"}, re: re(`\b(\d{8,10}:AA[\w-]{32,35})(?:[^\w-]|$)`), entropy: 4},
 		{id: "labelled-token", near: valueNear, keywords: []string{"token", "key", "secret", "credential"},
-			re: re(`(?i)\b(?:token|(?:api|access|secret|auth|private|account|service|master)[ _-]?key|secret|credential)s?["']?\s{0,2}(?:is\b|:|=>|=)?\s{0,2}["']?([A-Za-z0-9][\w.+/=-]{19,200})`), entropy: 3.7,
+			re: re(`(?i)\b(?:token|(?:api|access|secret|auth|private|account|service|master)[ _-]?key|secret|credential)s?["']?\s{0,2}(?:is\b|:|=>|=)?\s{0,2}["']?([A-Za-z0-9+/][\w.+/=-]{19,200})`), entropy: 3.7,
 			check: func(m found) bool {
-				return classes(m.secret) >= 3 && strings.ContainsAny(m.secret, "0123456789") && plausibleGeneric(m)
+				return (classes(m.secret) >= 3 && hasDigits(m.secret, 1) || hasDigits(m.secret, 4) && turns(m.secret) > 7 || randomLetters(m.secret)) && plausibleGeneric(m)
 			}},
 		{id: "netrc", keywords: []string{"machine"}, re: re(`(?i)machine[\s+]+[^\s+]+[\s+]+login[\s+]+[^\s+]+[\s+]+password[\s+]+(\S{4,128})`)},
 		{id: "password-hash", keywords: []string{":$"}, re: re(`(?m)\b[a-z_][a-z0-9_.-]{0,31}:(\$(?:1|2[abxy]|5|6|y|7|gy)\$[./A-Za-z0-9$=,]{20,200})`)},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -17,16 +16,16 @@ import (
 	"github.com/threegate/tool-exec/executors/job"
 )
 
-// ahead is a payload that was started before there is a job, as far as it can be.
-// Nothing of a request is in it yet: it waits for its standard input, which a job
-// brings, or to be told what to execute.
+// ahead is what there is of a payload before there is a job: its streams, and perhaps
+// its process, in which nothing of a request is yet: it waits for its standard input,
+// which a job brings.
 type ahead struct {
 	job.Ahead
 	payload
-	stdin *os.File // our end; a starter has none
+	stdin *os.File // our end, of one that was started
 }
 
-// startAhead starts what job.AheadFile asks for. It gives nil if that asks for
+// startAhead makes ready what job.AheadFile asks for. It gives nil if that asks for
 // nothing, or what it asks for can't be executed: then the job starts its payload
 // itself, and says why it could not.
 func startAhead(p place) (*ahead, error) {
@@ -45,30 +44,21 @@ func startAhead(p place) (*ahead, error) {
 	if a.stdout, a.stderr, err = newPumps(p.dir); err != nil {
 		return nil, err
 	}
+	rehearse()
+	if len(a.Argv) == 0 {
+		return a, nil
+	}
 	err = a.start(p, spec)
-	a.stdout.closeWriteEnd()
-	a.stderr.closeWriteEnd()
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
 		a.close()
 		return nil, nil
 	}
-	rehearse()
 	return a, err
 }
 
 func (a *ahead) start(p place, spec job.Spec) error {
-	if len(a.Argv) == 0 {
-		stdin, err := os.Open(os.DevNull)
-		if err != nil {
-			return ours(err)
-		}
-		defer stdin.Close()
-		if a.starter, err = newStarter(p, a.Env, stdin, a.stdout.writeEnd, a.stderr.writeEnd); err == nil {
-			a.pid = a.starter.pid
-		}
-		return err
-	}
+	defer a.closeWriteEnds()
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
@@ -94,23 +84,23 @@ func rehearse() {
 	_ = decode(bytes.NewReader(text), &spec)
 }
 
-// fits says whether it is what a job would start, and lives. Then the job must begin.
-func (a *ahead) fits(p place, spec job.Spec) bool {
-	if !slices.Equal(a.Env, spec.Env) || a.starter == nil && !slices.Equal(a.For, spec.Argv) {
+// fits says whether it is what a job would start, and lives.
+func (a *ahead) fits(spec job.Spec) bool {
+	if len(a.Argv) == 0 {
+		return true
+	}
+	if !slices.Equal(a.For, spec.Argv) || !slices.Equal(a.Env, spec.Env) {
 		return false
 	}
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, a.pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-	if err != nil || info.Signo != 0 {
-		return false
-	}
-	return a.starter == nil || unix.Access(filepath.Join(p.dir, job.StdinFile), unix.F_OK) != nil && a.starter.take(spec)
+	return err == nil && info.Signo == 0
 }
 
-// begin gives it what it waits for. The errors are those of start.
+// begin has the job begin with it. The errors are those of start.
 func (a *ahead) begin(p place, spec job.Spec, announce func() error) error {
-	if a.starter != nil {
-		return a.starter.begin(announce)
+	if len(a.Argv) == 0 {
+		return a.execute(p, spec, announce)
 	}
 	input, err := openStdin(p.dir)
 	if err != nil {
@@ -148,8 +138,5 @@ func (a *ahead) close() {
 	_ = a.stderr.readEnd.Close()
 	if a.stdin != nil {
 		_ = a.stdin.Close()
-	}
-	if a.starter != nil {
-		a.starter.close()
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +30,7 @@ func TestStartedAhead(t *testing.T) {
 		"another environment": {waits, func() job.Spec { s := spec("cat"); s.Env = append(s.Env, "Y=2"); return s }(), "input"},
 		"it died":             {dies, spec("cat"), "input"},
 		"it is not there":     {none, spec("cat"), "input"},
+		"no process at all":   {job.Ahead{}, spec("cat"), "input"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd, dir := initCommand(t, nil)
@@ -44,7 +44,11 @@ func TestStartedAhead(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, job.StdinFile), []byte("input"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			awaitChildren(t, cmd.Process.Pid, &tt.ahead)
+			if len(tt.ahead.Argv) > 0 {
+				awaitChildren(t, cmd.Process.Pid, &tt.ahead)
+			} else {
+				await(t, filepath.Join(dir, job.StdoutFile), "")
+			}
 			if _, err := os.Stat(filepath.Join(dir, job.StartedFile)); err == nil {
 				t.Error("it says that the job has begun")
 			}
@@ -75,27 +79,17 @@ func awaitChildren(t *testing.T, pid int, a *job.Ahead) {
 	if a.Argv[0] == "no-such-program" {
 		return
 	}
-	awaitChild(t, pid, func(stat string) bool { return a.Argv[0] == "sh" || strings.Contains(stat, ") Z ") })
-}
-
-// awaitChild waits for a child of init whose /proc/PID/stat is good, and gives its pid.
-func awaitChild(t *testing.T, pid int, good func(stat string) bool) int {
-	t.Helper()
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 		for _, l := range lists {
 			data, _ := os.ReadFile(l)
 			for _, child := range strings.Fields(string(data)) {
-				if st, err := os.ReadFile("/proc/" + child + "/stat"); err == nil && good(string(st)) {
-					id, err := strconv.Atoi(child)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return id
+				st, _ := os.ReadFile("/proc/" + child + "/stat")
+				if zombie := strings.Contains(string(st), ") Z "); zombie || a.Argv[0] == "sh" {
+					return
 				}
 			}
 		}
 	}
 	t.Fatal("nothing was started ahead of the job")
-	return 0
 }

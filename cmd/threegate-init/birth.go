@@ -82,7 +82,7 @@ func bear(b job.Birth, files []int) (int, error) {
 		args.flags |= unix.CLONE_INTO_CGROUP
 		args.cgroup = uint64(files[job.BirthGroup])
 	}
-	pid, err := p.fork(&args)
+	pid, err := p.fork(args)
 	if err != nil {
 		return pid, err
 	}

@@ -18,11 +18,10 @@ import (
 // payloadOOMScore makes the kernel choose the payload, not init, when memory is short.
 const payloadOOMScore = 1000
 
-// payload is one that was started.
+// payload is one that was started, or has its streams.
 type payload struct {
 	pid            int
 	stdout, stderr *pump
-	starter        *starter // that it was, if any
 }
 
 // startNow executes the payload of a job. The errors are those of start; there is a
@@ -33,15 +32,24 @@ func startNow(p place, spec job.Spec, announce func() error) (*payload, error) {
 	if l.stdout, l.stderr, err = newPumps(p.dir); err != nil {
 		return nil, ours(err)
 	}
-	defer l.stdout.closeWriteEnd()
-	defer l.stderr.closeWriteEnd()
+	return l, l.execute(p, spec, announce)
+}
+
+// execute starts the process of a payload that has its streams.
+func (l *payload) execute(p place, spec job.Spec, announce func() error) error {
+	defer l.closeWriteEnds()
 	stdin, err := openStdin(p.dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer stdin.Close()
 	l.pid, err = start(p, spec, stdin, l.stdout.writeEnd, l.stderr.writeEnd, announce)
-	return l, err
+	return err
+}
+
+func (l *payload) closeWriteEnds() {
+	l.stdout.closeWriteEnd()
+	l.stderr.closeWriteEnd()
 }
 
 // start executes the payload and returns its pid. announce comes last before

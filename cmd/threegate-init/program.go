@@ -106,9 +106,8 @@ type cloneArgs struct {
 	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
 }
 
-// fork starts a process that runs the program, a plain child unless there are args. The
-// calling thread must be locked.
-func (p *program) fork(args *cloneArgs) (pid int, err error) {
+// fork starts a process that runs the program. The calling thread must be locked.
+func (p *program) fork(args cloneArgs) (pid int, err error) {
 	p.results = make([]uintptr, len(p.calls))
 	// No handler of this program's may run in the child, which unblocks what it starts.
 	var all, old unix.Sigset_t
@@ -118,13 +117,13 @@ func (p *program) fork(args *cloneArgs) (pid int, err error) {
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &all, &old); err != nil {
 		return 0, os.NewSyscallError("sigprocmask", err)
 	}
-	n, e := p.clone(args)
+	n, e := p.clone(&args)
 	runtime.KeepAlive(p)
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil); err != nil {
 		return int(n), os.NewSyscallError("sigprocmask", err)
 	}
 	if e != 0 {
-		return 0, fmt.Errorf("clone: %w", e)
+		return 0, fmt.Errorf("clone3: %w", e)
 	}
 	return int(n), nil
 }
@@ -133,11 +132,7 @@ func (p *program) fork(args *cloneArgs) (pid int, err error) {
 //go:norace
 //go:nocheckptr
 func (p *program) clone(args *cloneArgs) (pid uintptr, e syscall.Errno) {
-	if args != nil {
-		pid, _, e = syscall.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(args)), unsafe.Sizeof(*args), 0)
-	} else { // as the filter of a sandbox lets it
-		pid, _, e = syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
-	}
+	pid, _, e = syscall.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(args)), unsafe.Sizeof(*args), 0)
 	if e == 0 && pid == 0 {
 		p.run()
 	}

@@ -22,7 +22,7 @@ func runProgram(t *testing.T, fill func(p *program, say int)) (string, int) {
 	defer r.Close()
 	p := &program{tell: w.Fd()}
 	fill(p, int(w.Fd()))
-	pid, err := p.fork(&cloneArgs{exitSignal: uint64(unix.SIGCHLD)})
+	pid, err := p.fork(cloneArgs{exitSignal: uint64(unix.SIGCHLD)})
 	if err != nil || w.Close() != nil {
 		t.Fatal(err)
 	}

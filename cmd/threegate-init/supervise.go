@@ -139,7 +139,7 @@ func heedStop(p place) *ending {
 // when nothing of it lives any more.
 func run(p place, spec job.Spec, a *ahead, end *ending) (job.Result, error) {
 	end.begun.Store(true)
-	if a != nil && !a.fits(p, spec) {
+	if a != nil && !a.fits(spec) {
 		if err := a.discard(p); err != nil {
 			return job.Result{}, err
 		}
@@ -168,15 +168,9 @@ func run(p place, spec job.Spec, a *ahead, end *ending) (job.Result, error) {
 	go l.stdout.copy(spec.StdoutBytes)
 	go l.stderr.copy(spec.StderrBytes)
 	res := job.Result{StartedAt: started.UTC()}
-	if err == nil {
-		// If there is but one processor for both, it is the payload's turn.
-		_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
-		err = l.await(p, spec, &res, end)
-	} else {
-		recordNoStart(&res, errno)
-		err = endAll(p) // a starter is left
-	}
 	if err != nil {
+		recordNoStart(&res, errno)
+	} else if err := l.await(p, spec, &res, end); err != nil {
 		return job.Result{}, err
 	}
 	now := time.Now()
@@ -189,6 +183,8 @@ func run(p place, spec job.Spec, a *ahead, end *ending) (job.Result, error) {
 
 // await waits for the end of all of the payload, which has begun, and causes it if need be.
 func (l *payload) await(p place, spec job.Spec, res *job.Result, end *ending) error {
+	// If there is but one processor for both, it is the payload's turn.
+	_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 	deadline := time.AfterFunc(spec.Time, func() { end.timedOut.Store(true); p.killAll() })
 	defer deadline.Stop()
 	if end.stopped.Load() { // before there was anything to be killed, perhaps
@@ -203,10 +199,5 @@ func (l *payload) await(p place, spec job.Spec, res *job.Result, end *ending) er
 		return err
 	}
 	recordExit(res, status, end)
-	if l.starter != nil {
-		if errno := l.starter.failure(); errno != 0 {
-			recordNoStart(res, errno)
-		}
-	}
 	return nil
 }

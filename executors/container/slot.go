@@ -142,12 +142,12 @@ func (e *Executor) makeSandbox(ctx context.Context, s *slot, policy sandbox.Poli
 	return s.openNamespace(int(task.Pid()))
 }
 
-// startAhead has init start what all tasks of the image begin with: a process that has but
-// to execute the task's program, or for Monty all but the code.
+// startAhead has init make ready what all tasks of the image need, and for Monty start its
+// interpreter: of such a run only the code is left.
 func (e *Executor) startAhead(s *slot, r *root) error {
-	a := job.Ahead{Env: payloadEnv(r.env), HostKernel: !e.cfg.OwnKernel}
+	a := job.Ahead{HostKernel: !e.cfg.OwnKernel}
 	if s.image == e.cfg.Monty {
-		a.For, a.Argv = montyArgv, append(slices.Clone(montyArgv), monty.BinaryPath)
+		a.For, a.Argv, a.Env = montyArgv, append(slices.Clone(montyArgv), monty.BinaryPath), payloadEnv(r.env)
 	}
 	name := filepath.Join(gateDir, job.AheadFile)
 	if err := s.box.write(name+".new", a); err != nil {
@@ -159,7 +159,7 @@ func (e *Executor) startAhead(s *slot, r *root) error {
 	if err := os.Rename(s.box.path(name+".new"), s.box.path(name)); err != nil {
 		return err
 	}
-	s.ahead = true
+	s.ahead = len(a.Argv) > 0
 	return s.box.ring()
 }
 

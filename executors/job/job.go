@@ -28,7 +28,7 @@ const (
 	// NudgeFile, a named pipe, is there if the sandbox was made ahead of need:
 	// init waits on it until there is a SpecFile.
 	NudgeFile = "nudge"
-	// AheadFile, if present, says what init starts before there is a SpecFile. It is
+	// AheadFile, if present, says what init makes ready before there is a SpecFile. It is
 	// written by the host (by rename) to a sandbox that it has found sound.
 	AheadFile = "ahead.json"
 	// DoneFile, a named pipe, gets a byte once ResultFile is there.
@@ -103,16 +103,15 @@ type Spec struct {
 	HostKernel bool `json:"host_kernel"`
 }
 
-// Ahead is ahead.json: what of a payload can be started before anything of a request is
-// known. It runs as any payload does, and serves one job as any does.
+// Ahead is ahead.json: what is made ready before anything of a request is known. It
+// serves one job.
 type Ahead struct {
-	// Argv is a payload that gets all that it needs of a request on its standard input,
-	// and For the Argv of the jobs that it is for. Without them it is a process that
-	// executes the payload of any job that brings no standard input.
-	For  []string `json:"for,omitempty"`
-	Argv []string `json:"argv,omitempty"`
-	// Env is that of the jobs.
-	Env        []string `json:"env"`
+	// Argv is a payload that gets all that it needs of a request on its standard input: it
+	// is started, runs as any payload does, and serves a job whose Argv is For and whose Env
+	// is its own. Without one only what each job needs is made ready.
+	For        []string `json:"for,omitempty"`
+	Argv       []string `json:"argv,omitempty"`
+	Env        []string `json:"env,omitempty"`
 	HostKernel bool     `json:"host_kernel"` // as in Spec
 }
 

@@ -230,8 +230,8 @@ func (c *checker) namespaces() {
 	c.must(err == nil && cwd == "/", "its working folder is %q, %v", cwd, err)
 	// Through the sandbox's own /proc: process 1 of it is process 1 there, and this
 	// process does not exist.
-	inside := keyed(c.read("root/proc/1/status"))
-	c.must(inside["NSpid"] == "1", "its /proc is that of another pid namespace: %q", inside["NSpid"])
+	st := keyed(c.read("root/proc/1/status"))
+	c.must(st["NSpid"] == "1", "its /proc is that of another pid namespace: %q", st["NSpid"])
 	_, err = c.link("root/proc/self")
 	c.must(errors.Is(err, unix.ENOENT), "its /proc knows processes of the host")
 }

@@ -217,12 +217,7 @@ func (m *Maker) birth(ctx context.Context, p sandbox.Policy, spec *specs.Spec, t
 	if err != nil {
 		return nil, fmt.Errorf("make a sandbox: %w", err)
 	}
-	// It is a child that nobody has waited for, so the pid is its own.
-	pidfd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return nil, os.NewSyscallError("pidfd_open", err)
-	}
-	s, err := adopt(pid, pidfd, true)
+	s, err := own(pid)
 	if err == nil {
 		err = await(answer)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
@@ -95,9 +96,8 @@ func (m *Maker) fork(ctx context.Context, p sandbox.Policy, spec *specs.Spec, te
 	if err != nil {
 		return 0, err
 	}
-	defer reply.Close()
 	if err := deadline(ctx, reply); err != nil {
-		return 0, errors.Join(err, replies.Close())
+		return 0, errors.Join(err, replies.Close(), reply.Close())
 	}
 	b := job.Birth{
 		Group: p.CgroupsPath, UIDs: ids(spec.Linux.UIDMappings), GIDs: ids(spec.Linux.GIDMappings), Env: spec.Process.Env,
@@ -108,8 +108,19 @@ func (m *Maker) fork(ctx context.Context, p sandbox.Policy, spec *specs.Spec, te
 	}
 	err = m.ask(p, b, replies, tell, answers)
 	if err = errors.Join(err, replies.Close()); err != nil {
+		return 0, errors.Join(err, reply.Close())
+	}
+	pid, err := newborn(reply)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		go endLate(reply)
 		return 0, err
 	}
+	_ = reply.Close() // nothing was written
+	return pid, err
+}
+
+// newborn reads the answer of the forker. On an error no child is left of which that tells.
+func newborn(reply *os.File) (int, error) {
 	// One packet; others of the forker's threads may hold the end of the pipe for a while.
 	data := make([]byte, job.MaxBornBytes)
 	var born job.Born
@@ -121,13 +132,24 @@ func (m *Maker) fork(ctx context.Context, p sandbox.Policy, spec *specs.Spec, te
 	case err != nil:
 		return 0, fmt.Errorf("the forker does not answer: %w", err)
 	case born.Error != "" || born.Pid <= 1:
-		if born.Pid > 1 { // a child of ours that nobody has waited for
-			_ = unix.Kill(born.Pid, unix.SIGKILL)
-			_, _ = syscall.Wait4(born.Pid, nil, 0, nil)
+		if born.Pid > 1 {
+			end(born.Pid)
 		}
 		return 0, fmt.Errorf("start init: %s", born.Error)
 	}
 	return born.Pid, nil
+}
+
+// endLate ends the child that may be born when nobody waits for it any more. It takes as
+// long as the forker does, or lives.
+func endLate(reply *os.File) {
+	defer reply.Close()
+	if err := reply.SetReadDeadline(time.Time{}); err != nil {
+		return
+	}
+	if pid, err := newborn(reply); err == nil {
+		end(pid)
+	}
 }
 
 // ask sends a Birth with the mould of the policy's image.

@@ -1,6 +1,9 @@
 package direct
 
 import (
+	"context"
+	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -82,6 +85,41 @@ func TestForkerAnswers(t *testing.T) {
 	must(t, "close", forker.close()) // and so waits for its end
 	if err := forker.send(job.Birth{}); err == nil {
 		t.Error("a forker that has ended takes an order")
+	}
+}
+
+// A child that is born when nobody waits for it any more is ended, and reaped.
+func TestBornLate(t *testing.T) {
+	p, m := bed(t), maker(t)
+	orders, hold, err := os.Pipe() // held: or it would end by itself
+	must(t, "pipe", err)
+	defer hold.Close()
+	answer, answers, err := os.Pipe()
+	must(t, "pipe", err)
+	defer answer.Close()
+	must(t, "group", cgroup.Create(cgroup.Root, p.CgroupsPath, sandbox.Limits(p)))
+	spec, err := sandbox.Spec(p)
+	must(t, "spec", err)
+	late, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	if pid, err := m.fork(late, p, spec, orders, answers); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("process %d, and %v", pid, err)
+	}
+	must(t, "close", errors.Join(orders.Close(), answers.Close()))
+	// The other end is open in the forker until it has answered, and then in the child.
+	must(t, "deadline", answer.SetReadDeadline(time.Now().Add(readyTime)))
+	if _, err := io.Copy(io.Discard, answer); err != nil {
+		t.Errorf("the child lives: %v", err)
+	}
+	for end := time.Now().Add(readyTime); ; time.Sleep(time.Millisecond) {
+		var info unix.Siginfo
+		must(t, "waitid", unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil))
+		if info.Signo == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("a child has ended, and is not reaped")
+		}
 	}
 }
 

@@ -53,6 +53,27 @@ func Find(group string, pid int) (*Sandbox, error) {
 	return adopt(pid, fd, false)
 }
 
+// own gives the handle on a child that nobody has waited for: the pid is its own. A
+// child that can't have a handle is ended.
+func own(pid int) (*Sandbox, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		end(pid)
+		return nil, os.NewSyscallError("pidfd_open", err)
+	}
+	s, err := adopt(pid, fd, true)
+	if err != nil {
+		end(pid)
+	}
+	return s, err
+}
+
+// end kills and reaps a child that nobody has waited for and that has no handle.
+func end(pid int) {
+	_ = unix.Kill(pid, unix.SIGKILL)
+	_, _ = syscall.Wait4(pid, nil, 0, nil)
+}
+
 func adopt(pid, pidfd int, child bool) (*Sandbox, error) {
 	if err := unix.SetNonblock(pidfd, true); err != nil { // for the runtime's poller
 		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(pidfd))

@@ -97,7 +97,8 @@ func (a *ahead) fits(spec job.Spec) bool {
 	return err == nil && info.Signo == 0
 }
 
-// begin has the job begin with it. The errors are those of start.
+// begin has the job begin with it, and never waits for it to read. The errors are those
+// of start.
 func (a *ahead) begin(p place, spec job.Spec, announce func() error) error {
 	if len(a.Argv) == 0 {
 		return a.execute(p, spec, announce)
@@ -109,19 +110,33 @@ func (a *ahead) begin(p place, spec job.Spec, announce func() error) error {
 	if err := announce(); err != nil {
 		return ours(err)
 	}
-	first := make([]byte, pipeBytes) // goes into the pipe at once, and is most often all
+	first := make([]byte, pipeBytes) // most often goes into the pipe at once, and is all
 	n, rerr := io.ReadFull(input, first)
-	_, werr := a.stdin.Write(first[:n]) // if it does not read all of it, that is its affair
+	rest := first[a.offer(first[:n]):n]
 	end := func() { _ = errors.Join(input.Close(), a.stdin.Close()) }
-	if rerr != nil || werr != nil {
+	if rerr != nil && len(rest) == 0 {
 		end()
 		return nil
 	}
 	go func() {
-		_, _ = io.Copy(a.stdin, input)
+		// If it does not read all of it, that is its affair.
+		_, _ = io.Copy(a.stdin, io.MultiReader(bytes.NewReader(rest), input))
 		end()
 	}()
 	return nil
+}
+
+// offer writes what the pipe to it takes without waiting, and says how much that is.
+func (a *ahead) offer(data []byte) (n int) {
+	conn, err := a.stdin.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = conn.Write(func(fd uintptr) bool {
+		n, _ = unix.Write(int(fd), data) // what is wrong with the pipe shows at the next write
+		return true
+	})
+	return max(n, 0)
 }
 
 // pipeBytes is what a pipe holds.
@@ -134,8 +149,8 @@ func (a *ahead) discard(p place) error {
 }
 
 func (a *ahead) close() {
-	_ = a.stdout.readEnd.Close()
-	_ = a.stderr.readEnd.Close()
+	a.stdout.close()
+	a.stderr.close()
 	if a.stdin != nil {
 		_ = a.stdin.Close()
 	}

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors/job"
 )
@@ -17,6 +22,7 @@ import (
 func TestStartedAhead(t *testing.T) {
 	env := spec("cat").Env
 	waits := job.Ahead{For: []string{"cat"}, Env: env, Argv: []string{"sh", "-c", "echo ahead; id -u; cut -d ' ' -f 1 < /proc/self/oom_score_adj; pwd; cat"}}
+	stays := job.Ahead{For: []string{"cat"}, Env: env, Argv: []string{"sleep", "60"}} // also without its input
 	dies := job.Ahead{For: []string{"cat"}, Env: env, Argv: []string{"true"}}
 	none := job.Ahead{For: []string{"cat"}, Env: env, Argv: []string{"no-such-program"}}
 	served := fmt.Sprintf("ahead\n%d\n1000\n/\ninput", job.PayloadUID)
@@ -26,7 +32,7 @@ func TestStartedAhead(t *testing.T) {
 		want  string
 	}{
 		"its job":             {waits, spec("cat"), served},
-		"another job":         {waits, spec("sh", "-c", "pgrep cat; cat"), "input"},
+		"another job":         {stays, spec("sh", "-c", "kill -0 AHEAD && echo it lives; cat"), "input"},
 		"another environment": {waits, func() job.Spec { s := spec("cat"); s.Env = append(s.Env, "Y=2"); return s }(), "input"},
 		"it died":             {dies, spec("cat"), "input"},
 		"it is not there":     {none, spec("cat"), "input"},
@@ -44,8 +50,11 @@ func TestStartedAhead(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, job.StdinFile), []byte("input"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if len(tt.ahead.Argv) > 0 {
-				awaitChildren(t, cmd.Process.Pid, &tt.ahead)
+			if len(tt.ahead.Argv) > 0 && tt.ahead.Argv[0] != "no-such-program" {
+				pid := pidInside(t, awaitAhead(t, cmd.Process.Pid, tt.ahead.Argv[0]))
+				for i := range tt.spec.Argv {
+					tt.spec.Argv[i] = strings.ReplaceAll(tt.spec.Argv[i], "AHEAD", pid)
+				}
 			} else {
 				await(t, filepath.Join(dir, job.StdoutFile), "")
 			}
@@ -72,24 +81,116 @@ func TestStartedAhead(t *testing.T) {
 	}
 }
 
-// awaitChildren waits until init has started what it is to start ahead, and until that
-// has ended if it is to end.
-func awaitChildren(t *testing.T, pid int, a *job.Ahead) {
+// awaitAhead waits until init has started a program ahead, and until that has ended if it
+// is true, and gives its pid.
+func awaitAhead(t *testing.T, init int, program string) int {
 	t.Helper()
-	if a.Argv[0] == "no-such-program" {
-		return
-	}
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", init))
 		for _, l := range lists {
 			data, _ := os.ReadFile(l)
 			for _, child := range strings.Fields(string(data)) {
 				st, _ := os.ReadFile("/proc/" + child + "/stat")
-				if zombie := strings.Contains(string(st), ") Z "); zombie || a.Argv[0] == "sh" {
-					return
+				zombie := strings.Contains(string(st), ") Z ")
+				// Before it executes the program it has another name.
+				if strings.Contains(string(st), "("+program+") ") && (zombie || program != "true") {
+					pid, err := strconv.Atoi(child)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return pid
 				}
 			}
 		}
 	}
-	t.Fatal("nothing was started ahead of the job")
+	t.Fatalf("%s was not started ahead of the job", program)
+	return 0
+}
+
+// pidInside is the pid of a process in its own pid namespace.
+func pidInside(t *testing.T, pid int) string {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if f := strings.Fields(line); f[0] == "NSpid:" {
+			return f[len(f)-1]
+		}
+	}
+	t.Fatalf("process %d has no NSpid", pid)
+	return ""
+}
+
+// One that does not read its input ends at the time limit, also if its pipe is small.
+func TestAheadDoesNotRead(t *testing.T) {
+	s := spec("cat")
+	s.Time = 300 * time.Millisecond
+	cmd, dir := initCommand(t, nil)
+	nudge := pipe(t, filepath.Join(dir, job.NudgeFile))
+	if err := writeJSON(dir, job.AheadFile, job.Ahead{For: s.Argv, Env: s.Env, Argv: []string{"sleep", "10"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stdin, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/0", awaitAhead(t, cmd.Process.Pid, "sleep")), os.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = unix.FcntlInt(stdin.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize())
+	if err = errors.Join(err, stdin.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, job.StdinFile), make([]byte, pipeBytes/2), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeJSON(dir, job.SpecFile, s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(nudge, "."); err != nil {
+		t.Fatal(err)
+	}
+	if got := code(cmd.Wait()); got != job.ExitTime {
+		t.Errorf("exit code %d", got)
+	}
+	if r := result(t, dir); !r.TimedOut {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What could not be started ahead, or was not for the job, holds no descriptor.
+func TestAheadLeavesNothingOpen(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which closes files, but never in init
+	p := sandboxed
+	p.dir = t.TempDir()
+	p.isolate = func(job.Spec) error { return nil }
+	p.user = func() (uint32, uint32, error) { return job.PayloadUID, job.PayloadGID, nil }
+	for _, program := range []string{"no-such-program", "sleep"} {
+		if err := writeJSON(p.dir, job.AheadFile, job.Ahead{Env: spec().Env, Argv: []string{program, "60"}}); err != nil {
+			t.Fatal(err)
+		}
+		var before int
+		for i := range 3 { // the first leaves what the runtime keeps
+			a, err := startAhead(p)
+			if err != nil || (a == nil) != (program == "no-such-program") {
+				t.Fatalf("%s: %v, %v", program, a, err)
+			}
+			if a != nil {
+				p.killAll = func() { _ = unix.Kill(a.pid, unix.SIGKILL) }
+				if err := a.discard(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			open, err := os.ReadDir("/proc/self/fd")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i > 0 && len(open) != before {
+				t.Errorf("%s: %d descriptors, and %d before", program, len(open), before)
+			}
+			before = len(open)
+		}
+	}
 }

@@ -57,6 +57,12 @@ func newPump(path string) (*pump, error) {
 
 func (p *pump) closeWriteEnd() { p.writeEnd.Close() }
 
+// close gives back what a pump that will copy nothing still holds. Its write end is closed.
+func (p *pump) close() {
+	_ = p.readEnd.Close()
+	_ = p.file.Close() // nothing was written
+}
+
 // copy keeps so many bytes. It runs until every write end is closed or the read deadline
 // has passed.
 func (p *pump) copy(limit int64) {

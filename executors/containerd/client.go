@@ -8,7 +8,9 @@ package containerd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -150,14 +152,20 @@ func (c *Client) RuncRoot() string {
 
 // RemoveBundle removes what a private containerd that was killed while it made
 // the task id left of it: a task of this id could not be made again. The caller
-// knows that there is neither such a task nor its container.
+// knows that there is neither such a task nor its container. An id that is no name of
+// a folder is refused.
 func (c *Client) RemoveBundle(id string) error {
 	if c.private == nil {
 		return nil
 	}
+	if id != filepath.Base(id) || id == "." || id == ".." {
+		return fmt.Errorf("remove what is left of a task: %q is no id", id)
+	}
 	bundle := filepath.Join(c.private.cfg.State, "io.containerd.runtime.v2.task", c.Client.DefaultNamespace(), id)
-	if _, err := os.Lstat(bundle); err != nil {
+	if _, err := os.Lstat(bundle); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	} else if err != nil {
+		return fmt.Errorf("look for what is left of task %s: %w", id, err)
 	}
 	for {
 		switch err := unix.Unmount(filepath.Join(bundle, "rootfs"), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err {

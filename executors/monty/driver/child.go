@@ -114,7 +114,8 @@ func (c *child) receive() (wire.Event, error) {
 	return wire.DecodeEvent(msg)
 }
 
-// stop ends the child, whatever it does, and reaps it. There may be none.
+// stop ends the child, whatever it does, and reaps it; an abandoned one it kills and no
+// more. There may be none.
 func (c *child) stop() {
 	if c == nil {
 		return

@@ -80,7 +80,8 @@ func endf(code int, format string, a ...any) *end {
 // Run runs job and returns the exit code. When it returns, the interpreter is gone.
 func Run(job Job, env Env) int { return runWith(nil, job, env) }
 
-// runWith is Run with an interpreter that waits already, if it is not nil.
+// runWith is Run with an interpreter that waits already, if it is not nil. That one is
+// killed when it returns, but perhaps not gone.
 func runWith(early *child, job Job, env Env) int {
 	err := run(early, job, env)
 	if err == nil {

@@ -1,11 +1,14 @@
 package spool_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -181,6 +184,45 @@ func TestADropCanDie(t *testing.T) {
 			mustNot(t, n.Close())
 			if !dies.Hit() {
 				break
+			}
+		}
+	}
+}
+
+// TestADropCanFail: whatever step of it fails, the same process ends it later, and takes in the
+// request meanwhile.
+func TestADropCanFail(t *testing.T) {
+	for _, mode := range []spooltest.Mode{spooltest.Unapplied, spooltest.Applied, spooltest.Torn} {
+		for at := 1; ; at++ {
+			inj := &spooltest.Injector{Mode: mode, Err: unix.EIO, SkipSync: true}
+			n := newNode(t, ahead, func(o *spool.Options) { o.Seam, o.OneByOne = inj.Seam, true })
+			n.put("TR-a.md", "a")
+			j := n.claimOne()
+			mustNot(t, os.Rename(j.Path("raw", "request.md"), filepath.Join(n.inbox, "TR-a.md")))
+			inj.At = len(inj.Steps()) + at
+			err := j.Drop()
+			if !inj.Hit() {
+				mustNot(t, err)
+				break
+			}
+			if err != nil && !errors.Is(err, spool.ErrStuck) { // it did not happen: the caller tries again
+				if undone, err := j.Undone(); err != nil || !undone {
+					t.Fatalf("%s step %d: undone %v, %v", mode, at, undone, err)
+				}
+				err = j.Drop()
+				mustNot(t, err)
+			}
+			if raw, err := n.claimOne().Request(); err != nil || string(raw) != "a" {
+				t.Fatalf("%s step %d: claimed anew: %q, %v", mode, at, raw, err)
+			}
+			n.later()
+			for _, a := range n.pending(10) {
+				if _, err := n.Claim(a.Inbox, a.Name); !errors.Is(err, spool.ErrGone) {
+					t.Errorf("%s step %d: %v", mode, at, err)
+				}
+			}
+			if places, stuck := n.check(), n.Stuck(); len(places) != 1 || len(stuck) > 0 {
+				t.Errorf("%s step %d: left: %v, stuck: %+v", mode, at, places, stuck)
 			}
 		}
 	}

@@ -62,12 +62,16 @@ func (j *Job) Undone() (bool, error) {
 	return !taken, err
 }
 
-// Drop removes a job that is Undone. Its request is claimed anew.
+// Drop makes a job that is Undone a claim in the making again, one without a request, and
+// removes that. Its request is claimed anew. An error that matches ErrStuck says that the job
+// is gone and its folder can't be removed now, as Take says it of a claim.
 func (j *Job) Drop() error {
-	if err := j.s.disk.Move("claim.drop", j.dir, j.s.hidden(j.ID), false); err != nil {
+	hidden := j.s.hidden(j.ID)
+	if err := j.s.disk.Move("claim.drop", j.dir, hidden, false); err != nil {
 		return err
 	}
-	if err := j.s.dropEmpty(j.ID); !errors.Is(err, ErrGone) {
+	a := Arrival{Inbox{Name: j.Origin.Inbox}, filepath.Base(hidden)}
+	if _, err := j.s.goOn(j.ID, a, begun{}); !errors.Is(err, ErrGone) {
 		return err
 	}
 	return nil

@@ -230,9 +230,11 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 	default:
 		waited := g.trace.Step(j.ID, stepWait)
 		running, ended := context.WithCancel(ctx)
-		meanwhile := []func() error{g.beside(j.Place()), g.beside(j.Tidy), g.beside(func() error { return filesOfEnd(running, j) })}
+		meanwhile := []func() error{g.beside(j.Place()), g.beside(j.Tidy)}
+		made := g.beside(func() error { return filesOfEnd(running, j) })
 		o.Outcome, err = g.exec.Wait(ctx, j.ID)
 		ended()
+		_ = made() // what was not made ahead is made by whoever fills it, from here on
 		waited()
 		if err != nil {
 			return nil, fmt.Errorf("wait for the run: %w", errors.Join(err, all(meanwhile)))

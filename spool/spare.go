@@ -64,7 +64,7 @@ func (s *Spool) aheadOfClaim() []string {
 	return append([]string{FileRequest, jobFile}, s.o.Ahead...)
 }
 
-// takeSpare makes the folder of a claim out of a spare, if there is one.
+// takeSpare makes the folder of a claim out of a spare, if there is one that can be had.
 func (s *Spool) takeSpare(hidden string) (taken bool, err error) {
 	s.mu.Lock()
 	n := len(s.spares)
@@ -75,7 +75,12 @@ func (s *Spool) takeSpare(hidden string) (taken bool, err error) {
 	dir := s.spares[n-1]
 	s.spares = s.spares[:n-1]
 	s.mu.Unlock()
-	return true, s.disk.Move("claim.spare", dir, hidden, false)
+	err = s.disk.Move("claim.spare", dir, hidden, false)
+	if err == nil || errors.Is(err, ErrUncertain) {
+		return true, err
+	}
+	s.log.Warn("what was made ahead for a claim can't be used", "err", errors.Join(err, s.disk.RemoveTree("claim.spare", dir)))
+	return false, nil
 }
 
 // dropSpares removes what an earlier process left.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -73,5 +75,43 @@ func TestSparesAreNoJobs(t *testing.T) {
 	n.open(ahead)
 	if left := spares(t, n); len(left) > 0 {
 		t.Errorf("left by a start: %v", left)
+	}
+}
+
+// TestABadSpareHoldsNothingUp: a claim that can't have its spare makes its own folder, and
+// the spare does not stay.
+func TestABadSpareHoldsNothingUp(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error // of the rename; nil: the spare is gone
+	}{{"gone", nil}, {"EIO", unix.EIO}, {"EMFILE", unix.EMFILE}} {
+		t.Run(c.name, func(t *testing.T) {
+			refuses := func(o *spool.Options) {
+				next := o.Seam
+				o.Seam = func(s spool.Step, apply func() error) error {
+					if c.err != nil && s.Name == "claim.spare.rename" {
+						return c.err
+					}
+					return next(s, apply)
+				}
+			}
+			n := newNode(t, ahead, refuses)
+			if made, err := n.MakeSpare(); !made || err != nil {
+				t.Fatal(made, err)
+			}
+			if c.err == nil {
+				for _, dir := range spares(t, n) {
+					mustNot(t, os.RemoveAll(dir))
+				}
+			}
+			n.put("TR-a.md", "a")
+			if raw, err := n.claimOne().Request(); err != nil || string(raw) != "a" {
+				t.Errorf("claimed: %q, %v", raw, err)
+			}
+			if left := spares(t, n); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+			n.check()
+		})
 	}
 }

@@ -241,3 +241,18 @@ func TestFillsWhatWasMadeAhead(t *testing.T) {
 		t.Errorf("filled a temporary that is not there: %v", err)
 	}
 }
+
+// TestAFailedOpenRemovesNothing: what lies under the name then is somebody else's.
+func TestAFailedOpenRemovesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stdout")
+	if err := os.WriteFile(path, []byte("output"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := &faulty{at: "w.create"}
+	if err := (durable.Disk{Seam: f.seam}).Touch("w", path, 0o600); !errors.Is(err, unix.EIO) {
+		t.Fatalf("the fault was not told: %v", err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "output" {
+		t.Errorf("it left %q, %v", got, err)
+	}
+}

@@ -154,7 +154,8 @@ func (d Disk) Touch(step, path string, mode fs.FileMode) error {
 }
 
 // fill makes a fresh file or opens one that was made ahead, lets write fill it, syncs it now or
-// begins to write it to the disk, closes it, and removes it again if any of these fails.
+// begins to write it to the disk, closes it, and removes it again if any of what follows the
+// opening fails.
 func (d Disk) fill(step, path string, mode fs.FileMode, syncNow, made bool, write func(io.Writer) error) (err error) {
 	s, flags := Step{Name: step + ".create", Op: OpCreate, Path: path}, os.O_CREATE|os.O_EXCL
 	if made {
@@ -167,10 +168,8 @@ func (d Disk) fill(step, path string, mode fs.FileMode, syncNow, made bool, writ
 		return err
 	})
 	defer func() {
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			if f != nil {
-				_ = f.Close() // a second close only reports that it is one
-			}
+		if err != nil && f != nil { // what could not be opened is not ours
+			_ = f.Close() // a second close only reports that it is one
 			err = errors.Join(err, d.Remove(step+".undo", path))
 		}
 	}()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -82,6 +83,7 @@ type rendered struct {
 	raw   []byte
 	files []spool.Artifact
 	dir   string // of the job, when it was rendered
+	cfg   *config.Loaded
 	// check waits for what was found in it.
 	check func() ([]schemas.Finding, error)
 	// written says that it is in the job's folder, durably.
@@ -98,7 +100,8 @@ func (r *rendered) delivery(findings []schemas.Finding) delivery {
 // render renders the result of a run that has ended and begins to check the rendered
 // bytes. It changes nothing.
 func (g *Gate) render(j *spool.Job, a *admission, o *outcome) (*rendered, error) {
-	res, files, err := buildResult(j, a, o, g.config().Node.Name, g.config().Results.StreamLines)
+	cfg := g.config()
+	res, files, err := buildResult(j, a, o, cfg.Node.Name, cfg.Results.StreamLines)
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +109,11 @@ func (g *Gate) render(j *spool.Job, a *admission, o *outcome) (*rendered, error)
 	if err != nil {
 		return nil, fmt.Errorf("render the result: %w", err)
 	}
-	r := &rendered{id: res.ResultID, raw: raw, files: files, dir: j.Path()}
+	r := &rendered{id: res.ResultID, raw: raw, files: files, dir: j.Path(), cfg: cfg}
 	var findings []schemas.Finding
 	checked := sync.OnceValue(g.beside(func() (err error) {
 		defer g.trace.Step(j.ID, partCheck)()
-		findings, err = checkResult(r, g.config().Policy(g.now()))
+		findings, err = checkResult(r, cfg.Policy(g.now()))
 		return err
 	}))
 	r.check = func() ([]schemas.Finding, error) { err := checked(); return findings, err }
@@ -150,9 +153,9 @@ func (g *Gate) stayForCheck(j *spool.Job) {
 }
 
 // renderedOf is the result of a job, rendered now if the end of the run did not do
-// that already.
+// that already, by the configuration that counts now.
 func (g *Gate) renderedOf(j *spool.Job, a *admission) (*rendered, error) {
-	if v, ok := g.rendered.LoadAndDelete(j.ID); ok {
+	if v, ok := g.rendered.LoadAndDelete(j.ID); ok && v.(*rendered).cfg == g.config() {
 		r := v.(*rendered)
 		for i, f := range r.files { // the job went on
 			r.files[i].SourcePath = j.Path(strings.TrimPrefix(f.SourcePath, r.dir))

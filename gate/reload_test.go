@@ -47,3 +47,36 @@ func TestReload(t *testing.T) {
 		}
 	}
 }
+
+// TestReloadBeforeTheDelivery: a result that was found good at the end of its run is checked
+// anew if the configuration changed since.
+func TestReloadBeforeTheDelivery(t *testing.T) {
+	w := mustWorld(t, scenario{name: "reload", word: "script", want: ending{results: 1, runs: 1}})
+	load := func(more string) *config.Loaded {
+		t.Helper()
+		must(t, os.WriteFile(filepath.Join(w.dir, config.FileName), []byte(crashConfig+more), 0o640))
+		l, err := config.Load(w.dir)
+		must(t, err)
+		return l
+	}
+	w.cfg = load("results: {allow_artifact_types: [text/x-shellscript]}\n")
+	strict := load("")
+	calm := &injector{}
+	g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(calm), Logger: slog.New(slog.DiscardHandler), Seam: calm.seam})
+	must(t, err)
+	ended := false
+	calm.each = func() {
+		if n := len(calm.steps); !ended && n > 0 && calm.steps[n-1].Name == "advance.finished.rename" {
+			ended = true
+			must(t, g.Reload(strict))
+		}
+	}
+	must(t, (&gate.Driver{Gate: g}).Round(context.Background()))
+	must(t, g.Close())
+	if !ended {
+		t.Fatal("no run ended")
+	}
+	if v := w.settled(false); len(v.notes) > 0 {
+		t.Error(v.notes)
+	}
+}

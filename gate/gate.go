@@ -209,7 +209,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	return g.record(ledger.Event{Type: ledger.NodeStopped})
 }
 
-// makeSpares makes folders for the next claims while there is nothing else to do. Without
+// makeSpares makes folders for the next claims while no admitted job is worked on. Without
 // them a claim takes longer, so what goes wrong with one is its affair.
 func (g *Gate) makeSpares(ctx context.Context) {
 	if !g.sparing.TryLock() {

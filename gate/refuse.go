@@ -35,7 +35,7 @@ func reasonFiles(r quarantine.Reasons) ([]spool.File, error) {
 	return []spool.File{{Name: quarantine.FileJSON, Data: forPrograms}, {Name: quarantine.FileMarkdown, Data: forPeople}}, nil
 }
 
-// writeReasons puts the reasons into the job's folder, durably.
+// writeReasons puts the reasons into the job's folder. They are durable after Sync.
 func writeReasons(j *spool.Job, r quarantine.Reasons) error {
 	files, err := reasonFiles(r)
 	if err != nil {

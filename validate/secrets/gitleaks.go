@@ -81,7 +81,7 @@ func gitleaksRules() []rule {
 		out.near = nearOf(r.Regex, out.keywords)
 		out.re, out.leads = unled(r.Regex)
 		if id == "vault-service-token" {
-			out.near = vaultNear // its keyword "s." ends every other sentence
+			out.near = runNear(vaultRun) // its keyword "s." ends every other sentence
 		}
 		if id == genericRule {
 			out.check = plausibleGeneric

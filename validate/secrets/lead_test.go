@@ -79,7 +79,7 @@ func TestGenericNear(t *testing.T) {
 		}
 		holds := false
 		for hit := range d.words.Walk(b) {
-			holds = holds || slices.Contains(d.byWord[hit.Word], i) && generic.holds(b, hit.End)
+			holds = holds || slices.Contains(d.byWord[hit.Word], i) && generic.near(b, hit.End)
 		}
 		found := generic.re.Match(b)
 		if found && !holds {

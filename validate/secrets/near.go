@@ -8,62 +8,20 @@ import (
 	"strings"
 )
 
-// near is a cheap condition on the text behind a keyword. Most keywords ("key",
-// "s.") are ordinary text, and the patterns of their rules are slow: where the
-// condition does not hold, no match can begin at that keyword.
-type near int
+// near is a cheap condition on the text behind a keyword, which ends at end. Most
+// keywords ("key", "s.") are ordinary text, and the patterns of their rules are slow:
+// where the condition does not hold, no match can begin or go on at that keyword. It
+// must hold wherever the pattern matches; TestConditionsHold tries it.
+type near func(b []byte, end int) bool
 
 const (
-	anything near = iota
-	// assignedNear: an operator follows, as in "key = value", and then a value.
-	assignedNear
-	// tokenNear: the keyword begins a token.
-	tokenNear
-	// vaultNear: a token of Vault's follows, old (24 letters and digits) or new.
-	vaultNear
-	// genericNear: as assignedNear, with a value as gitleaks' broadest rule wants it.
-	genericNear
-	// valueNear: a long value follows within a few characters, with or without operator.
-	valueNear
-	// userNear: an "@" follows before the host of an address ends.
-	userNear
-	// wordsNear: an operator or "is" follows, and then small letters and blanks.
-	wordsNear
-	// elementNear: a ">" or quote follows, or the end of the line.
-	elementNear
-	// belowNear: a line ends in a colon.
-	belowNear
-	// labelNear: a colon or another operator follows within a few characters.
-	labelNear
-	// indexNear: a bracket follows.
-	indexNear
-	// uuidNear: a hyphen follows the eighth hexadecimal digit of a value.
-	uuidNear
-	// pairNear: a blank slash follows, or two colons.
-	pairNear
-	// flagNear: a flag follows on the line, or another sign of a command.
-	flagNear
-	// capitalNear: a capital follows.
-	capitalNear
-	// hexNear: a value of hexadecimal digits follows.
-	hexNear
-	// callNear: a bracket follows, and then a quote.
-	callNear
-	// declaredNear: a type and an operator follow, an expansion, a tag of YAML, a block of
-	// lines or another argument.
-	declaredNear
-	// starNear: a "*" and a capital or a digit follow.
-	starNear
-)
-
-const (
-	assignReach = 80 // characters between a keyword and its operator, where no fewer are known
+	assignReach = 80 // bytes between a keyword and its operator, where no fewer are known
 	assignRun   = 6  // least length of an assigned value
 	tokenRun    = 12
-	vaultRun    = 24
-	valueReach  = 24
-	valueRun    = 20
+	vaultRun    = 24 // letters and digits of a token of Vault's, old or new
 	userReach   = 260
+	belowReach  = 80  // characters between "password" and the colon that ends its line
+	flagReach   = 310 // characters between a command and its flag
 	callReach   = 120
 )
 
@@ -75,144 +33,239 @@ func nearOf(re *regexp.Regexp, keywords []string) near {
 	s := re.String()
 	if label, _, ok := strings.Cut(s, assignment); ok {
 		if tree, err := syntax.Parse(s, syntax.Perl); err != nil || tree.Op == syntax.OpAlternate {
-			return anything // one of the ways to match needs no operator
+			return nil // one of the ways to match needs no operator
 		}
 		head, err := regexp.Compile(label)
 		if err != nil || slices.ContainsFunc(keywords, func(k string) bool { return !head.MatchString(k) }) {
-			return anything // a keyword of the value, not of its label
+			return nil // a keyword of the value, not of its label
 		}
-		return assignedNear
+		return assignedNear(assignReach)
 	}
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(s, "(?i)"), `\b`)
 	if !ok || len(keywords) != 1 {
-		return anything
+		return nil
 	}
 	rest = strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(strings.TrimLeft(rest, "("), "?:")), `\.`, ".")
 	rest, ok = strings.CutPrefix(rest, keywords[0])
-	if !ok || strings.HasPrefix(rest, `\b`) { // a word, such as the name of a command
-		return anything
+	if !ok || strings.HasPrefix(rest, `\b`) || strings.Contains(rest, `\r\n]`) { // a word, such as the name of a command, or text in lines
+		return nil
 	}
-	return tokenNear
+	return runNear(tokenRun)
 }
 
-// holds says whether the rule's condition holds for the text behind a keyword that
-// ends at end.
-func (r *rule) holds(b []byte, end int) bool {
-	switch r.near {
-	case assignedNear:
-		reach := r.reach
-		if reach == 0 {
-			reach = assignReach
+// assignedNear: an operator follows within reach, as in "key = value", and then a value.
+func assignedNear(reach int) near {
+	return func(b []byte, end int) bool { return assigned(b, end, reach, valued) }
+}
+
+// operatorNear: an operator follows at once, but for a quote and blanks.
+func operatorNear(b []byte, end int) bool {
+	return assigned(b, end, 5, func([]byte, int) bool { return true })
+}
+
+// runNear: n characters without blanks follow.
+func runNear(n int) near {
+	return func(b []byte, end int) bool { return run(b, end, n) }
+}
+
+// spacedNear: blanks follow, and then n characters without any.
+func spacedNear(n int) near {
+	return func(b []byte, end int) bool {
+		i := skipBlanks(b, end)
+		return i > end && run(b, i, n)
+	}
+}
+
+// valueNear: 20 characters without blanks follow within a few, with or without operator.
+func valueNear(b []byte, end int) bool {
+	const reach, least = 24, 20
+	n := 0
+	for i := end; i < min(len(b), end+reach+least); i++ {
+		if n++; blank(b[i]) {
+			n = 0
 		}
-		return assigned(b, end, reach, valued)
-	case genericNear:
-		return assigned(b, end, genericReach, genericValue)
-	case tokenNear:
-		return run(b, end, tokenRun)
-	case vaultNear:
-		return run(b, end, vaultRun)
-	case valueNear:
-		for i := end; i < min(len(b), end+valueReach); i++ {
-			if wordByte(b[i]) && run(b, i, valueRun) {
-				return true
-			}
+		if n == least {
+			return true
 		}
-		return false
-	case userNear:
-		for i := end; i < min(len(b), end+userReach); i++ {
-			switch b[i] {
-			case '@':
-				return true
-			case '/', ' ', '\n', '"', '\'', '<', '>', '?':
-				return false
-			}
-		}
-		return false
-	case wordsNear:
-		for i := end; i < min(len(b), end+valueReach); i++ {
-			if c := b[i]; c == ':' || c == '=' || c == 'i' && i+1 < len(b) && b[i+1] == 's' {
-				return true
-			}
-		}
-		return false
-	case elementNear:
-		for i := end; i < min(len(b), end+valueReach); i++ {
-			switch b[i] {
-			case '>', '"', '\'', '\n', '\\':
-				return true
-			case ' ', '=', ':', '(', ',', ';', '/':
-				return false
-			}
-		}
-		return false
-	case belowNear:
-		for i := end; i < min(len(b), end+assignReach); i++ {
-			if b[i] == '\n' {
-				return false
-			}
-			if b[i] == ':' {
-				for i++; i < len(b) && (b[i] == ' ' || b[i] == '\r'); i++ {
-				}
-				return i < len(b) && b[i] == '\n'
-			}
-		}
-		return false
-	case labelNear:
-		behind := b[end:min(len(b), end+max(r.reach, valueReach))]
-		return bytes.ContainsAny(behind, ":=") || bytes.IndexByte(behind, 0xef) >= 0 || bytes.Contains(behind, []byte(" is"))
-	case indexNear:
-		return bytes.ContainsAny(b[end:min(len(b), end+4)], "](")
-	case uuidNear:
-		for i := end; i < min(len(b), end+valueReach); i++ {
-			if hexadecimal[b[i]] && i+36 <= len(b) && b[i+8] == '-' && b[i+13] == '-' && b[i+18] == '-' && b[i+23] == '-' {
-				return true
-			}
-		}
-		return false
-	case pairNear:
-		line := lineBehind(b, end)
-		return bytes.Contains(line, []byte(" / ")) || bytes.Contains(line, []byte("+/+")) || bytes.Count(line, []byte{':'}) > 1
-	case flagNear:
-		line := lineBehind(b, end)
-		return bytes.ContainsAny(line, "%@+") || bytes.Contains(line, []byte(" -")) || bytes.Contains(line, []byte(" /")) || bytes.Contains(line, []byte("pass:")) || run(b, end, assignRun)
-	case capitalNear:
-		return end < len(b) && b[end] >= 'A' && b[end] <= 'Z'
-	case hexNear:
-		for i := end; i < min(len(b), end+valueReach); i++ {
-			if hexadecimal[b[i]] && hexRun(b, i) {
-				return true
-			}
-		}
-		return false
-	case callNear:
-		behind := b[max(0, end-1):min(len(b), end+callReach)]
-		open := bytes.IndexByte(behind, '(')
-		return open >= 0 && bytes.ContainsAny(behind[open:], `"'`)
-	case declaredNear:
-		behind := bytes.TrimLeft(b[end:min(len(b), end+valueReach)], `"'`)
-		if len(behind) < 3 || behind[0] != ':' && behind[0] != ',' && behind[0] != '=' && behind[0] != ' ' {
+	}
+	return false
+}
+
+// userNear: an "@" follows before the host of an address ends.
+func userNear(b []byte, end int) bool {
+	for i := end; i < min(len(b), end+userReach); i++ {
+		switch b[i] {
+		case '@':
+			return true
+		case '/', ' ', '\n', '"', '\'', '<', '>', '?':
 			return false
 		}
-		return behind[0] == ',' || bytes.ContainsAny(behind, "$!>|") || behind[0] == ':' && bytes.IndexByte(behind, '=') > 0
-	case starNear:
-		around := b[max(0, end-lookBehind):min(len(b), end+lookBehind)]
-		for i := bytes.IndexByte(around, '*'); i >= 0 && i+40 < len(around); i++ {
-			if around[i] == '*' && hexRun(around, i+1) {
+	}
+	return false
+}
+
+// saidNear: a colon, a "=" or "is" follows within reach.
+func saidNear(reach int) near {
+	return func(b []byte, end int) bool {
+		for i := end; i < min(len(b), end+reach); i++ {
+			if c := b[i]; c == ':' || c == '=' || c|0x20 == 'i' && i+1 < len(b) && b[i+1]|0x20 == 's' {
 				return true
 			}
 		}
 		return false
 	}
-	return true
 }
 
-// lineBehind is the rest of the line, bounded.
-func lineBehind(b []byte, i int) []byte {
-	line := b[i:min(len(b), i+lookBehind)]
-	if n := bytes.IndexByte(line, '\n'); n >= 0 {
-		return line[:n]
+// elementNear: behind the rest of a name follows a ">" or a quote, or "value" behind
+// blanks or ends of lines.
+func elementNear(b []byte, end int) bool {
+	const name = 4 * 26 // bytes of the rest of a label and 20 characters
+	i := end
+	for i < min(len(b), end+name) && (wordByte(b[i]) || b[i] == '.' || b[i] == '-') {
+		i++
 	}
-	return line
+	if i == len(b) {
+		return false
+	}
+	switch b[i] {
+	case '>', '"', '\'':
+		return true
+	}
+	from := i
+	for i < len(b) && i-from <= 2*20 {
+		if i+1 < len(b) && b[i] == '\\' && b[i+1]|0x20 == 'n' {
+			i += 2
+		} else if blank(b[i]) {
+			i++
+		} else {
+			break
+		}
+	}
+	return i > from && i < len(b) && b[i]|0x20 == 'v'
+}
+
+// belowNear: a line ends in a colon.
+func belowNear(b []byte, end int) bool {
+	line := b[end:min(len(b), end+4*belowReach+1)]
+	i := bytes.IndexAny(line, ":\n")
+	if i < 0 || line[i] == '\n' {
+		return false
+	}
+	for i += end + 1; i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r'); i++ {
+	}
+	return i < len(b) && b[i] == '\n'
+}
+
+// indexNear: the bracket of a call follows, or a quote and the end of an index.
+func indexNear(b []byte, end int) bool {
+	i := restOfLabel(b, end)
+	return i < len(b) && (b[i] == '(' || (b[i] == '"' || b[i] == '\'') && bytes.IndexByte(b[i:min(len(b), i+3)], ']') > 0)
+}
+
+// uuidNear: a UUID follows behind up to 12 blanks on either side of an operator.
+func uuidNear(b []byte, end int) bool {
+	const reach = len("-id") + 1 + 12 + 2 + 12 + 1
+	for i := end; i <= end+reach && i+36 <= len(b); i++ {
+		if hexadecimal[b[i]] && b[i+8] == '-' && b[i+13] == '-' && b[i+18] == '-' && b[i+23] == '-' {
+			return true
+		}
+	}
+	return false
+}
+
+// pairNear: a slash between blanks follows, or a colon behind an operator.
+func pairNear(b []byte, end int) bool {
+	behind := b[end:min(len(b), end+100)]
+	if i := bytes.IndexAny(behind, ":="); i >= 0 && bytes.IndexByte(behind[i+1:], ':') >= 0 {
+		return true
+	}
+	for i := 1; i+1 < len(behind); i++ {
+		if behind[i] == '/' && blank(behind[i-1]) && blank(behind[i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// flagNear: a flag follows, or another sign of a command, or its only word.
+func flagNear(b []byte, end int) bool {
+	behind := b[end:min(len(b), end+4*flagReach)]
+	for i, c := range behind {
+		switch c {
+		case '%', '@', '+':
+			return true
+		case '-', '/':
+			if i > 0 && blank(behind[i-1]) {
+				return true
+			}
+		}
+	}
+	return run(b, end, assignRun) || bytes.Contains(behind, []byte("pass:"))
+}
+
+// envNear: the keyword is in capitals, and a blank follows, or the "+" that stands for one.
+func envNear(b []byte, end int) bool {
+	return end < len(b) && (blank(b[end]) || b[end] == '+') && bytes.HasSuffix(b[:end], []byte("ENV"))
+}
+
+// hexNear: a value of hexadecimal digits follows.
+func hexNear(b []byte, end int) bool {
+	for i := end; i < min(len(b), end+24); i++ {
+		if hexRun(b, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// callNear: a bracket follows, and then a quote.
+func callNear(b []byte, end int) bool {
+	behind := b[max(0, end-1):min(len(b), end+callReach)]
+	open := bytes.IndexByte(behind, '(')
+	return open >= 0 && bytes.ContainsAny(behind[open:], `"'`)
+}
+
+// declaredNear: a type and an operator follow, an expansion, a tag of YAML, a block of
+// lines or another argument.
+func declaredNear(b []byte, end int) bool {
+	i := restOfLabel(b, end)
+	for n := 0; n < 2 && i < len(b) && (b[i] == '"' || b[i] == '\''); n++ {
+		i++
+	}
+	i = skipBlanks(b, i)
+	if i == len(b) || b[i] != ':' && b[i] != '=' {
+		return i < len(b) && b[i] == ','
+	}
+	colon := b[i] == ':'
+	i = skipBlanks(b, i+1)
+	behind := b[i:min(len(b), i+3*24+3)] // a type, and blanks
+	if len(behind) == 0 {
+		return false
+	}
+	if behind[0] == '$' || len(behind) > 1 && behind[1] == '$' {
+		return true
+	}
+	return colon && (behind[0] == '!' || behind[0] == '>' || behind[0] == '|' || bytes.IndexByte(behind, '=') > 0)
+}
+
+// starNear: a "*" and hexadecimal digits stand near.
+func starNear(b []byte, end int) bool {
+	around := b[max(0, end-lookBehind):min(len(b), end+lookBehind)]
+	for i := bytes.IndexByte(around, '*'); i >= 0 && i+40 < len(around); i++ {
+		if around[i] == '*' && hexRun(around, i+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// restOfLabel returns where the letters end that a label may have behind its keyword:
+// "word" behind "pass".
+func restOfLabel(b []byte, i int) int {
+	for n := 0; n < len("phrase") && i < len(b) && b[i]|0x20 >= 'a' && b[i]|0x20 <= 'z'; n++ {
+		i++
+	}
+	return i
 }
 
 // hexRun says whether 30 hexadecimal digits follow.
@@ -233,7 +286,7 @@ func assigned(b []byte, end, reach int, value func(b []byte, i int) bool) bool {
 		switch c := b[i]; c {
 		case '=', '>', ':', '|', '?', ',':
 			return value(b, i+1)
-		case ' ', '\t', '\r', '\n', '\'', '"', '.', '-', '\\':
+		case ' ', '\t', '\r', '\n', '\f', '\'', '"', '.', '-', '\\':
 		default:
 			if !wordByte(c) {
 				return false
@@ -249,52 +302,12 @@ func valued(b []byte, i int) bool {
 		switch b[i] {
 		case '\'', '"':
 			return true // what is quoted may hold blanks
-		case '=', '>', ':', '|', '`', ' ', '\t', '\r', '\n', '\\', '(', '{', '[', '!':
+		case '=', '>', ':', '|', '`', ' ', '\t', '\r', '\n', '\f', '\\', '(', '{', '[', '!':
+			if run(b, i, assignRun) {
+				return true // it may begin like this
+			}
 		default:
 			return run(b, i, assignRun)
-		}
-	}
-	return i < len(b)
-}
-
-// The generic rule: how far behind a keyword, which are all of its labels, its
-// operator may stand (20 characters of a name, three blanks or quotes and the end of
-// a longer label in which the keyword stands), how far behind the first character of
-// the operator its value begins, and how long that is at least.
-const (
-	genericReach = 20 + 3 + len("credential")
-	genericSkip  = 3 + 5
-	genericRun   = 10
-	genericMost  = 150 // how long it is at most if it does not read as base64
-)
-
-// genericClass are the bytes that such a value is made of, genericEnds those that
-// may stand behind it.
-var genericClass, genericEnds = func() (class, ends charset) {
-	for c := range 256 {
-		class[c] = wordByte(byte(c)) || strings.IndexByte(".=-+/", byte(c)) >= 0
-	}
-	return class, *charsetOf("`'\";\\ \t\n\f\r")
-}()
-
-// genericValue says whether a value follows behind the first character of an operator.
-func genericValue(b []byte, i int) bool {
-	equals := 0 // which may be part of the value, too
-	for end := min(len(b), i+genericSkip+1); i < end; i++ {
-		switch c := b[i]; c {
-		case '=':
-			equals++
-		case '>', ':', '|', '?', ',', '`', '\'', '"', ' ', '\t', '\n', '\v', '\f', '\r':
-			equals = 0
-		default:
-			to := i
-			for to < len(b) && to-i <= genericMost && genericClass[b[to]] {
-				to++
-			}
-			if to-i > genericMost { // no value, but of digits of base64 or with letters of several bytes
-				return !bytes.ContainsAny(b[i:to], "._-=") || slices.ContainsFunc(b[i:to], func(c byte) bool { return c >= 0x80 })
-			}
-			return to-i+equals >= genericRun && (to == len(b) || genericEnds[b[to]])
 		}
 	}
 	return i < len(b)
@@ -306,11 +319,24 @@ func run(b []byte, i, n int) bool {
 		return false
 	}
 	for _, c := range b[i : i+n] {
-		if c <= ' ' {
+		if blank(c) {
 			return false
 		}
 	}
 	return true
+}
+
+// skipBlanks returns where the blanks end that begin at i.
+func skipBlanks(b []byte, i int) int {
+	for i < len(b) && blank(b[i]) {
+		i++
+	}
+	return i
+}
+
+// blank says whether c is a \s of a pattern.
+func blank(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'
 }
 
 func wordByte(c byte) bool {

@@ -44,7 +44,7 @@ func ownRules() []rule {
 		{id: "authorization-header", keywords: []string{"authorization"},
 			re:    re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|token|apikey)\s{1,4}([A-Za-z0-9+/._~=-]{12,})`),
 			check: func(m found) bool { return classes(m.secret) >= 2 && !placeholderPair(m.secret) }},
-		{id: "password-assignment", near: assignedNear, reach: 5, keywords: []string{"password", "passwd", "passphrase", "passcode", "pwd", "psk"},
+		{id: "password-assignment", near: assignedNear(5), keywords: []string{"password", "passwd", "passphrase", "passcode", "pwd", "psk"},
 			re:    re(`(?i)(?:password|passwd|passphrase|passcode|pwd|\bpsk)["']?\s{0,4}(?:=>|:=|::?|=)\s{0,4}(?:((?:(?:"[^"\n]{1,64}"|'[^'\n]{1,64}')\s{0,3}(?:[+.&]|\.\.|\|\||<>)\s{0,3}){1,6}(?:"[^"\n]{1,64}"|'[^'\n]{1,64}'))|"([^"\n]{6,128})"|'([^'\n]{6,128})'|([^\s"',;<>(){}\[\]]{6,128}))`),
 			check: plausiblePassword},
 		{id: "docker-pat", keywords: []string{"dckr_pat_"}, re: re(`\b(dckr_pat_[\w-]{20,60})`), entropy: 3},

@@ -52,8 +52,7 @@ type rule struct {
 	group    int    // of the secret; 0 means the first that matched something
 	entropy  float64
 	keywords []string         // lower case; one of them must be near
-	near     near             // what must follow a keyword for the rule to be worth trying
-	reach    int              // how many characters may stand between a keyword and its operator; 0 means assignReach
+	near     near             // what must follow a keyword for the rule to be worth trying, or nil
 	allow    func(found) bool // true: no secret
 	check    func(found) bool // false: no secret
 }
@@ -134,7 +133,7 @@ func (s *Scanner) scan(b []byte, p *encoded.Piece) {
 				if to > 0 && !s.full() {
 					s.add(Match{Rule: r.id, Offset: hit.From, End: to, Masked: text.Mask(string(b[hit.From:to]), publicPrefix(string(b[hit.From:to])))}, p)
 				}
-			} else if r.holds(b, hit.End) {
+			} else if r.near == nil || r.near(b, hit.End) {
 				windows[ri] = addWindow(windows[ri], b, hit.From, hit.End)
 			}
 		}

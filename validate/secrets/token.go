@@ -14,7 +14,9 @@ type token struct {
 	prefix string
 	// set is what the rest consists of.
 	set *charset
-	// min and max bound the length of the rest; max 0 stands for no bound.
+	// min and max bound the length of the rest; max 0 stands for no bound. Behind a
+	// beginning of tellingPrefix characters, more than max may follow, which are none
+	// of the token's.
 	min, max int
 	// within is text that the rest holds, or empty.
 	within string
@@ -122,6 +124,9 @@ func tokenRules() []rule {
 	return rs
 }
 
+// tellingPrefix is the least length of a beginning that ordinary text hardly holds.
+const tellingPrefix = 4
+
 // Of random characters, fewer bits than these are hardly ever found.
 const (
 	tokenEntropy = 3.2
@@ -149,7 +154,10 @@ func (t *token) end(b []byte, from int) (end, read int) {
 			return 0, read
 		}
 	} else if t.max > 0 && to-rest > t.max {
-		return 0, read
+		if len(t.prefix) < tellingPrefix {
+			return 0, read
+		}
+		s = s[:t.max] // more of its characters follow: a name, a file's extension
 	}
 	least := tokenEntropy
 	if t.set == hexadecimal {

@@ -220,20 +220,21 @@ func TestEncodedHarmless(t *testing.T) {
 	}
 }
 
-// TestSpentBudget: who spends what may be decoded on something large hides
-// nothing behind it.
-func TestSpentBudget(t *testing.T) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write(make([]byte, 64<<20)); err != nil {
-		t.Fatal(err)
+// TestUnread: what the limits of decoding leave out does not pass.
+func TestUnread(t *testing.T) {
+	std := base64.StdEncoding.EncodeToString
+	layers := std(elf)
+	for range 4 {
+		layers = std([]byte(layers))
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	doc := base64.StdEncoding.EncodeToString(packed.Bytes()) + "\n" + base64.StdEncoding.EncodeToString(elf) + "\n"
-	if !rules(content.Scan([]byte(doc)))[content.RulePayload] {
-		t.Error("a program behind a bomb is not found")
+	for name, doc := range map[string]string{
+		"behind a bomb":                std(gz(make([]byte, 64<<20))) + "\n" + std(elf) + "\n",
+		"behind padding in one stream": std(gz(append([]byte(strings.Repeat("all is well\n", 2<<20/12)), elf...))),
+		"in five layers":               layers,
+	} {
+		if !rules(content.Scan([]byte(doc)))[content.RulePayload] {
+			t.Errorf("a program %s is not found", name)
+		}
 	}
 }
 

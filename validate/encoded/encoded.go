@@ -7,6 +7,7 @@ package encoded
 
 import (
 	"iter"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/threegate/tool-exec/validate/text"
@@ -25,6 +26,8 @@ const (
 	Base32  = "base32"
 	Number  = "numbers" // 103, 104 or 67:68 or &#103; or =67
 	Spelt   = "spelt"   // letter by letter, or in literals that are joined
+	Reverse = "reverse" // the last letter first
+	Rot13   = "rot13"
 )
 
 // Piece is a stretch of text and what it decodes to.
@@ -37,8 +40,9 @@ type Piece struct {
 	Data []byte
 	// Text says that Data reads as text.
 	Text bool
-	// Unread says that Limits.Bytes did not suffice: nothing of this stretch and of
-	// what comes behind it was decoded. It is the last piece.
+	// Unread says that the limits did not suffice: of this stretch nothing was looked
+	// at but what earlier pieces hold, and nothing of what comes behind it. It is the
+	// last piece and has no Data.
 	Unread bool
 	depth  int
 }
@@ -78,9 +82,6 @@ type walker struct {
 
 // walk looks for pieces in data, which is parent's content.
 func (w *walker) walk(data []byte, parent Piece) {
-	if w.done || parent.depth >= w.lim.Depth {
-		return
-	}
 	if !parent.Text || parent.depth == 0 {
 		w.binary(data, parent)
 	}
@@ -92,6 +93,9 @@ func (w *walker) walk(data []byte, parent Piece) {
 	}
 	for _, find := range all {
 		for s := range find(data) {
+			if undoes(s.enc, parent) {
+				continue
+			}
 			w.emit(parent, s.from, s.to, s.enc, s.data)
 			if w.done {
 				return
@@ -100,9 +104,16 @@ func (w *walker) walk(data []byte, parent Piece) {
 	}
 }
 
+// undoes says that decoding p's content by enc gives back what p was decoded from,
+// which was looked at already.
+func undoes(enc string, p Piece) bool {
+	return (enc == Reverse || enc == Rot13) && strings.HasSuffix(p.Encoding, enc)
+}
+
 // binary looks into data whose form a magic number gives away.
 func (w *walker) binary(data []byte, parent Piece) {
-	if enc, out := expand(data, min(w.budget, maxExpand)); out != nil {
+	// A little more than the budget, so that emit sees that there is more.
+	if enc, out := expand(data, w.budget+minData); out != nil {
 		w.emit(parent, 0, len(data), enc, out)
 	} else if hasUTF16(data) {
 		w.emit(parent, 0, len(data), UTF16, fromUTF16(data))
@@ -119,18 +130,25 @@ func (w *walker) emit(parent Piece, from, to int, enc string, data []byte) {
 	} else {
 		p.Encoding = parent.Encoding + "+" + enc
 	}
-	if w.budget < len(data) {
-		p.Unread, w.done = true, true
-		w.yield(p)
-		return
+	room := w.budget
+	if p.depth > w.lim.Depth {
+		room = 0
 	}
-	w.budget -= len(data)
-	p.Data, p.Text = data, LooksText(data)
-	if !w.yield(p) {
+	fits := data[:min(len(data), room)]
+	w.budget -= len(fits)
+	if len(fits) > 0 {
+		p.Data, p.Text = fits, LooksText(fits)
+		w.done = !w.yield(p)
+	}
+	switch {
+	case w.done:
+	case len(fits) < len(data):
+		p.Data, p.Text, p.Unread = nil, false, true
 		w.done = true
-		return
+		w.yield(p)
+	default:
+		w.walk(data, p)
 	}
-	w.walk(data, p)
 }
 
 // LooksText reports whether b is text to a reader: hardly any control or

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/hex"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,9 @@ func TestLimits(t *testing.T) {
 	}
 	deepest := 0
 	for p := range encoded.Pieces([]byte(s), encoded.Limits{Depth: 3, Bytes: 1 << 20}) {
-		deepest = max(deepest, 1+strings.Count(p.Encoding, "+"))
+		if !p.Unread {
+			deepest = max(deepest, 1+strings.Count(p.Encoding, "+"))
+		}
 	}
 	if deepest != 3 {
 		t.Errorf("depth %d", deepest)
@@ -63,20 +66,69 @@ func TestLimits(t *testing.T) {
 	if total > 1<<20 {
 		t.Errorf("%d bytes decoded", total)
 	}
-	// What is left when the budget is spent is told, and only then.
-	bomb := base64.StdEncoding.EncodeToString(gz(make([]byte, 64<<20)))
-	for text, want := range map[string]bool{bomb + "\n" + base64.StdEncoding.EncodeToString([]byte(plain)): true, base64.StdEncoding.EncodeToString([]byte(plain)): false} {
+}
+
+// TestUnread: what the limits leave out is told, at the end and only then.
+func TestUnread(t *testing.T) {
+	std := base64.StdEncoding.EncodeToString
+	layers := func(n int, b []byte) string {
+		for range n {
+			b = []byte(std(b))
+		}
+		return string(b)
+	}
+	noise := make([]byte, 300)
+	rand.NewChaCha8([32]byte{}).Read(noise)
+	const enough = 1 << 20
+	padded := func(n int) []byte { return gz([]byte(strings.Repeat("all is well\n", n/12) + plain)) }
+	short := gz([]byte("a stream"))
+	for name, c := range map[string]struct {
+		text  string
+		bytes int
+		want  bool
+	}{
+		"little":                        {std([]byte(plain)), enough, false},
+		"behind a bomb":                 {std(gz(make([]byte, 64<<20))) + "\n" + std([]byte(plain)), enough, true},
+		"in a padded stream":            {std(padded(enough)), enough, true},
+		"in a stream that just fits":    {std(padded(enough - 4096)), enough, false},
+		"in a stream when none is left": {std(short), len(short), true},
+		"four layers":                   {layers(4, []byte(plain)), enough, false},
+		"five layers":                   {layers(5, []byte(plain)), enough, true},
+		"noise in the fifth layer":      {layers(5, noise), enough, true},
+		"four layers and a stream":      {layers(4, gz(noise)), enough, true},
+		"what reads alike backwards":    {"//:ptth and metsys.so, os.system and http://", enough, false},
+	} {
 		var last encoded.Piece
-		for p := range encoded.Pieces([]byte(text), encoded.Limits{Depth: 4, Bytes: 1 << 20}) {
+		total := 0
+		for p := range encoded.Pieces([]byte(c.text), encoded.Limits{Depth: 4, Bytes: c.bytes}) {
 			if last.Unread {
-				t.Error("a piece behind the one that is unread")
+				t.Errorf("%s: a piece behind the one that is unread", name)
 			}
 			last = p
+			total += len(p.Data)
 		}
-		if last.Unread != want {
-			t.Errorf("unread: %v, want %v", last.Unread, want)
+		if last.Unread != c.want || total > c.bytes {
+			t.Errorf("%s: unread: %v, want %v; %d bytes decoded", name, last.Unread, c.want, total)
 		}
 	}
+}
+
+// TestLongStream: a stream is read to its end if the limits allow.
+func TestLongStream(t *testing.T) {
+	text := base64.StdEncoding.EncodeToString(gz(append(make([]byte, 5<<20), plain...)))
+	for p := range encoded.Pieces([]byte(text), encoded.Limits{Depth: 4, Bytes: 8 << 20}) {
+		if p.Unread {
+			t.Error("unread")
+		}
+		if bytes.HasSuffix(p.Data, []byte(plain)) {
+			return
+		}
+	}
+	t.Error("not read to its end")
+}
+
+// TestPiecesTime: no text takes long.
+func TestPiecesTime(t *testing.T) {
 	for _, unit := range []string{"QUFB", "4", "%41", `\x4`, "41 ", "41\n", "A\n", strings.Repeat("A", 64) + "\n", strings.Repeat("A", 64) + "\nx\n"} {
 		raw := []byte(strings.Repeat(unit, 2<<20/len(unit)))
 		took := cputime.Of(func() {

@@ -10,11 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxExpand bounds what one compressed piece may unfold to: enough to tell
-// what it is, too little for a bomb.
-const maxExpand = 4 << 20
-
-// expand decompresses data as far as limit allows; damaged data counts as far
+// expand decompresses the first limit bytes of data; damaged data counts as far
 // as it goes.
 func expand(data []byte, limit int) (enc string, out []byte) {
 	var r io.Reader

@@ -462,15 +462,16 @@ func findBackwards(b []byte) iter.Seq[stretch] {
 		}
 		for _, n := range slices.Sorted(maps.Keys(first)) {
 			from, to := max(0, first[n]-maxTurned), min(len(b), first[n]+maxTurned)
-			out := bytes.Clone(b[from:to])
-			for i := range out {
-				if n < len(backwards) {
-					out[i] = b[to-1-i]
-				} else {
+			out, enc := bytes.Clone(b[from:to]), Reverse
+			if n < len(backwards) {
+				slices.Reverse(out)
+			} else {
+				enc = Rot13
+				for i := range out {
 					out[i] = rot13(out[i])
 				}
 			}
-			if !yield(stretch{from, to, Spelt, out}) {
+			if !yield(stretch{from, to, enc, out}) {
 				return
 			}
 		}

@@ -38,7 +38,7 @@ func kindRules() []rule {
 			re: re(`(?i)\b(?:totp|2fa|mfa|otp|authenticator)[ _-]?(?:secret|seed|key|token|setup key)?["']?\s{0,3}(?:[:=]|is\b)\s{0,3}["']?([A-Z2-7]{4}(?: ?[A-Z2-7]{4}){3,15}[A-Z2-7]{0,4})\b`), check: func(m found) bool {
 				return strings.ToUpper(m.secret) == m.secret || strings.ContainsAny(m.secret, "234567")
 			}},
-		{id: "recovery-codes", keywords: []string{"recovery code", "backup code", "recovery_code", "backup_code", "scratch code", "rescue code", "one-time code"},
+		{id: "recovery-codes", keywords: []string{"recovery code", "backup code", "recovery_code", "backup_code", "scratch code", "scratch_code", "rescue code", "rescue_code", "one-time code"},
 			re:    re(`(?i)\b(?:recovery|backup|scratch|rescue|one-time)[ _]codes?[^\n:=]{0,40}[:=](?:[\s"'\[,*-]|\\n|\d{1,2}[.)] )*([a-z0-9]{4,10}(?:[- ][a-z0-9]{4,10}){0,3}(?:[\s"',*-]|\\n)+(?:\d{1,2}[.)] )?[a-z0-9]{4,10}\b)`),
 			check: func(m found) bool { return hasDigits(m.secret, 2) }},
 

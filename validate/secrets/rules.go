@@ -39,7 +39,7 @@ func ownRules() []rule {
 			re: re(`(?i)(?:(?:aws_?)?secret[_-]?(?:access[_-]?)?key|\baws_?secret)["']?\s{0,4}(?:=>|[:=])\s{0,4}["']?([A-Za-z0-9/+=]{40})(?:[^A-Za-z0-9/+=]|$)`)},
 		{id: "aws-session-token", keywords: []string{"session_token", "sessiontoken", `"token"`, "security-token"},
 			re: re(`(?i)(?:session_?token|security-token|"token")["']?\s{0,4}(?:=>|[:=])\s{0,4}["']?([A-Za-z0-9/+=]{100,})`)},
-		{id: "cloud-metadata-token", keywords: []string{"ec2-metadata-token", "ya29.", "identity-header", "x-identity"},
+		{id: "cloud-metadata-token", keywords: []string{"ec2-metadata-token", "ya29.", "identity_header", "x-identity"},
 			re: re(`(?i)(?:ec2-metadata-token["']?\s*:\s*["']?([\w=-]{20,100})|\b(ya29\.[\w-]{20,400})|(?:x-identity-header|identity_header)["']?\s*[:=]\s*["']?([\w-]{20,100}))`)},
 		{id: "authorization-header", keywords: []string{"authorization"},
 			re:    re(`(?i)authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|token|apikey)\s{1,4}([A-Za-z0-9+/._~=-]{12,})`),

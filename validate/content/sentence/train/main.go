@@ -20,6 +20,7 @@ var (
 	verbose = flag.Bool("v", false, "list what the development part gets wrong")
 	ask     = flag.Bool("ask", false, "learn nothing: say what the weights make of each line of the input")
 	without = flag.String("apart", "", "learn without these sets (names with commas between), and say what that makes of them")
+	judge   = flag.String("judge", "", "learn nothing: say what the weights make of the sets of this folder")
 	wrong   = flag.Float64("wrong", 0.0065, "the part of the harmless lines of the development part that may be refused")
 )
 
@@ -37,6 +38,9 @@ func main() {
 func run() error {
 	if *ask {
 		return answer()
+	}
+	if *judge != "" {
+		return strangers(*judge)
 	}
 	groups, err := readAll(*root)
 	if err != nil {

@@ -70,7 +70,7 @@ func (e *Executor) destroyContainer(ctx context.Context, id string) (found bool,
 		return false, err
 	}
 	if cont == nil {
-		return false, e.client.RemoveBundle(id)
+		return false, e.client.RemoveRemains(id)
 	}
 	task, err := loadTask(ctx, cont)
 	if err != nil {
@@ -89,5 +89,5 @@ func (e *Executor) destroyContainer(ctx context.Context, id string) (found bool,
 	if err := cont.Delete(ctx); err != nil && !errdefs.IsNotFound(err) {
 		return true, fmt.Errorf("delete container: %w", err)
 	}
-	return true, e.client.RemoveBundle(id)
+	return true, e.client.RemoveRemains(id)
 }

@@ -327,9 +327,9 @@ func TestHalfMade(t *testing.T) {
 	nothingLeft(t, before)
 }
 
-// A containerd that is killed while it makes a task leaves a bundle that is no task:
-// the next try is not held up by it.
-func TestLeftBundle(t *testing.T) {
+// A containerd that is killed while it makes a task leaves a bundle that is no task, and
+// a shim that is killed the state of the runtime: the next try is not held up by them.
+func TestRemains(t *testing.T) {
 	e := open(t)
 	for _, c := range []struct {
 		name string
@@ -349,12 +349,16 @@ func TestLeftBundle(t *testing.T) {
 			task.Limits.OutFiles++ // fits no slot: one that was made without containerd has no bundle
 			c.left(t, task)
 			rootfs := filepath.Join(world.dir, "s", "io.containerd.runtime.v2.task", "threegate", task.ID, "rootfs")
+			state := filepath.Join(world.dir, "s", "runtime", "threegate", task.ID)
 			must(t, "bundle", os.MkdirAll(rootfs, 0o711))
+			must(t, "runtime state", os.MkdirAll(state, 0o711))
 			must(t, "mount", unix.Mount("none", rootfs, "tmpfs", 0, ""))
 			must(t, "a second mount", unix.Mount("none", rootfs, "tmpfs", 0, ""))
 			must(t, "Cleanup", e.Cleanup(t.Context(), task.ID))
-			if _, err := os.Lstat(filepath.Dir(rootfs)); !os.IsNotExist(err) {
-				t.Errorf("after Cleanup: %v", err)
+			for _, left := range []string{filepath.Dir(rootfs), state} {
+				if _, err := os.Lstat(left); !os.IsNotExist(err) {
+					t.Errorf("after Cleanup: %v", err)
+				}
 			}
 			if r := run(t, e, task); r.stdout(t) != "done\n" {
 				t.Errorf("stdout %q", r.stdout(t))

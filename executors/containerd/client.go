@@ -150,22 +150,30 @@ func (c *Client) RuncRoot() string {
 	return c.private.cfg.State + "/runtime"
 }
 
-// RemoveBundle removes what a private containerd that was killed while it made
-// the task id left of it: a task of this id could not be made again. The caller
-// knows that there is neither such a task nor its container. An id that is no name of
-// a folder is refused.
-func (c *Client) RemoveBundle(id string) error {
+// RemoveRemains removes what is left of the task id when a private containerd or its
+// shim was killed over it: the bundle and the state of the runtime. A task of this id
+// could not be made again. The caller knows that there is neither such a task nor its
+// container, and ends its processes, if there are any, by their control group. An id
+// that is no name of a folder is refused.
+func (c *Client) RemoveRemains(id string) error {
 	if c.private == nil {
 		return nil
 	}
 	if id != filepath.Base(id) || id == "." || id == ".." {
 		return fmt.Errorf("remove what is left of a task: %q is no id", id)
 	}
-	bundle := filepath.Join(c.private.cfg.State, "io.containerd.runtime.v2.task", c.Client.DefaultNamespace(), id)
+	namespace := c.Client.DefaultNamespace()
+	if err := removeBundle(filepath.Join(c.private.cfg.State, "io.containerd.runtime.v2.task", namespace, id)); err != nil {
+		return fmt.Errorf("remove what is left of task %s: %w", id, err)
+	}
+	return os.RemoveAll(filepath.Join(c.RuncRoot(), namespace, id))
+}
+
+func removeBundle(bundle string) error {
 	if _, err := os.Lstat(bundle); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("look for what is left of task %s: %w", id, err)
+		return err
 	}
 	for {
 		switch err := unix.Unmount(filepath.Join(bundle, "rootfs"), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err {
@@ -173,7 +181,7 @@ func (c *Client) RemoveBundle(id string) error {
 		case unix.EINVAL, unix.ENOENT:
 			return os.RemoveAll(bundle)
 		default:
-			return fmt.Errorf("unmount what is left of task %s: %w", id, err)
+			return fmt.Errorf("unmount its root: %w", err)
 		}
 	}
 }

@@ -136,6 +136,8 @@ func (l *lexer) run(closing byte) {
 			l.readHeredocs()
 		case c == ' ' || c == '\t' || c == '\r':
 			l.pos++
+		case c == '\\' && l.peek(1) == '\n' && (l.lang == Python || l.lang == Ruby || l.lang == Awk):
+			l.pos += 2 // the line goes on
 		case l.comment():
 		case l.literal():
 		case isNameStart(c) || c == '$' && l.lang == JavaScript:

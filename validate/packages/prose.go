@@ -44,7 +44,7 @@ var commands = func() map[string]*regexp.Regexp {
 	add("cpan cpanm", `cpanm?\s+(?:-{1,2}\w+\s+)*(?:install\s+)?[A-Z]\w*(?:::\w+)*`)
 	add("perl", `perl\s+-MCPAN\b`)
 	add("composer", `composer\s+(?:require|install)\b`)
-	add("conda mamba", `(?:conda|mamba)\s+(?:env\s+)?create\b`)
+	add("conda mamba micromamba", `(?:conda|mamba|micromamba)\s+(?:env\s+)?(?:create|update)\b`)
 	add("nix", `nix-env\s+-i|nix\s+profile\s+install`)
 	add("mix", `mix\s+(?:deps\.get|archive\.install|local\.hex)`)
 	add("dotnet", `dotnet\s+(?:tool\s+install|add\s+(?:\S+\s+)?package|restore)\b`)
@@ -75,21 +75,36 @@ const commandWindow = 256
 // Case matters for words that are English in lower case.
 var caseSensitive = regexp.MustCompile(`^(?i:cpanm?)\s+[A-Z]|^R\s+CMD`)
 
+// foreignPackage matches what is installed: packages and libraries in other
+// languages, managers, and libraries that everybody knows.
+const foreignPackage = `(?:\b(?:pa(?:k|c|ck|kk|qu)(?:et|ej|iet|ot|ett|ete|etti|chett)\w*|pip3?|npm|apt|conda|bibliote?[ck]\w*|bibliothe\w*|librer[ií]a\w*|libreri[ae]|knihovn\w*|kirjasto\w*|kitapl\w*|module?\w*|modul\w*|numpy|pandas|scipy|requests|matplotlib)|balíč\w*|csomag\w*|könyvtár\w*|gói\s|thư viện|пакет|модул|библиотек|бібліотек|πακ[έε]τ|βιβλιοθ[ήη]κ|حزم|بسته|کتابخانه|חביל|ספרי|पैकेज|लाइब्रेरी)`
+
 // An instruction in English: a verb in a form that asks, then what is asked for.
 var (
-	installWord = regexp.MustCompile(`(?i)\b(install|installing|installs|reinstall|pip-install|set up|download and run|add|pull in|fetch)\b`)
+	installWord = regexp.MustCompile(`(?i)\b(install|installing|installs|reinstall|pip-install|set up|download and run|add|pull in|fetch|bring in)\b`)
 	packageWord = regexp.MustCompile(`(?i)\b(packages?|librar(?:y|ies)|modules?|dependenc(?:y|ies)|gems?|crates?|wheels?|rpms?|debs?|requirements(?:\.txt)?|via pip|with pip|using pip|from pypi|from npm|with npm|via npm|with apt|via apt|using apt|with conda|via conda|from conda-forge|from cran|from cpan|with brew|with gem|with cargo)\b`)
 	// Names that need no word like "package" beside them.
 	wellKnown = regexp.MustCompile(`(?i)\b(?:numpy|pandas|polars|scipy|requests|httpx|aiohttp|matplotlib|seaborn|scikit-learn|sklearn|pytorch|torch|tensorflow|keras|transformers|flask|django|fastapi|beautifulsoup4?|bs4|openpyxl|pillow|opencv|lxml|sqlalchemy|psycopg2?|boto3|pyyaml|pytest|lodash|express|axios|react|typescript|nokogiri|rails|rspec|ggplot2|dplyr|tidyverse|jq|curl|wget|git|ffmpeg|imagemagick|graphviz|nodejs|node\.js|gcc|build-essential|postgresql|sqlite3?|redis|docker)\b`)
 	// What must be there first has to be installed by somebody.
 	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b(?:[^.;]|\.\w){0,80}\b(?:be(?:en)?|is|are|gets?)\s+(?:pip-|npm-)?installed\b`)
 	// "installed via pip", and orders in other languages.
-	foreignOrder = regexp.MustCompile(`(?i)\b(?:installiere[n]?|installier(?:t|en sie)|instal(?:a|e|ar|lez|ler|la|lare|leer|ler)|zainstaluj|установи\w*|instalează|asenna)\b[^.;]{0,60}\b(?:pa(?:ket|quet|quete|cote|cchetto|kke)\w*|pip|npm|conda|apt|bibliothe\w*|librer[ií]a|biblioteca|module?)\b|\b(?:paket\w*|paquet\w*|pacote\w*|pip|npm|apt)\b[^.;]{0,40}\b(?:installieren|zu installieren|installer)\b|(?:安装|インストール|설치|установи)\S{0,20}`)
-	viaManager   = regexp.MustCompile(`(?i)\b(?:ensure|make sure|verify|check|have|get)\b(?:[^.;]|\.\w){0,80}\binstalled\s+(?:via|with|by|using|from|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
-	byTool       = regexp.MustCompile(`(?i)\b(?:use|uses|using|with|via|through|calls?|runs?|invokes?)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
+	foreignOrder = regexp.MustCompile(`(?i)(?:` + strings.Join([]string{
+		// An order or an infinitive, then what is to be installed.
+		`\b(?:installiere[n]?|installier(?:t|en sie)|instal(?:a|e|ar|ad|lez|ler|la|lare|leer|leren|lera|ler|eer|aci|aţi|ați|iraj(?:te)?|irati|uj(?:te)?)|(?:za|na)?inst[aá]luj(?:cie|te)?|zainstalować|nainštaluj(?:te)?|nainstalovat|asenna|asentaa|telepíts(?:e|d|ük)|telepíteni|pasang(?:lah|kan)?|cài đặt|kur(?:un|unuz)|yükle(?:yin)?)(?:\s|:)[^.;]{0,60}` + foreignPackage,
+		`(?:установ(?:и|ите|ить)|поставьте|встанов(?:и|іть|ити)|инсталирай(?:те)?|инсталирај(?:те)?|εγκατ[αά]στ[ηή]σ(?:ε|τε)|ثبّ?ت|قم بتثبيت|نصب کن(?:ید)?|התק(?:ן|ינו|ן את))\s[^.;]{0,60}` + foreignPackage,
+		// The verb at the end.
+		foreignPackage + `[^.;]{0,40}\s(?:installieren|zu installieren|installer|installeren|installera|kur(?:un|unuz|ulmalı)|yükle(?:yin)?|نصب کن(?:ید)?|इंस्टॉल कर(?:ें|ो|ना))(?:[\s.,;:!]|$)`,
+		`(?:安[装裝]|インストール|설치|ติดตั้ง)\S{0,20}`,
+	}, "|") + `)`)
+	// Those scripts' ways to say that something was installed, or to speak of it.
+	foreignReport = regexp.MustCompile(`(?:已|预|預|了)安[装裝]|安[装裝](?:了|的|数|數|日|时|時|量|记录|記錄|完)|インストール(?:済|され|しました|した|数|日|履歴|件)|설치(?:된|되|됨|했|일|수|율|기록)|ติดตั้งแล้ว`)
+	viaManager    = regexp.MustCompile(`(?i)\b(?:ensure|make sure|verify|check|have|get)\b(?:[^.;]|\.\w){0,80}\binstalled\s+(?:via|with|by|using|from|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
+	byTool        = regexp.MustCompile(`(?i)\b(?:use|uses|using|with|via|through|calls?|runs?|invokes?)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
 	// What brings software without a word of installing, and installing that needs
 	// no name of a package.
-	bringing    = regexp.MustCompile(`(?i)\b(?:download|fetch|pull|grab|get|update|upgrade)(?:e?s)?(?:\s+in)?\s+(?:(?:the|its|all)\s+)?(?:missing|required|needed|necessary|system|latest|own)\s+(?:packages|dependencies|libraries|modules|gems|crates)\b|\b(?:grab|get|fetch|pull|take)\s+(?:\S+\s+){1,2}(?:from|off|through|via)\s+(?:npm|pypi|pip3?|conda(?:-forge)?|cran|cpan|rubygems|crates\.io|apt)\b|\bupgrade\s+(?:pip|npm|conda)\b`)
+	bringing = regexp.MustCompile(`(?i)\b(?:download|fetch|pull|grab|get|update|upgrade)(?:e?s)?(?:\s+in)?\s+(?:(?:the|its|all)\s+)?(?:missing|required|needed|necessary|system|latest|own)\s+(?:packages|dependencies|libraries|modules|gems|crates)\b|\b(?:grab|get|fetch|pull|take)\s+(?:\S+\s+){1,2}(?:from|off|through|via)\s+(?:npm|pypi|pip3?|conda(?:-forge)?|cran|cpan|rubygems|crates\.io|apt)\b|\bupgrade\s+(?:pip|npm|conda)\b`)
+	// What is downloaded and then installed, whatever it is.
+	installIt   = regexp.MustCompile(`(?i)\b(?:download|get|fetch|obtain|take|grab)\b[^.;]{1,80}\band\s+(?:then\s+)?install\s+(?:it|them|that|this)\b`)
 	arriving    = regexp.MustCompile(`(?i)\b(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|modules?|requirements)\s+(?:are|is|get|will be)\s+(?:then\s+|first\s+)?installed\s+(?:at|on|from|by|when|during|before|first|with)\b|\binstalls?\s+(?:the\s+)?(?:latest|newest|current)\s+(?:release|version|build)\b|\b(?:curl|wget|download|fetch|get|run|execute|start)s?\s+(?:the\s+|its\s+|an?\s+)?(?:\S+\s+)?installer\b|(?:\brun\b|\bexecute\b|\b(?:ba)?sh\b|:)[^.;]{0,24}\s\S*install(?:er)?\.(?:sh|py|ps1|bat|exe)\b`)
 	managerWord = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge)\b`)
 	// Forms that only report: "installed packages", "install dates of the package".
@@ -226,8 +241,10 @@ func topicOf(word []byte) (t topic) {
 	return t
 }
 
-// foreignWords are orders in scripts that have no Latin letters.
-var foreignWords = []string{"安装", "インストール", "설치", "установи", "Установи"}
+// foreignWords stand in orders of languages whose word for installing does not
+// begin as the English one does.
+var foreignWords = []string{"安装", "安裝", "インストール", "설치", "ติดตั้ง", "станов", "оставьте", "нсталир", "γκατ", "ثبيت", "ثبت", "ثبّت", "نصب", "התק", "इंस्टॉल",
+	"elepít", "nštal", "nstaluj", "nstalov", "asang", "cài đặt", "Cài đặt", "kur", "Kur", "ükle", "sentaa"}
 
 func foreign(s string) bool {
 	for _, w := range foreignWords {
@@ -322,11 +339,11 @@ func instruction(s string, t topic) (Span, bool) {
 	for _, p := range []struct {
 		re *regexp.Regexp
 		of topic
-	}{{mustBe, ofInstalling}, {byTool, ofManagers}, {viaManager, ofInstalling}, {foreignOrder, ofInstalling}, {bringing, ofManagers | ofPackages}, {arriving, ofInstalling}} {
+	}{{mustBe, ofInstalling}, {byTool, ofManagers}, {viaManager, ofInstalling}, {foreignOrder, ofInstalling}, {bringing, ofManagers | ofPackages}, {arriving, ofInstalling}, {installIt, ofInstalling}} {
 		if t&p.of == 0 {
 			continue
 		}
-		if m := p.re.FindStringIndex(s); m != nil && !denied(m[1]) && !strings.Contains(strings.ToLower(s), "already") {
+		if m := p.re.FindStringIndex(s); m != nil && !denied(m[1]) && (p.re != foreignOrder || !foreignReport.MatchString(s)) && !strings.Contains(strings.ToLower(s), "already") {
 			return Span{m[0], m[1], s[m[0]:m[1]]}, true
 		}
 	}
@@ -339,7 +356,7 @@ func instruction(s string, t topic) (Span, bool) {
 			object = wellKnown.FindStringIndex(near)
 		}
 		tool := managerWord.FindStringIndex(near)
-		weak := verb == "add" || verb == "fetch" || verb == "set up" || verb == "pull in"
+		weak := verb == "add" || verb == "fetch" || verb == "set up" || verb == "pull in" || verb == "bring in"
 		if weak && tool == nil || !weak && object == nil && tool == nil {
 			continue
 		}

@@ -37,7 +37,7 @@ func Check(lang Language, src string, opt Options) []document.Note {
 func CheckJoined(lang Language, src string, opt Options) (notes []document.Note, joined []Token) {
 	c := &checker{lang: lang, opt: opt}
 	for _, t := range c.source(src, 0, 0) {
-		if t.Kind == String && len(t.Text) > 0 && t.End <= len(src) && !strings.Contains(src[t.Offset:t.End], t.Text) {
+		if t.Kind == String && pieced(src, t) {
 			joined = append(joined, t)
 		}
 	}
@@ -74,7 +74,7 @@ func (c *checker) source(src string, base, depth int) []Token {
 	c.processes(ts, base)
 	c.networks(ts, base)
 	c.escapes(src, ts, base)
-	c.worked(ts, base)
+	c.worked(src, ts, base, depth)
 	if c.lang == Python {
 		c.magic(src, base)
 	}
@@ -87,11 +87,7 @@ func (c *checker) source(src string, base, depth int) []Token {
 				if hidden(c.lang, t.Text) {
 					c.process(base+t.Offset, t.Text)
 				}
-				inner := &checker{lang: c.lang, opt: c.opt}
-				inner.source(t.Text, 0, depth+1)
-				for _, n := range inner.notes {
-					c.add(n.Rule, n.Severity, base+t.Offset, n.Message, n.Hint)
-				}
+				c.inner(t.Text, base+t.Offset, depth)
 			}
 		}
 	}
@@ -306,10 +302,20 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if len(stack) > 0 {
 			callee = stack[len(stack)-1].callee
 		}
-		c.literal(src, t, ctx, base)
+		if !separator(t.Text, callee) {
+			c.literal(src, t, ctx, base)
+		}
 		c.installs(src, t, base, speaks(ts, i, callee))
 	}
 	flush()
+}
+
+// splits are functions whose arguments are parts of text.
+var splits = words(`split rsplit partition rpartition replace replaceAll replace_all join strip lstrip rstrip trim sub gsub subn count find index rfind rindex indexOf lastIndexOf includes tr translate startswith endswith startsWith endsWith str_replace explode implode strsplit gsub! sub! repeat`)
+
+// separator says whether a literal is only a sign at which text is taken apart.
+func separator(literal, callee string) bool {
+	return (literal == "/" || literal == "~" || literal == "//") && splits[callee]
 }
 
 // messages are functions whose arguments are shown to people or looked for in text.

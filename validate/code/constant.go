@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/validate/document"
-	"github.com/threegate/tool-exec/validate/paths"
 )
 
 // A path can be spelt without standing in any literal: "/e" + "tc",
@@ -528,40 +527,5 @@ func plainText(b []byte) bool {
 func (c *checker) noted(from, to int) bool {
 	return slices.ContainsFunc(c.notes, func(n document.Note) bool {
 		return n.Offset >= from && n.Offset < to && (n.Rule == "sec.paths.host" || n.Rule == "sec.devices")
-	})
-}
-
-// takesText lists functions to which the name of a module is a text like others.
-var takesText = words(`getLogger get_logger print len count index find startswith endswith append add split replace strip write search match findall fullmatch debug info warning error`)
-
-// calleeAt is the function whose only argument t is, with or without the parenthesis.
-func calleeAt(ts []Token, t Token) string {
-	i, ok := slices.BinarySearchFunc(ts, t.Offset, func(o Token, at int) int { return o.Offset - at })
-	if ok && ts[i].Text != "(" {
-		i--
-	}
-	if !ok || tokenText(ts, i) != "(" {
-		return ""
-	}
-	return tokenText(ts, i-1)
-}
-
-// worked judges the texts that src comes to without holding them.
-func (c *checker) worked(ts []Token, base int) {
-	constants(c.lang, ts, func(t Token) {
-		for _, ref := range paths.Find(t.Text, paths.Literal) {
-			if c.noted(base+t.Offset, base+t.End) {
-				break // a part of it says as much
-			}
-			PathNote(ref, func(rule, message, hint string) {
-				c.add(rule, "", base+t.Offset, message+", put together from pieces", hint)
-			})
-		}
-		if takesText[calleeAt(ts, t)] {
-			return
-		}
-		if processModules[c.lang][t.Text] || c.lang == Python && (t.Text == "system" || t.Text == "popen" || t.Text == "os.system") {
-			c.process(base+t.Offset, t.Text)
-		}
 	})
 }

@@ -29,11 +29,13 @@ func IsShell(word string) bool {
 // Modules whose only use is to start processes, or to call into the system's
 // libraries, which start them as well.
 var processModules = map[Language]map[string]bool{
-	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric cffi`),
-	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn spawn_sync process_wrap ffi ffi-napi node-ffi ref-napi koffi cluster node:cluster repl node:repl inspector node:inspector`),
-	Ruby:       words(`open3 pty shell shellwords fiddle fiddle/import ffi`),
+	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric cffi sarge delegator envoy ptyprocess pwn pwntools pyximport cppyy`),
+	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn spawn_sync process_wrap ffi ffi-napi node-ffi ref-napi koffi cluster node:cluster repl node:repl inspector node:inspector node-pty node-cmd sudo-prompt child-process-promise tinyexec nano-spawn dugite foreground-child @npmcli/promise-spawn`),
+	Ruby:       words(`open3 pty shell shellwords fiddle fiddle/import ffi childprocess posix-spawn posix/spawn tty-command mixlib/shellout systemu open4 popen4 terrapin cocaine inline`),
 	Awk:        words(`fork`),
-	Perl:       words(`IPC::Open2 IPC::Open3 IPC::Run IPC::Cmd IPC::System::Simple Shell FFI::Platypus DynaLoader Inline::C`),
+	Perl:       words(`IPC::Open2 IPC::Open3 IPC::Run IPC::Cmd IPC::System::Simple Shell FFI::Platypus DynaLoader XSLoader Inline Inline::C Inline::CPP IPC::Run3 IPC::Session Proc::Background Proc::Simple Proc::Spawn Expect System::Command Win32::Process`),
+	Lua:        words(`ffi cffi posix posix.unistd subprocess`),
+	R:          words(`subprocess pty pexpect`), // of Python, by reticulate
 }
 
 // StartsProcesses says whether loading the module gives code the means to
@@ -42,12 +44,12 @@ func StartsProcesses(lang Language, module string) bool { return processModules[
 
 // Functions that start processes, called by their bare name.
 var processCalls = map[Language]map[string]bool{
-	Python:     words(``),
+	Python:     words(`load_inline get_ipython`),
 	JavaScript: words(`execSync execFileSync spawnSync execFile runCommand`),
 	Ruby:       words(`system exec spawn fork ccall sh`),
 	Perl:       words(`system exec fork readpipe`),
-	PHP:        words(`system exec shell_exec passthru popen proc_open pcntl_exec`),
-	R:          words(`system system2 shell shell.exec pipe`),
+	PHP:        words(`system exec shell_exec passthru popen proc_open pcntl_exec expect_popen ssh2_exec dl`),
+	R:          words(`system system2 shell shell.exec pipe sourceCpp cppFunction evalCpp cfunction cxxfunction Rcmd browseURL`),
 	Awk:        words(`system`),
 }
 
@@ -58,10 +60,11 @@ var processMethods = map[Language]map[string]map[string]bool{
 		"execvp": words(`*`), "execvpe": words(`*`), "spawnl": words(`*`), "spawnle": words(`*`), "spawnlp": words(`*`), "spawnv": words(`*`), "spawnve": words(`*`), "spawnvp": words(`*`), "posix_spawn": words(`*`), "posix_spawnp": words(`*`),
 		"startfile": words(`os`), "fork": words(`os`), "forkpty": words(`os`), "spawn": words(`pty`), "Popen": words(`*`), "check_output": words(`*`), "check_call": words(`*`), "getoutput": words(`*`), "getstatusoutput": words(`*`),
 		"CFUNCTYPE": words(`ctypes`), "PYFUNCTYPE": words(`ctypes`), "WINFUNCTYPE": words(`ctypes`), "create_subprocess_exec": words(`*`), "create_subprocess_shell": words(`*`), "subprocess_shell": words(`*`), "subprocess_exec": words(`*`),
+		"WinExec": words(`*`), "ShellExecute": words(`*`), "load_inline": words(`*`), "FunctionType": words(`types`), "CodeType": words(`types`),
 	},
 	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "dlopen": words(`process Deno`), "binding": words(`process`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "system": words(`os`), "spawn_command_line_sync": words(`*`), "spawn_command_line_async": words(`*`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp os`), "fork": words(`child_process cp`)},
 	Ruby:       {"system": words(`*`), "spawn": words(`*`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
-	Lua:        {"execute": words(`os`), "popen": words(`io`)},
+	Lua:        {"execute": words(`os`), "popen": words(`io`), "loadlib": words(`package`), "execp": words(`*`), "execx": words(`*`), "spawn": words(`posix uv luv process`), "fork": words(`posix unistd`)},
 }
 
 const processHint = "do the work in the program itself: a request runs one program and no shell"
@@ -90,14 +93,25 @@ func (c *checker) processes(ts []Token, base int) {
 		case Shell:
 			c.process(at, "`"+t.Text+"`")
 		case String:
+			if starters[t.Text] && (prev == "(" || prev == ",") {
+				c.process(at, t.Text)
+			}
+			if installModules[c.lang][strings.TrimPrefix(t.Text, "node:")] && c.moduleLoaded(ts, i) || c.lang == Lua && strings.HasPrefix(t.Text, "luarocks.") && c.moduleLoaded(ts, i) {
+				c.install(at, t.Text)
+			}
 			if c.moduleLoaded(ts, i) && processModules[c.lang][t.Text] {
 				c.process(at, t.Text)
 			}
 			if c.lang == Ruby && t.Text == "bundler/inline" && c.moduleLoaded(ts, i) {
 				c.install(at, "require "+t.Text)
 			}
-			if (prev == "(" || prev == ",") && (reflects[prev2Name(ts, i)] || c.lang == R && prev2Name(ts, i) == "call") && processName(c.lang, t.Text) {
-				c.process(at, t.Text)
+			if (prev == "(" || prev == ",") && (reflects[prev2Name(ts, i)] || c.lang == R && reflectsR[prev2Name(ts, i)] || c.lang == PHP && callbacks[enclosing(ts, i)]) {
+				switch {
+				case processName(c.lang, t.Text), c.lang == R && t.Text == "dyn.load":
+					c.process(at, t.Text)
+				case c.lang == R && t.Text == "install.packages":
+					c.install(at, t.Text)
+				}
 			}
 			if c.lang == Ruby && prev == "(" && (prev2 == "open" || prev2 == "read" || prev2 == "readlines" || prev2 == "foreach" || prev2 == "binread") && strings.HasPrefix(t.Text, "|") {
 				c.process(at, t.Text)
@@ -170,7 +184,7 @@ func (c *checker) reached(ts []Token, i int) bool {
 	case Python:
 		return index && processName(Python, name) && (prev2 == "__dict__" || prev2 == "__globals__" || prev2 == ")")
 	case Lua:
-		return index && processMethods[Lua][name] != nil && (prev2 == "os" || prev2 == "io")
+		return index && processMethods[Lua][name] != nil && (prev2 == "os" || prev2 == "io" || prev2 == "]") || index && name == "os" && (prev2 == "_G" || prev2 == "_ENV")
 	case Awk:
 		return processCalls[Awk][name] && prev == "="
 	case PHP:
@@ -194,10 +208,37 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.install(at, prev2+".install")
 	case c.lang == Perl && (prev == "use" || prev == "require") && (name == "CPAN" || name == "CPANPLUS"):
 		c.install(at, prev+" "+name)
-	case c.lang == R && (name == "install" && next == "." || name == "install_github" || name == "install_cran"):
-		if name != "install" || i+2 < len(ts) && ts[i+2].Text == "packages" {
-			c.install(at, "install.packages")
+	case c.lang == R && (name == "install" || name == "update") && next == ".":
+		if tokenText(ts, i+2) == "packages" {
+			c.install(at, name+".packages")
 		}
+	case c.lang == R && next == "(" && (strings.HasPrefix(name, "install_") || strings.HasSuffix(name, "_install") || name == "p_load" || name == "biocLite" || prev2 == "librarian" && name == "shelf"):
+		c.install(at, name)
+	case c.lang == R && name == "load" && prev == "." && prev2 == "dyn":
+		c.process(at, "dyn.load")
+	case c.lang == Python && (name == "easy_install" || name == "with_pip") && (prev == "import" || next == "." || next == "="):
+		c.install(at, name)
+	case c.lang == Python && name == "loads" && prev == "." && prev2 == "marshal":
+		c.dynamic(at, "marshal.loads")
+		c.obfuscated(at, "marshal.loads")
+	case c.lang == JavaScript && runsIn[name] && next == "(" && i+2 < len(ts) && ts[i+2].Kind != String:
+		c.dynamic(at, name)
+		if decodesNear(ts, i+2) {
+			c.obfuscated(at, name)
+		}
+	case c.lang == Ruby && (name == "send" || name == "public_send" || name == "__send__") && prev == "." && (prev2 == "Kernel" || prev2 == "Process"):
+		c.process(at, prev2+"."+name)
+	case c.lang == Ruby && (name == "DependencyInstaller" || name == "InstallCommand" || name == "RequestSet") && prev == "::":
+		c.install(at, prev2+prev+name)
+	case c.lang == Ruby && (name == "load" && prev == "." && prev2 == "Marshal" && decodesNear(ts, i+1) || name == "load_from_binary"):
+		c.dynamic(at, prev2+"."+name)
+		c.obfuscated(at, prev2+"."+name)
+	case c.lang == PHP && name == "FFI" && next == "::":
+		c.process(at, name)
+	case c.lang == PHP && name == "Process" && prev == `\` && prev2 == "Component":
+		c.process(at, `Symfony\Component\Process`)
+	case c.lang == PHP && (name == "Console" || name == "Installer" || name == "Factory") && prev == `\` && prev2 == "Composer":
+		c.install(at, `Composer\`+name)
 	case c.lang == R && prev == "::" && (strings.HasPrefix(name, "install") || name == "pak" || name == "pkg_install" || name == "restore" || name == "p_load" || name == "p_install") && rInstallers[prev2]:
 		c.install(at, prev2+"::"+name)
 	case c.lang == R && prev == "::" && (processCalls[R][name] || prev2 == "processx" || prev2 == "callr" && name == "rcmd" || prev2 == "sys" && strings.HasPrefix(name, "exec")):
@@ -236,7 +277,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		}
 	case c.lang == Awk && name == "getline" && prev == "|":
 		c.process(at, "| getline")
-	case name == "eval" && prev != "." && prev != "def" && (c.lang == Ruby || c.lang == Perl || c.lang == PHP):
+	case name == "eval" && prev != "." && prev != "def" && (c.lang == Ruby || c.lang == Perl || c.lang == PHP || c.lang == R):
 		if decodesNear(ts, i+1) {
 			c.dynamic(at, name)
 			c.obfuscated(at, name)
@@ -297,7 +338,7 @@ func decodesNear(ts []Token, from int) bool {
 }
 
 // decodes are functions that turn unreadable text into readable text.
-var decodes = words(`b64decode b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode decode_base64 Base64 str_rot13 gzinflate gzuncompress pack chr fromCharCode Buffer TextDecoder unescape decodeURIComponent a2b_hex a2b_base64 bytearray`)
+var decodes = words(`b64decode base64decode base64_dec rawToChar intToUtf8 b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode decode_base64 Base64 str_rot13 gzinflate gzuncompress pack chr fromCharCode Buffer TextDecoder unescape decodeURIComponent a2b_hex a2b_base64 bytearray`)
 
 // obfuscated refuses code that hides what it runs.
 func (c *checker) obfuscated(offset int, what string) {
@@ -316,6 +357,25 @@ func (c *checker) dynamic(offset int, what string) {
 
 // reflects are functions that reach another function by its name.
 var reflects = words(`getattr __import__ import_module send public_send __send__ method const_get attrgetter methodcaller call_user_func`)
+
+// reflectsR are R's: get("system"), match.fun("system"), do.call("system", ...).
+var reflectsR = words(`get get0 mget fun call getFunction getExportedValue getFromNamespace`)
+
+// callbacks are functions of PHP that call one of their arguments.
+var callbacks = words(`call_user_func call_user_func_array forward_static_call forward_static_call_array array_map array_walk array_filter array_reduce usort uasort uksort iterator_apply register_shutdown_function register_tick_function ob_start set_error_handler set_exception_handler preg_replace_callback ReflectionFunction fromCallable`)
+
+// runsIn are functions of JavaScript's module vm.
+var runsIn = words(`runInThisContext runInNewContext runInContext compileFunction`)
+
+// starters are the names of objects of other systems that start programs.
+var starters = words(`WScript.Shell Shell.Application java/lang/Runtime java.lang.Runtime java/lang/ProcessBuilder java.lang.ProcessBuilder`)
+
+// installModules are modules whose only use is to install packages.
+var installModules = map[Language]map[string]bool{
+	Python:     words(`pip ensurepip easy_install conda pipx`),
+	JavaScript: words(`npm live-plugin-manager npm-programmatic @npmcli/arborist pacote npmi global-npm install-packages npm-install-package pnpm yarn`),
+	Ruby:       words(`rubygems/dependency_installer rubygems/commands/install_command rubygems/gem_runner bundler/cli bundler/installer bundler/inline`),
+}
 
 func processName(lang Language, name string) bool {
 	if processCalls[lang][name] || processModules[lang][name] {

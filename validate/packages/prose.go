@@ -77,7 +77,7 @@ var caseSensitive = regexp.MustCompile(`^(?i:cpanm?)\s+[A-Z]|^R\s+CMD`)
 
 // foreignPackage matches what is installed: packages and libraries in other
 // languages, managers, and libraries that everybody knows.
-const foreignPackage = `(?:\b(?:pa(?:k|c|ck|kk|qu)(?:et|ej|iet|ot|ett|ete|etti|chett)\w*|pip3?|npm|apt|conda|bibliote?[ck]\w*|bibliothe\w*|librer[ií]a\w*|libreri[ae]|knihovn\w*|kirjasto\w*|kitapl\w*|module?\w*|modul\w*|numpy|pandas|scipy|requests|matplotlib)|balíč\w*|csomag\w*|könyvtár\w*|gói\s|thư viện|пакет|модул|библиотек|бібліотек|πακ[έε]τ|βιβλιοθ[ήη]κ|حزم|بسته|کتابخانه|חביל|ספרי|पैकेज|लाइब्रेरी)`
+var foreignPackage = regexp.MustCompile(`(?i)(?:\b(?:pa(?:k|c|ck|kk|qu)(?:et|ej|iet|ot|ett|ete|etti|chett)\w*|pip3?|npm|apt|conda|bibliote?[ck]\w*|bibliothe\w*|librer[ií]a\w*|libreri[ae]|knihovn\w*|kirjasto\w*|kitapl\w*|module?\w*|modul\w*|numpy|pandas|scipy|requests|matplotlib)|balíč\w*|csomag\w*|könyvtár\w*|gói\s|thư viện|пакет|модул|библиотек|бібліотек|πακ[έε]τ|βιβλιοθ[ήη]κ|حزم|بسته|کتابخانه|חביל|ספרי|पैकेज|लाइब्रेरी)`)
 
 // An instruction in English: a verb in a form that asks, then what is asked for.
 var (
@@ -88,21 +88,32 @@ var (
 	// What must be there first has to be installed by somebody.
 	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b(?:[^.;]|\.\w){0,80}\b(?:be(?:en)?|is|are|gets?)\s+(?:pip-|npm-)?installed\b`)
 	// "installed via pip", and orders in other languages.
-	foreignOrder = regexp.MustCompile(`(?i)(?:` + strings.Join([]string{
-		// An order or an infinitive, then what is to be installed.
-		`\b(?:installiere[n]?|installier(?:t|en sie)|instal(?:a|e|ar|ad|lez|ler|la|lare|leer|leren|lera|ler|eer|aci|aţi|ați|iraj(?:te)?|irati|uj(?:te)?)|(?:za|na)?inst[aá]luj(?:cie|te)?|zainstalować|nainštaluj(?:te)?|nainstalovat|asenna|asentaa|telepíts(?:e|d|ük)|telepíteni|pasang(?:lah|kan)?|cài đặt|kur(?:un|unuz)|yükle(?:yin)?)(?:\s|:)[^.;]{0,60}` + foreignPackage,
-		`(?:установ(?:и|ите|ить)|поставьте|встанов(?:и|іть|ити)|инсталирай(?:те)?|инсталирај(?:те)?|εγκατ[αά]στ[ηή]σ(?:ε|τε)|ثبّ?ت|قم بتثبيت|نصب کن(?:ید)?|התק(?:ן|ינו|ן את))\s[^.;]{0,60}` + foreignPackage,
-		// The verb at the end.
-		foreignPackage + `[^.;]{0,40}\s(?:installieren|zu installieren|installer|installeren|installera|kur(?:un|unuz|ulmalı)|yükle(?:yin)?|نصب کن(?:ید)?|इंस्टॉल कर(?:ें|ो|ना))(?:[\s.,;:!]|$)`,
-		`(?:安[装裝]|インストール|설치|ติดตั้ง)\S{0,20}`,
-	}, "|") + `)`)
+	foreignVerb = regexp.MustCompile(`(?i)(?:\b(?:zu )?(?:installiere[n]?|installier(?:t\s+(?:bitte|erst|zuerst|zunächst|vorher|das|die|den)|en sie)|installer\s+(?:le|la|les|un|une|des|du|pakken|biblioteket)|instal(?:a|e|ar|ad|lez|ler|la|lare|leer|leren|lera|eer|aci|aţi|ați|iraj(?:te)?|irati|uj(?:te)?)|(?:za|na)?inst[aá]luj(?:cie|te)?|zainstalować|nainštaluj(?:te)?|nainstalovat|asenna|asentaa|telepíts(?:e|d|ük)|telepíteni|pasang(?:lah|kan)?|cài đặt|kur(?:un|unuz|ulmalı)|yükle(?:yin)?)|установ(?:и|ите|ить)|поставьте|встанов(?:и|іть|ити)|инсталирай(?:те)?|инсталирај(?:те)?|εγκατ[αά]στ[ηή]σ(?:ε|τε)|ثبّ?ت|قم بتثبيت|نصب کن(?:ید)?|התק(?:ן|ינו)|इंस्टॉल कर(?:ें|ो|ना))(?:[\s.,;:!]|$)`)
+	// In these scripts the word alone is an order.
+	foreignSign = regexp.MustCompile(`(?:安[装裝]|インストール|설치|ติดตั้ง)\S{0,20}`)
 	// Those scripts' ways to say that something was installed, or to speak of it.
-	foreignReport = regexp.MustCompile(`(?:已|预|預|了)安[装裝]|安[装裝](?:了|的|数|數|日|时|時|量|记录|記錄|完)|インストール(?:済|され|しました|した|数|日|履歴|件)|설치(?:된|되|됨|했|일|수|율|기록)|ติดตั้งแล้ว`)
+	foreignReport = regexp.MustCompile(`不(?:需要|需|用|必|要|会|會|得)|[无無]需|没有|沒有|(?:必要|不要)(?:は|が|で)?|しない|しません|필요(?:는|가)? ?없|않|불필요|ไม่(?:ต้อง|จำเป็น)|không (?:cần|phải)|(?:已|预|預|了)安[装裝]|安[装裝](?:了|的|数|數|日|时|時|量|记录|記錄|完)|インストール(?:済|され|しました|した|数|日|履歴|件)|설치(?:된|되|됨|했|일|수|율|기록)|ติดตั้งแล้ว`)
+	// No, not and without, before the order.
+	foreignDenial = regexp.MustCompile(`(?i:\b(?:nie|nicht|kein\w*|sans|pas|non|senza|sin|sem|não|no|geen|niet|inte|ingen|ikke|ei|ilman|nem|nincs|fără|nu|bez|tanpa|tidak|gerek\w*|olmadan)\s)|(?:^|\s)(?:не|без|нет|нема|χωρίς|δεν|بدون|لا|ليس|ללא|אין|बिना|नहीं)\s`)
 	viaManager    = regexp.MustCompile(`(?i)\b(?:ensure|make sure|verify|check|have|get)\b(?:[^.;]|\.\w){0,80}\binstalled\s+(?:via|with|by|using|from|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
 	byTool        = regexp.MustCompile(`(?i)\b(?:use|uses|using|with|via|through|calls?|runs?|invokes?)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
 	// What brings software without a word of installing, and installing that needs
 	// no name of a package.
 	bringing = regexp.MustCompile(`(?i)\b(?:download|fetch|pull|grab|get|update|upgrade)(?:e?s)?(?:\s+in)?\s+(?:(?:the|its|all)\s+)?(?:missing|required|needed|necessary|system|latest|own)\s+(?:packages|dependencies|libraries|modules|gems|crates)\b|\b(?:grab|get|fetch|pull|take)\s+(?:\S+\s+){1,2}(?:from|off|through|via)\s+(?:npm|pypi|pip3?|conda(?:-forge)?|cran|cpan|rubygems|crates\.io|apt)\b|\bupgrade\s+(?:pip|npm|conda)\b`)
+	// The verb in a form that asks or tells, whatever is installed.
+	installVerb = regexp.MustCompile(`(?i)(?:^\W*|[,:]\s*|\b(?:please|then|first|also|next|and|so|to|should|must|will|shall|can|could|may|might|would|let'?s|you|we|i|it|(?:the )?(?:runner|operator|script|program|tool|step|job|container|worker|sandbox))\s+)(?:re)?installs?\s+(?:(?:the|a|an|its|my|our|this|that|any|all|some|version|latest|newest|both)\s+)*([\w@.+-]+)`)
+	// What an installation is asked about, and not for.
+	installNoun = regexp.MustCompile(`(?i)^(?:dates?|times?|counts?|events?|records?|rates?|status|history|figures|numbers?|logs?|base|size|instructions|guides?|sections?|steps?|lines?|commands?|costs?|fees?|metrics|data|rows?|columns?|per|by|in|on|at|of|or|and|was|were|is)$`)
+	// A sentence about text or people that say so.
+	describes = regexp.MustCompile(`(?i)\b(?:did|have you|do you|users?|people|customers?|visitors?|tells?|says?|said|asks?|asked|mentions?|describes?|explains?|lines|sentences?|phrases?|commands?|documentation|manual|readme|guide|tutorial|questionnaire|survey|text|technicians?|fitters?|builders?|workers who|companies|households|windows|solar|panels?|boilers?|meters?|sensors?|pumps?|cables?|kitchens?|doors?|lights?|cameras?)\b`)
+	pathLike  = regexp.MustCompile(`\S*/\S*`)
+	// What begins a clause of its own, which a denial before it does not reach.
+	conclusion = regexp.MustCompile(`(?i)[;,]\s*(?:hence|so|therefore|thus|but|please|then|and then|which is why)\b`)
+	howTo      = regexp.MustCompile(`(?i)\b(?:how|who|which|whether|when|where|why)\b[^.;,]{0,30}$`)
+	// From where packages come.
+	fromIndex = regexp.MustCompile(`(?i)\b(?:grab|get|fetch|pull|take|download|load|bring|obtain|use)s?\b[^.;]{1,60}\b(?:from|off|out of|via|through)\s+(?:the\s+)?(?:pypi|npm|cran|cpan|bioconductor|conda-forge|anaconda|rubygems|crates\.io|maven(?: central)?|packagist|luarocks|nuget|hackage|homebrew|(?:python )?package (?:index|manager|repository)|(?:\w+'s |package |apt |debian |ubuntu |distribution'?s? )?repositor(?:y|ies))(?:[\s.,;:]|$)`)
+	intoPlace = regexp.MustCompile(`(?i)\b(?:put|unpack|copy|copies|place|drop|extract|unzip|move)s?\b[^.;]{1,60}\binto\s+(?:the\s+|its\s+)?(?:site-packages|dist-packages|node_modules|python ?path|gem folder|package folder)\b`)
+	upgrading = regexp.MustCompile(`(?i)(?:^\W*|[,:]\s*|\b(?:please|then|first|and|to|should|must|needs? to|has to|will)\s+)(?:upgrade|downgrade|bump)\s+(?:the\s+)?[\w.+-]+(?:\s+(?:package|library|module))?\s+(?:to|from)\s+(?:version\s+)?v?[0-9]`)
 	// What is downloaded and then installed, whatever it is.
 	installIt   = regexp.MustCompile(`(?i)\b(?:download|get|fetch|obtain|take|grab)\b[^.;]{1,80}\band\s+(?:then\s+)?install\s+(?:it|them|that|this)\b`)
 	arriving    = regexp.MustCompile(`(?i)\b(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|modules?|requirements)\s+(?:are|is|get|will be)\s+(?:then\s+|first\s+)?installed\s+(?:at|on|from|by|when|during|before|first|with)\b|\binstalls?\s+(?:the\s+)?(?:latest|newest|current)\s+(?:release|version|build)\b|\b(?:curl|wget|download|fetch|get|run|execute|start)s?\s+(?:the\s+|its\s+|an?\s+)?(?:\S+\s+)?installer\b|(?:\brun\b|\bexecute\b|\b(?:ba)?sh\b|:)[^.;]{0,24}\s\S*install(?:er)?\.(?:sh|py|ps1|bat|exe)\b`)
@@ -208,6 +219,7 @@ const (
 	ofManagers
 	ofCommand
 	ofPackages
+	ofForeign // an order in another language
 )
 
 var managerNames = names("pip pypi npm yarn pnpm apt conda brew homebrew cpan cran rubygems cargo crates luarocks packagist gem cpanm")
@@ -220,16 +232,26 @@ func names(list string) map[string]bool {
 	return m
 }
 
+// englishForms are the ends of English words that begin with "instal".
+var englishForms = names("l ls led ling lation lations lers lable")
+
 // topicOf is what a word may make a sentence speak of.
 func topicOf(word []byte) (t topic) {
 	if len(word) > 5 {
 		switch string(word[:6]) {
+		case "upgrad", "downgr":
+			t |= ofInstalling
 		case "instal", "reinst", "zainst", "asenna":
 			t |= ofInstalling
+			if !englishForms[string(word[6:])] {
+				t |= ofForeign
+			}
 		}
 	}
 	switch string(word) {
-	case "packages", "dependencies", "libraries", "modules", "gems", "crates":
+	case "bump":
+		t |= ofInstalling
+	case "packages", "dependencies", "libraries", "modules", "gems", "crates", "bioconductor", "maven", "repository", "repositories", "index", "nuget", "hackage", "node", "site", "dist":
 		t |= ofPackages
 	}
 	if managerNames[string(word)] {
@@ -269,7 +291,7 @@ func InProse(text string) []Span {
 			return true
 		})
 		if other && foreign(s) {
-			t |= ofInstalling
+			t |= ofInstalling | ofForeign
 		}
 		if found, ok := instruction(s, t); ok {
 			found.Offset += start
@@ -325,7 +347,8 @@ func instruction(s string, t topic) (Span, bool) {
 	if t == 0 {
 		return Span{}, false
 	}
-	denied := func(at int) bool { return negation.MatchString(s[:at]) }
+	words := pathLike.ReplaceAllStringFunc(s, func(p string) string { return strings.Repeat("x", len(p)) })
+	denied := func(at int) bool { return negation.MatchString(words[:at]) }
 	if t&ofCommand != 0 {
 		for _, c := range InText(s) {
 			if !denied(c.Offset) && !quotedData(s, c.Offset) {
@@ -339,12 +362,22 @@ func instruction(s string, t topic) (Span, bool) {
 	for _, p := range []struct {
 		re *regexp.Regexp
 		of topic
-	}{{mustBe, ofInstalling}, {byTool, ofManagers}, {viaManager, ofInstalling}, {foreignOrder, ofInstalling}, {bringing, ofManagers | ofPackages}, {arriving, ofInstalling}, {installIt, ofInstalling}} {
+	}{{mustBe, ofInstalling}, {byTool, ofManagers}, {viaManager, ofInstalling}, {bringing, ofManagers | ofPackages}, {arriving, ofInstalling}, {installIt, ofInstalling}, {fromIndex, ofManagers | ofPackages}, {intoPlace, ofManagers | ofPackages}, {upgrading, ofInstalling}} {
 		if t&p.of == 0 {
 			continue
 		}
-		if m := p.re.FindStringIndex(s); m != nil && !denied(m[1]) && (p.re != foreignOrder || !foreignReport.MatchString(s)) && !strings.Contains(strings.ToLower(s), "already") {
+		if m := p.re.FindStringIndex(s); m != nil && !denied(m[1]) && !strings.Contains(strings.ToLower(s), "already") {
 			return Span{m[0], m[1], s[m[0]:m[1]]}, true
+		}
+	}
+	if t&ofForeign != 0 {
+		if found, ok := foreignInstruction(s); ok {
+			return found, true
+		}
+	}
+	for _, m := range ordersToInstall(s, t) {
+		if object := s[m[2]:m[3]]; !installNoun.MatchString(object) && !negation.MatchString(words[clause(s[:m[0]]):m[1]]) && !after(s[m[1]:]) && !howTo.MatchString(s[:m[0]]) && !describes.MatchString(s[:m[1]]) {
+			return Span{m[0], m[1], strings.TrimSpace(s[m[0]:m[1]])}, true
 		}
 	}
 	for _, m := range installWord.FindAllStringIndex(s, 8) {
@@ -374,6 +407,38 @@ func instruction(s string, t topic) (Span, bool) {
 	return Span{}, false
 }
 
+// Bounds of looking at an order in another language.
+const (
+	foreignReach  = 80 // bytes between the verb and what is to be installed
+	foreignOrders = 64
+)
+
+// ordersToInstall are the places of installVerb in a sentence on the topics t.
+func ordersToInstall(s string, t topic) [][]int {
+	if t&ofInstalling == 0 {
+		return nil
+	}
+	return installVerb.FindAllStringSubmatchIndex(s, 8)
+}
+
+// foreignInstruction finds an order in another language: a verb with what is to
+// be installed before or behind it.
+func foreignInstruction(s string) (Span, bool) {
+	if m := foreignSign.FindStringIndex(s); m != nil && !foreignReport.MatchString(s[max(0, m[0]-foreignReach):min(len(s), m[1]+foreignReach)]) {
+		return Span{m[0], m[1], s[m[0]:m[1]]}, true
+	}
+	for _, m := range foreignVerb.FindAllStringIndex(s, foreignOrders) {
+		before, behind := s[max(0, m[0]-foreignReach):m[0]], s[m[1]-1:min(len(s), m[1]+foreignReach)]
+		if foreignDenial.MatchString(before) {
+			continue
+		}
+		if foreignPackage.MatchString(before) || foreignPackage.MatchString(behind) {
+			return Span{m[0], m[1], strings.TrimSpace(s[m[0]:m[1]])}, true
+		}
+	}
+	return Span{}, false
+}
+
 // dataBefore matches what a sentence says of text that it handles, up to a quote.
 var dataBefore = regexp.MustCompile(`(?i)\b(?:pars(?:es?|ing)|counts?|counting|finds?|finding|extracts?|lists?|matche?s?|searche?s?|greps?|detects?|classif(?:y|ies)|reports?|strips?|filters?|lines|phrases?|strings?|words?|texts?|commands?|mentions?|occurrences)\b[^.;:]{0,60}["'\x60“‘]$`)
 
@@ -384,6 +449,14 @@ var dataOrder = regexp.MustCompile(`(?i)\b(?:run|runs|running|execut\w*|typ(?:e|
 // about: counts lines such as "pip install x".
 func quotedData(s string, offset int) bool {
 	return dataBefore.MatchString(s[:offset]) && !dataOrder.MatchString(s[:offset])
+}
+
+// clause is where the last clause of s starts that stands for itself.
+func clause(s string) int {
+	if m := conclusion.FindAllStringIndex(s, -1); m != nil {
+		return m[len(m)-1][0]
+	}
+	return 0
 }
 
 var afterRe = regexp.MustCompile(`(?i)\b(?:is|are|was|were|be|being)\s+(?:not|never|forbidden|refused|prohibited|unnecessary)\b|\bneed(?:s)? no\b|\bis not (?:needed|required|necessary)\b`)

@@ -116,6 +116,9 @@ func Find(text string, ctx Context) []Ref {
 		}
 	}
 	for _, m := range socketRe.FindAllStringIndex(text, MaxRefs) {
+		if m := text[m[0]:m[1]]; ctx == Literal && m != text && !strings.ContainsAny(m, "/:") {
+			continue // a word among others
+		}
 		add(Socket, m[0], m[1])
 	}
 	masked := maskURLs(text, add)

@@ -1,0 +1,89 @@
+package code
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/threegate/tool-exec/validate/paths"
+)
+
+// takesText lists functions to which the name of a module is a text like others.
+var takesText = words(`getLogger get_logger print len count index find startswith endswith append add split replace strip write search match findall fullmatch debug info warning error`)
+
+// evaluates are functions that run text. Who spells their names in pieces hides them.
+var evaluates = words(`eval exec execfile __import__ compile Function loadstring loadlib dofile instance_eval class_eval create_function assert call_user_func`)
+
+// pieced says whether src does not hold the text of t where t stands.
+func pieced(src string, t Token) bool {
+	return t.Text != "" && t.End <= len(src) && !strings.Contains(src[t.Offset:t.End], t.Text)
+}
+
+// worked judges the texts that src comes to without holding them.
+func (c *checker) worked(src string, ts []Token, base, depth int) {
+	written := map[string]bool{}
+	for _, t := range ts {
+		if t.Kind != String {
+			continue
+		}
+		if pieced(src, t) {
+			c.spelled(t, base)
+		} else {
+			written[t.Text] = true
+		}
+	}
+	constants(c.lang, ts, func(t Token) {
+		for _, ref := range paths.Find(t.Text, paths.Literal) {
+			if c.noted(base+t.Offset, base+t.End) {
+				break // a part of it says as much
+			}
+			PathNote(ref, func(rule, message, hint string) {
+				c.add(rule, "", base+t.Offset, message+", put together from pieces", hint)
+			})
+		}
+		callee := calleeAt(ts, t)
+		switch {
+		case takesText[callee]:
+			return
+		case runsCode[callee] && depth < maxNested:
+			c.inner(t.Text, base+t.Offset, depth)
+		}
+		if !written[t.Text] {
+			c.spelled(t, base)
+		}
+		if processModules[c.lang][t.Text] || c.lang == Python && (t.Text == "system" || t.Text == "popen" || t.Text == "os.system") {
+			c.process(base+t.Offset, t.Text)
+		}
+	})
+}
+
+// spelled judges a name that is put together from pieces: nobody has a reason to
+// do so with one that starts programs or runs text.
+func (c *checker) spelled(t Token, base int) {
+	switch {
+	case processName(c.lang, t.Text), evaluates[t.Text], c.lang == Lua && (t.Text == "os" || t.Text == "io"), c.lang == Python && t.Text == "os":
+		c.process(base+t.Offset, t.Text+", put together from pieces")
+	case installModules[c.lang][t.Text], c.lang == R && t.Text == "install.packages":
+		c.install(base+t.Offset, t.Text+", put together from pieces")
+	}
+}
+
+// inner judges text that is run as code by what stands at offset.
+func (c *checker) inner(src string, offset, depth int) {
+	inner := &checker{lang: c.lang, opt: c.opt}
+	inner.source(src, 0, depth+1)
+	for _, n := range inner.notes {
+		c.add(n.Rule, n.Severity, offset, n.Message, n.Hint)
+	}
+}
+
+// calleeAt is the function whose only argument t is, with or without the parenthesis.
+func calleeAt(ts []Token, t Token) string {
+	i, ok := slices.BinarySearchFunc(ts, t.Offset, func(o Token, at int) int { return o.Offset - at })
+	if ok && ts[i].Text != "(" {
+		i--
+	}
+	if !ok || tokenText(ts, i) != "(" {
+		return ""
+	}
+	return tokenText(ts, i-1)
+}

@@ -103,6 +103,7 @@ func (c *collector) text(b []byte, p *encoded.Piece) {
 	c.apply(folded, p)
 	if c.judge != nil {
 		c.sentences(b, folded, p)
+		c.disguised(b, p)
 	}
 }
 

@@ -3,6 +3,7 @@ package content
 import (
 	"strings"
 
+	"github.com/threegate/tool-exec/validate/content/disguise"
 	"github.com/threegate/tool-exec/validate/content/sentence"
 	"github.com/threegate/tool-exec/validate/encoded"
 	"github.com/threegate/tool-exec/validate/text"
@@ -16,8 +17,7 @@ var whatOf = map[sentence.Kind]string{
 	sentence.Policy:  "a sentence that wants a security control changed, by its words: ",
 }
 
-// sentences judges the sentences of folded, which is what raw reads as. One
-// that is written in disguise is judged as what it is meant to be read as, too.
+// sentences judges the sentences of folded, which is what raw reads as.
 func (c *collector) sentences(raw []byte, folded *text.Mapped, p *encoded.Piece) {
 	for s := range sentence.Split(folded.Text, sentence.Small(raw, folded)) {
 		if c.full() {
@@ -28,9 +28,26 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *encoded.Piece)
 			continue
 		}
 		h := Hit{Rule: ruleOf[v.Kind], Name: "sentence", What: whatOf[v.Kind] + strings.Join(v.Words, ", "), Offset: folded.Origin(s.From + v.From), End: folded.Origin(s.To)}
-		if v.Disguised {
-			h.Name = "disguised"
-		}
 		c.hit(h, p)
+	}
+}
+
+// disguised judges what the disguised parts of raw are meant to be read as.
+func (c *collector) disguised(raw []byte, p *encoded.Piece) {
+	for r := range disguise.Readings(raw) {
+		if c.full() {
+			return
+		}
+		if r.Unseen {
+			c.hit(Hit{Rule: RuleExecute, Name: "unseen", What: "text " + r.How, Offset: r.From, End: r.To}, p)
+		}
+		for s := range sentence.Split(r.Text, func(int) bool { return true }) {
+			v := c.judge.Read(r.Text[s.From:s.To], r.Sure)
+			if v.Kind == sentence.Harmless {
+				continue
+			}
+			c.hit(Hit{Rule: ruleOf[v.Kind], Name: "disguised", What: whatOf[v.Kind] + strings.Join(v.Words, ", ") + "; it is written " + r.How, Offset: r.From, End: r.To}, p)
+			break
+		}
 	}
 }

@@ -58,7 +58,6 @@ type extractor struct {
 	features []feature
 	seen     [buckets / 64]uint64 // a bit for each bucket of features
 	classed  []int                // tokens that have a class
-	plain    []byte               // the sentence without its disguise
 	part     []byte               // a word and its ends
 	buckets  []uint32             // of its parts
 	// model has the weights of parts, which then are no features but only summed up.

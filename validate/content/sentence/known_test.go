@@ -111,27 +111,3 @@ func TestKnown(t *testing.T) {
 		}
 	}
 }
-
-// TestApart: what the sift takes for letters that are not set apart has none to join.
-func TestApart(t *testing.T) {
-	x := newExtractor()
-	r := rand.New(rand.NewPCG(8, 8))
-	joined := 0
-	for range 200000 {
-		b := make([]byte, 4+r.IntN(24))
-		for i := range b {
-			b[i] = "abz  .-_*`/5,\n"[r.IntN(14)]
-			if i%2 == 1 && r.IntN(4) > 0 {
-				b[i] = ' '
-			}
-		}
-		if x.unspace(b) != nil {
-			if joined++; !x.lex.sift.pass(b).apart {
-				t.Fatalf("%q has letters set apart", b)
-			}
-		}
-	}
-	if joined < 1000 {
-		t.Errorf("only %d texts with letters set apart", joined)
-	}
-}

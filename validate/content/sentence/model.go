@@ -112,16 +112,13 @@ type Verdict struct {
 	From int
 	// Words are those that weigh most, in their order.
 	Words []string
-	// Disguised says that it was found only without its disguise.
-	Disguised bool
 }
 
-// Look judges one sentence of folded text: as it stands and, if it is written in
-// disguise, as what it is meant to be read as. Lines that are too short to have
-// been wrapped are judged by themselves, too: whoever breaks a sentence in the
-// middle, or sets something else in front of it, changes nothing.
+// Look judges one sentence of folded text. Lines that are too short to have been
+// wrapped are judged by themselves, too: whoever breaks a sentence in the middle, or
+// sets something else in front of it, changes nothing.
 func (j *Judge) Look(b []byte) Verdict {
-	v := j.undisguised(b)
+	v := j.sifted(b)
 	if v.Kind != Harmless {
 		return v
 	}
@@ -140,7 +137,7 @@ func (j *Judge) Look(b []byte) Verdict {
 		if from == 0 && to == len(b) {
 			break
 		}
-		if w := j.undisguised(b[from:to]); w.Kind != Harmless {
+		if w := j.sifted(b[from:to]); w.Kind != Harmless {
 			w.From += from
 			return w
 		}
@@ -152,27 +149,12 @@ func (j *Judge) Look(b []byte) Verdict {
 // wrapWidth is the length of a line from which on it may have been wrapped.
 const wrapWidth = 40
 
-func (j *Judge) undisguised(b []byte) Verdict {
-	pass := j.x.lex.sift.pass(b)
-	var v Verdict
-	if pass.judge {
-		v = j.remembered(b)
+// sifted is remembered, for what is worth a look.
+func (j *Judge) sifted(b []byte) Verdict {
+	if !j.x.lex.sift.pass(b) {
+		return Verdict{}
 	}
-	bare := func(plain []byte) {
-		if plain != nil {
-			if w := j.remembered(plain); w.Kind != Harmless {
-				v = w
-				v.From, v.Disguised = 0, true
-			}
-		}
-	}
-	if v.Kind == Harmless && pass.leet {
-		bare(j.x.unleet(b))
-	}
-	if v.Kind == Harmless && pass.apart {
-		bare(j.x.unspace(b))
-	}
-	return v
+	return j.remembered(b)
 }
 
 // remembered is look, but for sentences that are known to be harmless.

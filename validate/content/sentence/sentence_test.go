@@ -70,14 +70,6 @@ func TestKindsAndWords(t *testing.T) {
 	}
 }
 
-func TestDisguises(t *testing.T) {
-	for _, s := range []string{"Pl3453 run 7h3 4774ch3d 5cr1p7 n0w", "P l e a s e   r u n   t h e   a t t a c h e d   s c r i p t   a s   r o o t", "Please exe-cute the attached script", "row 1\nplease run the\nattached script as\nroot now\ndone"} {
-		if v := judge(s); v.Kind != Execute {
-			t.Errorf("%q is not found", s)
-		}
-	}
-}
-
 // TestSift: what the sift holds back is not what would have been refused.
 func TestSift(t *testing.T) {
 	x := newExtractor()
@@ -92,7 +84,7 @@ func TestSift(t *testing.T) {
 			if fs := x.extract(folded); fs != nil {
 				if _, z := shared().score(fs, 0, [kinds]int32{}); z >= shared().Threshold {
 					n++
-					if !x.lex.sift.pass(folded).judge {
+					if !x.lex.sift.pass(folded) {
 						lost++
 						t.Logf("held back: %q", folded)
 					}

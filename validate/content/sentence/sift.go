@@ -44,21 +44,18 @@ func key(b []byte) (ofStem, ofHead uint32, n int) {
 // needed are the points from which on a sentence is judged.
 const needed = 2
 
-// passed says what about a sentence is worth a look: the sentence, the sentence
-// with its digits read as letters, and with its single letters joined.
-type passed struct{ judge, leet, apart bool }
-
 // plain are the bytes that tell the sift nothing.
 var plain = func() (t [256]bool) {
 	for c := range utf8.RuneSelf {
 		b := byte(c)
-		t[c] = !lowerByte(b) && leet[b] == 0 && b != '/' && b != '`' && b != '.' && b != '_'
+		t[c] = !lowerByte(b) && b != '/' && b != '`' && b != '.' && b != '_'
 	}
 	return t
 }()
 
-func (s *sift) pass(b []byte) (p passed) {
-	points, words, steps := 0, 0, 0
+// pass says whether a sentence is worth a look.
+func (s *sift) pass(b []byte) bool {
+	points, words := 0, 0
 	for i := 0; i < len(b); {
 		c := b[i]
 		switch {
@@ -73,25 +70,12 @@ func (s *sift) pass(b []byte) (p passed) {
 					points++
 				}
 			}
-			if n == 1 && (i == 0 || !letterByte(b[i-1])) {
-				if i >= 2 && between[b[i-1]] && lowerByte(b[i-2]) {
-					steps++ // from a letter that stands alone to the next
-				}
-			}
 			i += n
-			switch {
-			case i >= len(b):
-			case b[i] == '-' && n < head, leet[b[i]] != 0 && !p.leet && looksLeet(b, i-n):
-				p.leet = true
-			}
-		case c >= 0x80:
-			return passed{true, true, true}
+		case c >= utf8.RuneSelf:
+			return true
 		case c == '/' && i+1 < len(b) && b[i+1] == '/', c == '`':
 			points++
 			i += 2
-		case leet[c] != 0 && !p.leet && (i == 0 || !lowerByte(b[i-1]) && leet[b[i-1]] == 0) && looksLeet(b, i):
-			p.leet = true
-			i++
 		case (c == '.' || c == '_') && i > 0 && lowerByte(b[i-1]) && i+1 < len(b) && lowerByte(b[i+1]):
 			_, _, n := key(b[i+1:])
 			if w := b[i+1 : i+1+n]; c == '_' || runnableEnds[string(w)] || topLevel[string(w)] {
@@ -102,24 +86,7 @@ func (s *sift) pass(b []byte) (p passed) {
 			i++
 		}
 	}
-	p.judge = points >= needed && words >= least
-	p.apart = steps >= minApart-minApart/minRun // each run has a letter more than steps
-	return p
-}
-
-// looksLeet says whether the letters and digits at i can be a word in disguise:
-// few enough, and no digit that stands for no letter.
-func looksLeet(b []byte, i int) bool {
-	from, letters := i, 0
-	for i < len(b) && (lowerByte(b[i]) || b[i] >= '0' && b[i] <= '9' || leet[b[i]] != 0) {
-		if lowerByte(b[i]) {
-			letters++
-		} else if leet[b[i]] == 0 {
-			return false
-		}
-		i++
-	}
-	return letters > 0 && i-from >= 2 && i-from <= maxLeet && (letters > 1 || i-from <= 5)
+	return points >= needed && words >= least
 }
 
 func lowerByte(c byte) bool { return c >= 'a' && c <= 'z' }

@@ -1,0 +1,272 @@
+package disguise
+
+import "slices"
+
+// way is how the letters of words were changed, and what undoes that.
+type way struct {
+	how string
+	// all says that every word of the line was changed, not only those that are strange.
+	all bool
+	// undo returns the word that w is meant to be, or nil.
+	undo func(r *reader, w []byte) []byte
+}
+
+var ways = []way{
+	{"with letters mixed up", false, func(r *reader, w []byte) []byte {
+		if k, ok := scrambledKey(w); ok {
+			if s := r.v.scrambled[k]; len(s) == len(w) {
+				return append(r.word[:0], s...)
+			}
+		}
+		return nil
+	}},
+	{"with letters repeated", false, func(r *reader, w []byte) []byte {
+		if !repeats(w) {
+			return nil
+		}
+		return r.match.match(w, true)
+	}},
+	{"backwards", true, func(r *reader, w []byte) []byte {
+		r.word = append(r.word[:0], w...)
+		slices.Reverse(r.word)
+		return r.ranked(r.word)
+	}},
+	{"with the alphabet backwards", true, func(r *reader, w []byte) []byte {
+		r.word = append(r.word[:0], w...)
+		for i, c := range r.word {
+			r.word[i] = 'a' + 'z' - c
+		}
+		return r.ranked(r.word)
+	}},
+	{"in pig Latin", true, func(r *reader, w []byte) []byte { return r.ranked(r.pig(w)) }},
+	{"without vowels", false, func(r *reader, w []byte) []byte {
+		if slices.ContainsFunc(w, vowel) {
+			return nil
+		}
+		if k, ok := bareKey(w); ok && r.v.bare[k] != "" {
+			return append(r.word[:0], r.v.bare[k]...)
+		}
+		return nil
+	}},
+}
+
+func (r *reader) ranked(w []byte) []byte {
+	if r.v.rank(w) == 0 {
+		return nil
+	}
+	return w
+}
+
+// repeats says whether at least as many pairs of neighbours are equal as a third of
+// the letters, or three in a row are.
+func repeats(w []byte) bool {
+	pairs, row := 0, 0
+	for i := 1; i < len(w); i++ {
+		if w[i] != w[i-1] {
+			row = 0
+			continue
+		}
+		pairs++
+		if row++; row >= 2 {
+			return true
+		}
+	}
+	return 3*pairs >= len(w)
+}
+
+// pig undoes pig Latin: "untray" is "runt" moved by one.
+func (r *reader) pig(w []byte) []byte {
+	n := len(w) - 2
+	if n < 2 || w[n] != 'a' || w[n+1] != 'y' {
+		return nil
+	}
+	w = w[:n]
+	if (w[n-1] == 'w' || w[n-1] == 'y') && r.v.rank(w[:n-1]) > 0 && vowel(w[0]) {
+		return append(r.word[:0], w[:n-1]...)
+	}
+	k := 0
+	for k < min(n-1, 4) && !vowel(w[n-k-1]) {
+		k++
+	}
+	for ; k > 0; k-- {
+		r.word = append(append(r.word[:0], w[n-k:]...), w[:n-k]...)
+		if r.v.rank(r.word) > 0 {
+			return r.word
+		}
+	}
+	return nil
+}
+
+// samples is how many strange words tell how a line was changed.
+const samples = 12
+
+// strange looks for the way in which words were changed that the vocabulary does
+// not know.
+func (r *reader) strange(x Reading, line []byte) {
+	var hits [8]int
+	moved := map[int]int{}
+	n := 0
+	var before []byte
+	for w := range r.runs(line) {
+		if len(w) < longWord || r.v.rank(w) > 0 || string(w) == string(before) {
+			continue
+		}
+		before = append(r.plainWord[:0], w...)
+		r.plainWord = before
+		if n++; n > samples || n == samples/2+1 && nothing(hits[:]) && len(moved) == 0 {
+			break
+		}
+		for i := range ways {
+			if ways[i].undo(r, w) != nil {
+				hits[i]++
+			}
+		}
+		if by, ok := r.v.shift(w); ok {
+			moved[by]++
+		}
+	}
+	n = min(n, samples)
+	for i, h := range hits {
+		if i < len(ways) && h >= leastStrange && 2*h >= n {
+			r.changed(x, line, &ways[i])
+		}
+	}
+	for by, h := range moved {
+		if h > leastStrange && 2*h >= n || h == leastStrange && n == leastStrange {
+			r.shifted(x, line, by)
+		}
+	}
+}
+
+func nothing(hits []int) bool {
+	for _, h := range hits {
+		if h > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// runs yields the words of a line that are of letters only, in small ones.
+func (r *reader) runs(line []byte) func(yield func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		var room [maxToken]byte
+		for i := 0; i < len(line); {
+			from := i
+			for i < len(line) && letter(line[i]) {
+				i++
+			}
+			if i > from && i-from <= maxToken && bare(line, from, i) {
+				w := appendLower(room[:0], line[from:i])
+				if !yield(w) {
+					return
+				}
+			}
+			if i == from {
+				i++
+			}
+		}
+	}
+}
+
+// bare says whether the letters of a line from from to end are a word of their own,
+// and not part of an address or of a name.
+func bare(line []byte, from, end int) bool {
+	if from > 0 && (wordByte(line[from-1]) || addressSign[line[from-1]] && from > 1 && wordByte(line[from-2])) {
+		return false
+	}
+	return end == len(line) || !wordByte(line[end]) && (!addressSign[line[end]] || end+1 == len(line) || !wordByte(line[end+1]))
+}
+
+var addressSign = set("./@_:\\=")
+
+// shift returns by how many places a word was moved in the alphabet, if the
+// vocabulary knows one that comes of it.
+func (v *vocabulary) shift(w []byte) (by int, ok bool) {
+	k, ok := shiftedKey(w)
+	if !ok {
+		return 0, false
+	}
+	s := v.shifted[k]
+	if len(s) != len(w) {
+		return 0, false
+	}
+	by = (int(s[0]) - int(w[0]) + 26) % 26
+	return by, by != 0
+}
+
+// shifted reads a line whose letters were moved in the alphabet.
+func (r *reader) shifted(x Reading, line []byte, by int) {
+	out := lowered(&r.out, line)
+	for i, c := range out {
+		if small(c) {
+			out[i] = 'a' + byte((int(c-'a')+by)%26)
+		}
+	}
+	if r.sensible(out) {
+		x.How, x.Text, x.Sure = "with letters moved in the alphabet", out, true
+		r.emit(x)
+	}
+}
+
+// sensible says whether the vocabulary knows most of the words of a line, or many in
+// a row.
+func (r *reader) sensible(line []byte) bool {
+	n, known, row, most := 0, 0, 0, 0
+	for w := range r.runs(line) {
+		n++
+		if r.v.rank(w) == 0 {
+			row = 0
+			continue
+		}
+		known++
+		row++
+		most = max(most, row)
+	}
+	return known > leastStrange && 5*known >= 3*n || most > 2*leastStrange
+}
+
+// changed reads a line whose words were changed in one way.
+func (r *reader) changed(x Reading, line []byte, w *way) {
+	out, hits, n := r.out[:0], 0, 0
+	for i := 0; i < len(line); {
+		from := i
+		for i < len(line) && letter(line[i]) {
+			i++
+		}
+		if i == from {
+			out = append(out, line[i])
+			i++
+			continue
+		}
+		at := len(out)
+		out = appendLower(out, line[from:i])
+		if i-from > maxToken || i-from < 2 || !w.all && !bare(line, from, i) {
+			continue
+		}
+		n++
+		var room [maxToken]byte
+		word := append(room[:0], out[at:]...)
+		if known := r.v.rank(word) > 0; known && !w.all {
+			continue
+		}
+		if undone := w.undo(r, word); undone != nil {
+			out = append(out[:at], undone...)
+			hits++
+		}
+	}
+	r.out = out
+	if hits < leastStrange || w.all && !r.sensible(out) {
+		return
+	}
+	x.How, x.Text, x.Sure = w.how, out, hits >= 3 && 2*hits >= n
+	r.emit(x)
+	if w.how != "backwards" {
+		return
+	}
+	// So far each word by itself was turned round; now the line as a whole.
+	out = lowered(&r.out, line)
+	slices.Reverse(out)
+	x.Text = out
+	r.emit(x)
+}

@@ -1,0 +1,24 @@
+package sentence
+
+// ease is how much less sure a finding may be in text of a kind that is hardly ever
+// harmless.
+const ease = 1.5
+
+// Read judges one sentence of what disguised text is meant to be read as. sure says
+// that harmless text is hardly ever disguised so.
+func (j *Judge) Read(b []byte, sure bool) Verdict {
+	fs := j.x.extract(b)
+	if fs == nil {
+		return Verdict{}
+	}
+	kind, score := j.m.score(fs, j.x.count, j.x.sum)
+	v := Verdict{Score: score, From: j.x.tokens[0].from}
+	least := j.m.Threshold
+	if sure {
+		least -= ease
+	}
+	if score >= least {
+		v.Kind, v.Words = kind, j.explain(b, kind)
+	}
+	return v
+}

@@ -302,7 +302,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if len(stack) > 0 {
 			callee = stack[len(stack)-1].callee
 		}
-		if !separator(t.Text, callee) {
+		if !separator(ts, i, callee, ctx) {
 			c.literal(src, t, ctx, base)
 		}
 		c.installs(src, t, base, speaks(ts, i, callee))
@@ -313,14 +313,26 @@ func (c *checker) strings(src string, ts []Token, base int) {
 // splits are functions whose arguments are parts of text.
 var splits = words(`split rsplit partition rpartition replace replaceAll replace_all join strip lstrip rstrip trim sub gsub subn count find index rfind rindex indexOf lastIndexOf includes tr translate startswith endswith startsWith endsWith str_replace explode implode strsplit gsub! sub! repeat`)
 
-// separator says whether a literal is only a sign at which text is taken apart.
-func separator(literal, callee string) bool {
-	return (literal == "/" || literal == "~" || literal == "//") && splits[callee]
+// expands are functions that make a path of a home folder's sign.
+var expands = words(`expanduser expand_path expandpath expand_user path.expand expand normalizePath home glob chdir cd Path`)
+
+// separator says whether the literal at i is only a sign at which text is taken
+// apart or put together, or one of many signs.
+func separator(ts []Token, i int, callee string, ctx paths.Context) bool {
+	switch ts[i].Text {
+	case "/", "//":
+		return splits[callee] || i > 1 && ts[i-1].Kind == Punct && (ts[i-1].Text == "+" || ts[i-1].Text == "." || ts[i-1].Text == "..") && ts[i-2].Text != "("
+	case "~":
+		return splits[callee] || ctx == paths.Literal && !expands[callee]
+	}
+	return false
 }
 
 // messages are functions whose arguments are shown to people or looked for in text.
 var messages = words(`print println puts p say warn warning info debug error critical exception log fail die abort exit SystemExit ImportError ModuleNotFoundError RuntimeError ValueError Exception Error add_argument ArgumentParser
-	printf cat message stop startswith endswith startsWith endsWith includes contains count find index rfind search match fullmatch findall finditer compile sub split replace strip test assertIn assertEqual start_with? end_with? include?`)
+	printf cat message stop startswith endswith startsWith endsWith includes contains count find index rfind search match fullmatch findall finditer compile sub split replace strip test assertIn assertEqual start_with? end_with? include?
+	grepl grep regexpr gregexpr str_detect str_count str_subset str_extract strpos stripos str_contains str_starts_with str_ends_with preg_match preg_match_all substr_count echo error_log trigger_error gmatch gsub scan indexOf lastIndexOf matchAll
+	append push write writelines fputs fwrite fprintf sprintf format logger notice`)
 
 // spokenName matches names of variables that hold text for people, or a pattern.
 var spokenName = regexp.MustCompile(`(?i)(?:help|msg|message|text|docs?|readme|notes?|hints?|usage|title|label|desc(?:ription)?|errors?|html|markdown|pattern|regexp?|re|lines?|samples?|examples?|tests?|epilog|banner|prose|sentence|comment|advice|expected)$`)

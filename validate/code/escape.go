@@ -74,6 +74,7 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 				c.privilege(at, t.Text)
 			case c.lang == Python && (t.Text == "eval" || t.Text == "exec") && (prev == "=" && next != "(" && next != "." && next != "=" || prev == "(" && next == ","):
 				c.process(at, t.Text)
+			case t.Text == "__code__" && next == "." && strings.HasPrefix(tokenText(ts, i+2), "co_"): // asked, not changed
 			case reachers[c.lang][t.Text] && (c.lang == Python || !member), member && reaches[c.lang][t.Text][prev2]:
 				c.process(at, t.Text)
 			case c.lang == Python && t.Text == "run_setup" && (next == "(" || prev == "import"):

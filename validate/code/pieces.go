@@ -32,6 +32,10 @@ func (c *checker) worked(src string, ts []Token, base, depth int) {
 		}
 	}
 	constants(c.lang, ts, func(t Token) {
+		callee := calleeAt(ts, t)
+		if (t.Text == "~" || t.Text == "/") && !expands[callee] && !opensFiles[callee] {
+			return
+		}
 		for _, ref := range paths.Find(t.Text, paths.Literal) {
 			if c.noted(base+t.Offset, base+t.End) {
 				break // a part of it says as much
@@ -40,7 +44,6 @@ func (c *checker) worked(src string, ts []Token, base, depth int) {
 				c.add(rule, "", base+t.Offset, message+", put together from pieces", hint)
 			})
 		}
-		callee := calleeAt(ts, t)
 		switch {
 		case takesText[callee]:
 			return

@@ -31,7 +31,7 @@ func IsShell(word string) bool {
 var processModules = map[Language]map[string]bool{
 	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric cffi sarge delegator envoy ptyprocess pwn pwntools pyximport cppyy`),
 	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn spawn_sync process_wrap ffi ffi-napi node-ffi ref-napi koffi cluster node:cluster repl node:repl inspector node:inspector node-pty node-cmd sudo-prompt child-process-promise tinyexec nano-spawn dugite foreground-child @npmcli/promise-spawn`),
-	Ruby:       words(`open3 pty shell shellwords fiddle fiddle/import ffi childprocess posix-spawn posix/spawn tty-command mixlib/shellout systemu open4 popen4 terrapin cocaine inline`),
+	Ruby:       words(`open3 pty shell fiddle fiddle/import ffi childprocess posix-spawn posix/spawn tty-command mixlib/shellout systemu open4 popen4 terrapin cocaine inline`),
 	Awk:        words(`fork`),
 	Perl:       words(`IPC::Open2 IPC::Open3 IPC::Run IPC::Cmd IPC::System::Simple Shell FFI::Platypus DynaLoader XSLoader Inline Inline::C Inline::CPP IPC::Run3 IPC::Session Proc::Background Proc::Simple Proc::Spawn Expect System::Command Win32::Process`),
 	Lua:        words(`ffi cffi posix posix.unistd subprocess`),
@@ -44,7 +44,7 @@ func StartsProcesses(lang Language, module string) bool { return processModules[
 
 // Functions that start processes, called by their bare name.
 var processCalls = map[Language]map[string]bool{
-	Python:     words(`load_inline get_ipython`),
+	Python:     words(`load_inline`),
 	JavaScript: words(`execSync execFileSync spawnSync execFile runCommand`),
 	Ruby:       words(`system exec spawn fork ccall sh`),
 	Perl:       words(`system exec fork readpipe`),

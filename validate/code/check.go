@@ -102,6 +102,9 @@ func (c *checker) runs(ts []Token, i int) bool {
 	} else {
 		return strings.HasSuffix(callee, "eval") && (c.lang == Perl || c.lang == Ruby || c.lang == PHP)
 	}
+	if callee == "compile" && c.lang == JavaScript {
+		return false // of templates, patterns and programs for the graphics card
+	}
 	if callee == "run" {
 		return runsText[tokenText(ts, i-4)]
 	}
@@ -142,7 +145,7 @@ func (c *checker) decoded(src string) {
 	}
 }
 
-var runsCode = words(`timeit repeat Timer runctx runcode push eval exec compile instance_eval class_eval module_eval Function runInNewContext runInThisContext runInContext execfile loadstring load dofile runsource exec_string Worker setTimeout setInterval`)
+var runsCode = words(`inline timeit repeat Timer runctx runcode push eval exec compile instance_eval class_eval module_eval Function runInNewContext runInThisContext runInContext execfile loadstring load dofile runsource exec_string Worker setTimeout setInterval`)
 
 // runsText are modules of Python whose function run runs text.
 var runsText = words(`cProfile profile pdb trace`)
@@ -332,7 +335,7 @@ func separator(ts []Token, i int, callee string, ctx paths.Context) bool {
 var messages = words(`print println puts p say warn warning info debug error critical exception log fail die abort exit SystemExit ImportError ModuleNotFoundError RuntimeError ValueError Exception Error add_argument ArgumentParser
 	printf cat message stop startswith endswith startsWith endsWith includes contains count find index rfind search match fullmatch findall finditer compile sub split replace strip test assertIn assertEqual start_with? end_with? include?
 	grepl grep regexpr gregexpr str_detect str_count str_subset str_extract strpos stripos str_contains str_starts_with str_ends_with preg_match preg_match_all substr_count echo error_log trigger_error gmatch gsub scan indexOf lastIndexOf matchAll
-	append push write writelines fputs fwrite fprintf sprintf format logger notice`)
+	append push write writelines fputs fwrite fprintf sprintf format logger notice safe_load parse lex tokenize`)
 
 // spokenName matches names of variables that hold text for people, or a pattern.
 var spokenName = regexp.MustCompile(`(?i)(?:help|msg|message|text|docs?|readme|notes?|hints?|usage|title|label|desc(?:ription)?|errors?|html|markdown|pattern|regexp?|re|lines?|samples?|examples?|tests?|epilog|banner|prose|sentence|comment|advice|expected)$`)
@@ -347,6 +350,7 @@ func speaks(ts []Token, i int, callee string) bool {
 // for the start of one.
 var (
 	sentenceBefore = regexp.MustCompile(`^[A-Za-z][\w' ,.:()"\x60-]*[ ("'\x60]$`)
+	aboutIt        = regexp.MustCompile(`^ (?:is|was|are|were|means|isn't|and|or|runs|logs|lines|commands|output|took|failed) `)
 	startsCommand  = regexp.MustCompile(`^(?:sudo|doas|env|nice|nohup|time|timeout|exec|xargs|command|then|do|else|if|cd|su|chroot|RUN)\b`)
 )
 
@@ -380,6 +384,7 @@ func (c *checker) installs(src string, t Token, base int, spoken bool) {
 	for _, s := range packages.InText(t.Text) {
 		at, before := base+placeIn(src, t, s.Offset), t.Text[:s.Offset]
 		switch {
+		case aboutIt.MatchString(t.Text[s.End:]): // "pip install is a phrase"
 		case !spoken && !(sentenceBefore.MatchString(before) && !startsCommand.MatchString(before)):
 			c.install(at, s.Text)
 		case len(c.mentioned) < MaxNotes:

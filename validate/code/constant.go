@@ -195,12 +195,29 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 	case name == "pardir" && (owner == "os" || owner == "path"):
 		return constant{"..", true}, at + 1, true
 	}
+	if e.lang == Perl && name == "reverse" && !e.punct(at+1, "(") {
+		v, next, ok = e.primary(at+1, depth+1)
+		return constant{text: reversed(v.text)}, next, ok
+	}
 	if e.tok(at).Kind != Name || !e.punct(at+1, "(") {
 		return v, i, false
 	}
 	switch {
 	case name == "chr" || name == "unichr" || name == "fromCharCode" || name == "fromCodePoint" || name == "char" && owner == "string" || name == "intToUtf8":
 		return e.numbers(at + 1)
+	case name == "rawToChar": // of as.raw(c(1, 2))
+		for j := at + 1; j < at+9; j++ {
+			if e.tok(j).Text == "c" && e.punct(j+1, "(") {
+				if v, next, ok = e.numbers(j + 1); ok {
+					for e.punct(next, ")") && next < j+400 {
+						next++
+					}
+					return v, next, true
+				}
+			}
+		}
+	case name == "pack" && e.lang == Perl && e.tok(at+2).Kind == String && e.punct(at+3, ","):
+		return e.listed(at + 4)
 	case name == "bytes" || name == "bytearray":
 		if v, next, ok = e.numbers(at + 2); ok && e.punct(next, ")") {
 			return v, next + 1, true
@@ -235,6 +252,8 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 		if text, err := url.PathUnescape(args[0]); err == nil {
 			return constant{text: text}, next, true
 		}
+	case name == "str_rot13" || (name == "decode" || name == "encode") && len(args) > 1 && strings.HasPrefix(strings.ToLower(args[1]), "rot"):
+		return constant{text: strings.Map(rot13, args[0])}, next, true
 	case decodes[name] || name == "from" && owner == "Buffer" || name == "hex2bin":
 		if text, ok := decodeText(args[0]); ok {
 			return constant{text: text}, next, true
@@ -261,7 +280,7 @@ func (e *evaluator) postfix(v constant, i, depth int) (out constant, next int, o
 		}
 	case t.Text == "[" && e.punct(i+1, "::") && e.punct(i+2, "-") && e.tok(i+3).Text == "1" && e.punct(i+4, "]"):
 		return constant{reversed(v.text), false}, i + 5, true
-	case t.Text == ".":
+	case t.Text == "." && e.lang != PHP && e.lang != Perl, t.Text == ":" && e.lang == Lua:
 		return e.method(v, i+1, depth)
 	}
 	return v, i, false
@@ -274,8 +293,12 @@ func (e *evaluator) concatenation(v constant, i, depth int) (out constant, next 
 		return v, i, false
 	}
 	w, next, ok := e.primary(i+n, depth+1)
-	for more := ok; more && len(w.text) <= maxConstant; {
-		w, next, more = e.postfix(w, next, depth+1)
+	for ok && len(w.text) <= maxConstant {
+		x, behind, more := e.postfix(w, next, depth+1)
+		if !more {
+			break
+		}
+		w, next = x, behind
 	}
 	return constant{v.text + w.text, v.path}, next, ok
 }
@@ -422,8 +445,13 @@ func (e *evaluator) numbers(i int) (v constant, next int, ok bool) {
 	if e.tok(i).Kind != Punct || open != "(" && open != "[" && open != "{" {
 		return v, i, false
 	}
+	return e.listed(i + 1)
+}
+
+// listed reads numbers as the characters that they stand for, up to a bracket that closes.
+func (e *evaluator) listed(i int) (v constant, next int, ok bool) {
 	var b strings.Builder
-	for i++; b.Len() < maxConstant; i++ {
+	for ; b.Len() < maxConstant; i++ {
 		t := e.tok(i)
 		switch {
 		case t.Kind == Number:
@@ -441,6 +469,17 @@ func (e *evaluator) numbers(i int) (v constant, next int, ok bool) {
 		e.steps--
 	}
 	return v, i, false
+}
+
+// rot13 turns a letter by half the alphabet.
+func rot13(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z':
+		return 'a' + (r-'a'+13)%26
+	case r >= 'A' && r <= 'Z':
+		return 'A' + (r-'A'+13)%26
+	}
+	return r
 }
 
 func joinPath(parts []string) string {

@@ -21,12 +21,16 @@ func pieced(src string, t Token) bool {
 // worked judges the texts that src comes to without holding them.
 func (c *checker) worked(src string, ts []Token, base, depth int) {
 	written := map[string]bool{}
+	evaluating := slices.ContainsFunc(ts, func(t Token) bool { return t.Kind == Name && (evaluates[t.Text] || t.Text == "load") })
 	for _, t := range ts {
 		if t.Kind != String {
 			continue
 		}
 		if pieced(src, t) {
 			c.spelled(t, base)
+			if evaluating && depth < maxNested {
+				c.inner(t.Text, base+t.Offset, depth)
+			}
 		} else {
 			written[t.Text] = true
 		}
@@ -52,8 +56,11 @@ func (c *checker) worked(src string, ts []Token, base, depth int) {
 		}
 		if !written[t.Text] {
 			c.spelled(t, base)
+			if evaluating && depth < maxNested && len(t.Text) > 5 {
+				c.inner(t.Text, base+t.Offset, depth)
+			}
 		}
-		if processModules[c.lang][t.Text] || c.lang == Python && (t.Text == "system" || t.Text == "popen" || t.Text == "os.system") {
+		if processModules[c.lang][t.Text] || c.lang == Python && variable(ts, t) && (t.Text == "system" || t.Text == "popen" || t.Text == "os.system") {
 			c.process(base+t.Offset, t.Text)
 		}
 	})
@@ -77,6 +84,15 @@ func (c *checker) inner(src string, offset, depth int) {
 	for _, n := range inner.notes {
 		c.add(n.Rule, n.Severity, offset, n.Message, n.Hint)
 	}
+}
+
+// variable says whether t is what a variable holds.
+func variable(ts []Token, t Token) bool {
+	i, ok := slices.BinarySearchFunc(ts, t.Offset, func(o Token, at int) int { return o.Offset - at })
+	if ok && ts[i].Text == "(" {
+		i++
+	}
+	return ok && i < len(ts) && ts[i].Kind == Name
 }
 
 // calleeAt is the function whose only argument t is, with or without the parenthesis.

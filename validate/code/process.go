@@ -29,12 +29,12 @@ func IsShell(word string) bool {
 // Modules whose only use is to start processes, or to call into the system's
 // libraries, which start them as well.
 var processModules = map[Language]map[string]bool{
-	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric cffi sarge delegator envoy ptyprocess pwn pwntools pyximport cppyy`),
-	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn spawn_sync process_wrap ffi ffi-napi node-ffi ref-napi koffi cluster node:cluster repl node:repl inspector node:inspector node-pty node-cmd sudo-prompt child-process-promise tinyexec nano-spawn dugite foreground-child @npmcli/promise-spawn`),
+	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric cffi sarge delegator envoy ptyprocess pwn pwntools pyximport cppyy f2py script_helper`),
+	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn spawn_sync process_wrap ffi ffi-napi node-ffi ref-napi koffi cluster node:cluster repl node:repl inspector node:inspector node-pty node-cmd sudo-prompt child-process-promise tinyexec nano-spawn dugite foreground-child @npmcli/promise-spawn simple-git`),
 	Ruby:       words(`open3 pty shell fiddle fiddle/import ffi childprocess posix-spawn posix/spawn tty-command mixlib/shellout systemu open4 popen4 terrapin cocaine inline`),
 	Awk:        words(`fork`),
-	Perl:       words(`IPC::Open2 IPC::Open3 IPC::Run IPC::Cmd IPC::System::Simple Shell FFI::Platypus DynaLoader XSLoader Inline Inline::C Inline::CPP IPC::Run3 IPC::Session Proc::Background Proc::Simple Proc::Spawn Expect System::Command Win32::Process`),
-	Lua:        words(`ffi cffi posix posix.unistd subprocess`),
+	Perl:       words(`IPC::Open2 IPC::Open3 IPC::Run IPC::Cmd IPC::System::Simple Shell FFI::Platypus DynaLoader XSLoader Inline Inline::C Inline::CPP IPC::Run3 IPC::Session Proc::Background Proc::Simple Proc::Spawn Expect System::Command Win32::Process IO::Pipe`),
+	Lua:        words(`ffi cffi posix posix.unistd subprocess resty.shell luci.sys`),
 	R:          words(`subprocess pty pexpect`), // of Python, by reticulate
 }
 
@@ -48,8 +48,8 @@ var processCalls = map[Language]map[string]bool{
 	JavaScript: words(`execSync execFileSync spawnSync execFile runCommand`),
 	Ruby:       words(`system exec spawn fork ccall sh`),
 	Perl:       words(`system exec fork readpipe`),
-	PHP:        words(`system exec shell_exec passthru popen proc_open pcntl_exec expect_popen ssh2_exec dl`),
-	R:          words(`system system2 shell shell.exec pipe sourceCpp cppFunction evalCpp cfunction cxxfunction Rcmd browseURL`),
+	PHP:        words(`system exec shell_exec passthru popen proc_open pcntl_exec expect_popen ssh2_exec dl create_function`),
+	R:          words(`system system2 shell shell.exec pipe sourceCpp cppFunction evalCpp cfunction cxxfunction Rcmd browseURL terminalExecute`),
 	Awk:        words(`system`),
 }
 
@@ -60,11 +60,12 @@ var processMethods = map[Language]map[string]map[string]bool{
 		"execvp": words(`*`), "execvpe": words(`*`), "spawnl": words(`*`), "spawnle": words(`*`), "spawnlp": words(`*`), "spawnv": words(`*`), "spawnve": words(`*`), "spawnvp": words(`*`), "posix_spawn": words(`*`), "posix_spawnp": words(`*`),
 		"startfile": words(`os`), "fork": words(`os`), "forkpty": words(`os`), "spawn": words(`pty`), "Popen": words(`*`), "check_output": words(`*`), "check_call": words(`*`), "getoutput": words(`*`), "getstatusoutput": words(`*`),
 		"CFUNCTYPE": words(`ctypes`), "PYFUNCTYPE": words(`ctypes`), "WINFUNCTYPE": words(`ctypes`), "create_subprocess_exec": words(`*`), "create_subprocess_shell": words(`*`), "subprocess_shell": words(`*`), "subprocess_exec": words(`*`),
-		"WinExec": words(`*`), "ShellExecute": words(`*`), "load_inline": words(`*`), "FunctionType": words(`types`), "CodeType": words(`types`),
+		"WinExec": words(`*`), "ShellExecute": words(`*`), "ShellExecuteW": words(`*`), "ShellExecuteA": words(`*`), "ShellExecuteEx": words(`*`), "load_extension": words(`*`), "get": words(`webbrowser`), "IMAP4_stream": words(`*`),
+		"pipepager": words(`*`), "tempfilepager": words(`*`), "spawn_command_line_async": words(`*`), "spawn_command_line_sync": words(`*`), "spawn_async": words(`*`), "spawn_sync": words(`*`), "spawn_async_with_pipes": words(`*`), "load_inline": words(`*`), "FunctionType": words(`types`), "CodeType": words(`types`),
 	},
 	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "dlopen": words(`process Deno`), "binding": words(`process`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "system": words(`os`), "spawn_command_line_sync": words(`*`), "spawn_command_line_async": words(`*`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp os`), "fork": words(`child_process cp`)},
 	Ruby:       {"system": words(`*`), "spawn": words(`*`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
-	Lua:        {"execute": words(`os`), "popen": words(`io`), "loadlib": words(`package`), "execp": words(`*`), "execx": words(`*`), "spawn": words(`posix uv luv process`), "fork": words(`posix unistd`)},
+	Lua:        {"execute": words(`os hs utils`), "popen": words(`io`), "loadlib": words(`package`), "executeex": words(`*`), "system": words(`fn vim`), "jobstart": words(`fn`), "termopen": words(`fn`), "execp": words(`*`), "execx": words(`*`), "spawn": words(`posix uv luv process`), "fork": words(`posix unistd`)},
 }
 
 const processHint = "do the work in the program itself: a request runs one program and no shell"
@@ -96,6 +97,7 @@ func (c *checker) processes(ts []Token, base int) {
 			if starters[t.Text] && (prev == "(" || prev == ",") {
 				c.process(at, t.Text)
 			}
+			c.carried(ts, i, at)
 			if installModules[c.lang][strings.TrimPrefix(t.Text, "node:")] && c.moduleLoaded(ts, i) || c.lang == Lua && strings.HasPrefix(t.Text, "luarocks.") && c.moduleLoaded(ts, i) {
 				c.install(at, t.Text)
 			}
@@ -107,6 +109,7 @@ func (c *checker) processes(ts []Token, base int) {
 			}
 			if (prev == "(" || prev == ",") && (reflects[prev2Name(ts, i)] || c.lang == R && reflectsR[prev2Name(ts, i)] || c.lang == PHP && callbacks[enclosing(ts, i)]) {
 				switch {
+				case c.lang == PHP && prev == "," && strings.HasPrefix(enclosing(ts, i), "call_user_func"): // an argument
 				case processName(c.lang, t.Text), c.lang == R && t.Text == "dyn.load":
 					c.process(at, t.Text)
 				case c.lang == R && t.Text == "install.packages":
@@ -188,6 +191,9 @@ func (c *checker) reached(ts []Token, i int) bool {
 	case Awk:
 		return processCalls[Awk][name] && prev == "="
 	case PHP:
+		if prev == "=>" && processCalls[PHP][name] {
+			return callsElement(ts)
+		}
 		return processCalls[PHP][name] && (prev == "=" || prev == "(" && (prev2 == "call_user_func" || prev2 == "call_user_func_array" || prev2 == "array_map"))
 	case JavaScript:
 		return processModules[JavaScript][name] && prev == "(" && (prev2 == ")" || prev2 == "_load" || prev2 == "")
@@ -214,11 +220,24 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		}
 	case c.lang == R && next == "(" && (strings.HasPrefix(name, "install_") || strings.HasSuffix(name, "_install") || name == "p_load" || name == "biocLite" || prev2 == "librarian" && name == "shelf"):
 		c.install(at, name)
+	case c.lang == R && name == "exec" && prev == "." && prev2 == "shell", c.lang == R && prev == ":" && prev2 == "::" && processCalls[R][name], c.lang == R && name == "callr" && next == "::",
+		c.lang == R && (name == "system" || name == "system2") && (prev == "," || prev == "(") && next == ")" && prev2 != "function", c.lang == R && name == "cmd" && next == "=" && enclosing(ts, i) == "fread":
+		c.process(at, name)
+	case c.lang == Lua && (name == "cpath" && prev == "." && prev2 == "package" && next == "=" || (name == "os" || name == "io") && prev == "(" && prev2 == "pairs"):
+		c.process(at, prev2+prev+name)
+	case c.lang == JavaScript && name == "require" && prev == "=" && next != "(" && next != ".":
+		c.process(at, "= require")
+	case c.lang == JavaScript && (name == "$" || name == "spawn" || name == "spawnSync") && (prev == "{" || prev == ",") && fromBun(ts, i):
+		c.process(at, name)
+	case c.lang == Python && name == "os" && prev == "(" && prev2 == "vars", c.lang == Python && name == "os" && prev == "(" && prev2 == "getattr" && next == "," && i+2 < len(ts) && ts[i+2].Kind != String:
+		c.process(at, prev2+"(os)")
+	case c.lang == Python && prev == "import" && prev2 != "platform" && fromStatement(ts, i-1) && startsByName[name]:
+		c.process(at, name)
 	case c.lang == R && name == "load" && prev == "." && prev2 == "dyn":
 		c.process(at, "dyn.load")
 	case c.lang == Python && (name == "easy_install" || name == "with_pip") && (prev == "import" || next == "." || next == "="):
 		c.install(at, name)
-	case c.lang == Python && name == "loads" && prev == "." && prev2 == "marshal":
+	case c.lang == Python && name == "loads" && prev == "." && prev2 == "marshal" && tokenText(ts, i+2) != "marshal":
 		c.dynamic(at, "marshal.loads")
 		c.obfuscated(at, "marshal.loads")
 	case c.lang == JavaScript && runsIn[name] && next == "(" && i+2 < len(ts) && ts[i+2].Kind != String:
@@ -245,7 +264,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, prev2+"::"+name)
 	case c.lang == Ruby && name == "install" && prev == "." && prev2 == "Gem":
 		c.install(at, "Gem.install")
-	case c.lang == Ruby && prev == ":" && (processCalls[Ruby][name] || name == "popen") && reflects[tokenText(ts, i-3)]:
+	case c.lang == Ruby && prev == ":" && (processCalls[Ruby][name] || name == "popen" || evaluates[name]) && reflects[tokenText(ts, i-3)]:
 		c.process(at, ":"+name)
 	case c.lang == Python && prev == "." && (prev2 == "os" || prev2 == "posix" || prev2 == "nt" || prev2 == ")" && tokenText(ts, i-5) == "__import__") && osStarts(name):
 		c.process(at, prev2+prev+name)
@@ -253,13 +272,13 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, prev2+"."+name)
 	case (name == "home" && (prev2 == "Path" || prev2 == "Dir") || name == "homedir" && prev2 == "os") && prev == ".":
 		c.add("sec.paths.host", "", at, document.Quote(prev2+"."+name)+" names a home folder of the host", "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in")
-	case c.lang == Perl && name == "exec" && next == "{":
+	case c.lang == Perl && name == "exec" && next == "{" && prev != "sub":
 		c.process(at, name)
 	case name == "add" && prev == "." && prev2 == "Pkg": // Julia
 		c.install(at, "Pkg.add")
 	case c.lang == JavaScript && name == "$" && prev2 == "Bun":
 		c.process(at, "Bun.$")
-	case c.lang == Python && (name == "loads" || name == "load") && prev == "." && picklers[prev2] && next == "(" && (decodesNear(ts, i+2) || i+2 < len(ts) && ts[i+2].Kind == String):
+	case c.lang == Python && (name == "loads" || name == "load") && prev == "." && picklers[prev2] && next == "(" && tokenText(ts, i+2) != prev2 && (decodesNear(ts, i+2) || i+2 < len(ts) && ts[i+2].Kind == String):
 		c.dynamic(at, prev2+"."+name)
 		c.obfuscated(at, prev2+"."+name)
 	case c.lang == JavaScript && name == "constructor" && prev == "." && prev2 == "constructor" && next == "(":
@@ -267,17 +286,17 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.obfuscated(at, "constructor.constructor")
 	case prev == "." || prev == "::" || prev == "->":
 		if rs, ok := processMethods[c.lang][name]; ok && (next == "(" || c.lang == Ruby || c.lang == Lua) {
-			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] {
+			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] && !(c.lang == Python && prev2 == ")" && (name == "system" || name == "popen") && !reflected(ts, i-2)) {
 				c.process(at, prev2+prev+name)
 			}
 		}
-	case processCalls[c.lang][name] && prev != "def" && prev != "function" && prev != "sub" && prev != "." && next != "=" && next != "=>" && next != ":" && prev != ":" && prev != "$":
+	case processCalls[c.lang][name] && prev != "def" && prev != "function" && prev != "sub" && prev != "." && prev != "->" && next != "=" && next != "=>" && next != ":" && prev != ":" && prev != "$":
 		if next == "(" || c.lang == Ruby && (startsArgument(ts, i) || next == "$" || i+1 < len(ts) && ts[i+1].Kind == Name && ts[i+1].Offset-ts[i].End <= 1 && !rubyWords[next]) || c.lang == Perl && (startsArgument(ts, i) || strings.HasPrefix(next, "$") || strings.HasPrefix(next, "@") || next == ";" && name == "fork") {
 			c.process(at, name)
 		}
 	case c.lang == Awk && name == "getline" && prev == "|":
 		c.process(at, "| getline")
-	case name == "eval" && prev != "." && prev != "def" && (c.lang == Ruby || c.lang == Perl || c.lang == PHP || c.lang == R):
+	case (name == "eval" || c.lang == Ruby && strings.HasSuffix(name, "_eval") || c.lang == Lua && (name == "load" || name == "loadstring")) && prev != "." && prev != "def" && (c.lang == Ruby || c.lang == Perl || c.lang == PHP || c.lang == R || c.lang == Lua):
 		if decodesNear(ts, i+1) {
 			c.dynamic(at, name)
 			c.obfuscated(at, name)
@@ -338,7 +357,7 @@ func decodesNear(ts []Token, from int) bool {
 }
 
 // decodes are functions that turn unreadable text into readable text.
-var decodes = words(`b64decode base64decode base64_dec rawToChar intToUtf8 b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode decode_base64 Base64 str_rot13 gzinflate gzuncompress pack chr fromCharCode Buffer TextDecoder unescape decodeURIComponent a2b_hex a2b_base64 bytearray`)
+var decodes = words(`b64decode base64decode base64_dec rawToChar intToUtf8 b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode decode_base64 Base64 str_rot13 gzinflate gzuncompress pack chr fromCharCode Buffer TextDecoder unpack1 strict_decode64 urlsafe_decode64 unescape decodeURIComponent a2b_hex a2b_base64 bytearray`)
 
 // obfuscated refuses code that hides what it runs.
 func (c *checker) obfuscated(offset int, what string) {
@@ -356,7 +375,51 @@ func (c *checker) dynamic(offset int, what string) {
 }
 
 // reflects are functions that reach another function by its name.
-var reflects = words(`getattr __import__ import_module send public_send __send__ method const_get attrgetter methodcaller call_user_func`)
+var reflects = words(`getattr __import__ import_module send public_send __send__ method const_get instance_method attrgetter methodcaller call_user_func`)
+
+// startsByName are names by which any module of Python may offer what starts programs.
+var startsByName = words(`system popen Popen getoutput getstatusoutput check_output check_call exec_command create_subprocess_shell create_subprocess_exec assert_python_ok`)
+
+// fromBun says whether the name at i is imported from the module bun.
+func fromBun(ts []Token, i int) bool {
+	for j := i + 1; j+1 < len(ts) && j < i+16; j++ {
+		if ts[j].Text == "from" || ts[j].Text == "require" {
+			return strings.TrimPrefix(tokenText(ts, j+1), "(") == "bun" || tokenText(ts, j+2) == "bun"
+		}
+	}
+	return false
+}
+
+// callsElement says whether PHP calls what a list holds: $f['x']().
+func callsElement(ts []Token) bool {
+	for i := 1; i < len(ts); i++ {
+		if ts[i].Text == "(" && ts[i-1].Text == "]" {
+			return true
+		}
+	}
+	return false
+}
+
+// loadsLibrary are functions that return a library of the system.
+var loadsLibrary = words(`CDLL WinDLL OleDLL PyDLL LoadLibrary dlopen find_library`)
+
+// reflected says whether the bracket that closes at i belongs to a call that
+// reaches something by its name.
+func reflected(ts []Token, i int) bool {
+	depth := 0
+	for j := i; j > 0 && j > i-64; j-- {
+		switch {
+		case ts[j].Kind != Punct:
+		case ts[j].Text == ")":
+			depth++
+		case ts[j].Text == "(":
+			if depth--; depth == 0 {
+				return reflects[ts[j-1].Text] || loadsLibrary[ts[j-1].Text] || ts[j-1].Text == ")" || ts[j-1].Text == "get_ipython"
+			}
+		}
+	}
+	return true
+}
 
 // reflectsR are R's: get("system"), match.fun("system"), do.call("system", ...).
 var reflectsR = words(`get get0 mget fun call getFunction getExportedValue getFromNamespace`)

@@ -41,6 +41,7 @@ var commands = func() map[string]*regexp.Regexp {
 	add("uvx", `uvx\s+\S`)
 	add("bunx", `bunx\s+\S`)
 	add("go", `go\s+(?:install|get)\s+(?:-u\s+)?\S*[./@]|go\s+get\s[^.;]{0,30}\bmodules?\b`)
+	add("helm", `helm\s+plugin\s+install\b`)
 	add("cpan cpanm", `cpanm?\s+(?:-{1,2}\w+\s+)*(?:install\s+)?[A-Z]\w*(?:::\w+)*`)
 	add("perl", `perl\s+-MCPAN\b`)
 	add("composer", `composer\s+(?:require|install)\b`)
@@ -88,7 +89,7 @@ var (
 	// What must be there first has to be installed by somebody.
 	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b(?:[^.;]|\.\w){0,80}\b(?:be(?:en)?|is|are|gets?)\s+(?:pip-|npm-)?installed\b`)
 	// "installed via pip", and orders in other languages.
-	foreignVerb = regexp.MustCompile(`(?i)(?:\b(?:zu )?(?:installiere[n]?|installier(?:t\s+(?:bitte|erst|zuerst|zunächst|vorher|das|die|den)|en sie)|installer\s+(?:le|la|les|un|une|des|du|pakken|biblioteket)|instal(?:a|e|ar|ad|lez|ler|la|lare|leer|leren|lera|eer|aci|aţi|ați|iraj(?:te)?|irati|uj(?:te)?)|(?:za|na)?inst[aá]luj(?:cie|te)?|zainstalować|nainštaluj(?:te)?|nainstalovat|asenna|asentaa|telepíts(?:e|d|ük)|telepíteni|pasang(?:lah|kan)?|cài đặt|kur(?:un|unuz|ulmalı)|yükle(?:yin)?)|установ(?:и|ите|ить)|поставьте|встанов(?:и|іть|ити)|инсталирай(?:те)?|инсталирај(?:те)?|εγκατ[αά]στ[ηή]σ(?:ε|τε)|ثبّ?ت|قم بتثبيت|نصب کن(?:ید)?|התק(?:ן|ינו)|इंस्टॉल कर(?:ें|ो|ना))(?:[\s.,;:!]|$)`)
+	foreignVerb = regexp.MustCompile(`(?i)(?:\b(?:zu )?(?:installiere[n]?|installier(?:t\s+(?:bitte|erst|zuerst|zunächst|vorher|das|die|den)|en sie)|installer\s+(?:le|la|les|un|une|des|du|pakken|biblioteket)|instal(?:a|e|ar|ad|lez|la|lare|leer|leren|lera|eer|aci|aţi|ați|iraj(?:te)?|irati|uj(?:te)?)|(?:za|na)?inst[aá]luj(?:cie|te)?|zainstalować|nainštaluj(?:te)?|nainstalovat|asenna|asentaa|telepíts(?:e|d|ük)|telepíteni|pasang(?:lah|kan)?|cài đặt|kur(?:un|unuz|ulmalı)|yükle(?:yin)?)|установ(?:и|ите|ить)|поставьте|встанов(?:и|іть|ити)|инсталирай(?:те)?|инсталирај(?:те)?|εγκατ[αά]στ[ηή]σ(?:ε|τε)|ثبّ?ت|قم بتثبيت|نصب کن(?:ید)?|התק(?:ן|ינו)|इंस्टॉल कर(?:ें|ो|ना))(?:[\s.,;:!]|$)`)
 	// In these scripts the word alone is an order.
 	foreignSign = regexp.MustCompile(`(?:安[装裝]|インストール|설치|ติดตั้ง)\S{0,20}`)
 	// Those scripts' ways to say that something was installed, or to speak of it.
@@ -96,7 +97,7 @@ var (
 	// No, not and without, before the order.
 	foreignDenial = regexp.MustCompile(`(?i:\b(?:nie|nicht|kein\w*|sans|pas|non|senza|sin|sem|não|no|geen|niet|inte|ingen|ikke|ei|ilman|nem|nincs|fără|nu|bez|tanpa|tidak|gerek\w*|olmadan)\s)|(?:^|\s)(?:не|без|нет|нема|χωρίς|δεν|بدون|لا|ليس|ללא|אין|बिना|नहीं)\s`)
 	viaManager    = regexp.MustCompile(`(?i)\b(?:ensure|make sure|verify|check|have|get)\b(?:[^.;]|\.\w){0,80}\binstalled\s+(?:via|with|by|using|from|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
-	byTool        = regexp.MustCompile(`(?i)\b(?:use|uses|using|with|via|through|calls?|runs?|invokes?)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull)\b`)
+	byTool        = regexp.MustCompile(`(?i)\b(?:use|uses|using|with|via|through|calls?|runs?|invokes?)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull|create|set up)\b|\b(?:please|so|then|and|to)\s+(?:pip3?|npm|apt(?:-get)?|cpanm|conda|yarn|gem|cargo|brew)\s+(?:it|them|that)\b`)
 	// What brings software without a word of installing, and installing that needs
 	// no name of a package.
 	bringing = regexp.MustCompile(`(?i)\b(?:download|fetch|pull|grab|get|update|upgrade)(?:e?s)?(?:\s+in)?\s+(?:(?:the|its|all)\s+)?(?:missing|required|needed|necessary|system|latest|own)\s+(?:packages|dependencies|libraries|modules|gems|crates)\b|\b(?:grab|get|fetch|pull|take)\s+(?:\S+\s+){1,2}(?:from|off|through|via)\s+(?:npm|pypi|pip3?|conda(?:-forge)?|cran|cpan|rubygems|crates\.io|apt)\b|\bupgrade\s+(?:pip|npm|conda)\b`)
@@ -108,6 +109,8 @@ var (
 	describes = regexp.MustCompile(`(?i)\b(?:did|have you|do you|users?|people|customers?|visitors?|tells?|says?|said|asks?|asked|mentions?|describes?|explains?|lines|sentences?|phrases?|commands?|documentation|manual|readme|guide|tutorial|questionnaire|survey|text|technicians?|fitters?|builders?|workers who|companies|households|windows|solar|panels?|boilers?|meters?|sensors?|pumps?|cables?|kitchens?|doors?|lights?|cameras?)\b`)
 	pathLike  = regexp.MustCompile(`\S*/\S*`)
 	// What begins a clause of its own, which a denial before it does not reach.
+	// Commands as a thing of which there is a record.
+	recorded   = regexp.MustCompile(`^ (?:runs|logs|lines|commands|calls|events|failures|errors|outputs?|times|records|invocations|transcripts?)\b`)
 	conclusion = regexp.MustCompile(`(?i)[;,]\s*(?:hence|so|therefore|thus|but|please|then|and then|which is why)\b`)
 	howTo      = regexp.MustCompile(`(?i)\b(?:how|who|which|whether|when|where|why)\b[^.;,]{0,30}$`)
 	// From where packages come.
@@ -351,7 +354,7 @@ func instruction(s string, t topic) (Span, bool) {
 	denied := func(at int) bool { return negation.MatchString(words[:at]) }
 	if t&ofCommand != 0 {
 		for _, c := range InText(s) {
-			if !denied(c.Offset) && !quotedData(s, c.Offset) {
+			if !denied(c.Offset) && !quotedData(s, c.Offset) && !recorded.MatchString(s[c.End:]) {
 				return c, true
 			}
 		}
@@ -393,7 +396,7 @@ func instruction(s string, t topic) (Span, bool) {
 		if weak && tool == nil || !weak && object == nil && tool == nil {
 			continue
 		}
-		if denied(m[0]) || after(rest) || !weak && object != nil && tool == nil && reporting.MatchString(s) {
+		if denied(m[0]) || howTo.MatchString(s[:m[0]]) || after(rest) || !weak && object != nil && tool == nil && reporting.MatchString(s) {
 			continue
 		}
 		end := m[1]

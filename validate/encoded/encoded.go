@@ -24,9 +24,10 @@ const (
 	Bzip2   = "bzip2"
 	UTF16   = "utf-16"
 	Base32  = "base32"
-	Number  = "numbers" // 103, 104 or 67:68 or &#103; or =67
-	Spelt   = "spelt"   // letter by letter, or in literals that are joined
-	Reverse = "reverse" // the last letter first
+	Number  = "numbers"  // 103, 104 or 67:68 or &#103; or =67
+	Entity  = "entities" // &#103; &zwnj; among other text
+	Spelt   = "spelt"    // letter by letter, or in literals that are joined
+	Reverse = "reverse"  // the last letter first
 	Rot13   = "rot13"
 )
 

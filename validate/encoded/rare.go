@@ -3,6 +3,7 @@ package encoded
 import (
 	"bytes"
 	"encoding/ascii85"
+	"html"
 	"iter"
 	"maps"
 	"slices"
@@ -19,7 +20,7 @@ var rare = []struct {
 	marks []string
 }{
 	{findQuery, nil}, {findTokenLines, nil}, {findCalls, callMarks()}, {findBytes, nil}, {findBits, nil}, {findDashes, nil}, {findArmour, []string{asciiMark, uuMark}},
-	{findAskew, nil}, {findBackwards, slices.Concat(backwards, turned)}, {findConcatenated, nil}, {findLists, joiners},
+	{findAskew, nil}, {findBackwards, slices.Concat(backwards, turned)}, {findConcatenated, nil}, {findLists, joiners}, {findEntities, entityMarks},
 }
 
 // marks finds those of all rare finders in one pass; of says whose each is.
@@ -577,4 +578,31 @@ func literals(b []byte) (out []byte) {
 		i += n + 1
 	}
 	return out
+}
+
+// entityMarks are the beginnings of entities for characters that need none, but for
+// numbers of letters: names of what is invisible or nothing but a blank.
+var entityMarks = []string{"&#", "&zwnj", "&zwj", "&shy", "&NoBreak", "&ThinSpace", "&ZeroWidth", "&Tab", "&NewLine", "&InvisibleTimes", "&period", "&lowbar", "&hairsp", "&Hacek"}
+
+// findEntities reads lines that hold entities among other text.
+func findEntities(b []byte) iter.Seq[stretch] {
+	return func(yield func(stretch) bool) {
+		for at := 0; ; {
+			from, end := marked(b, at, minEscapes, '&')
+			if from == len(b) {
+				return
+			}
+			at = end + 1
+			line := b[from:end]
+			n := 0
+			for _, m := range entityMarks {
+				if n += bytes.Count(line, []byte(m)); n >= minEscapes {
+					break
+				}
+			}
+			if n >= minEscapes && !yield(stretch{from, end, Entity, []byte(html.UnescapeString(string(line)))}) {
+				return
+			}
+		}
+	}
 }

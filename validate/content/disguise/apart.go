@@ -17,33 +17,33 @@ func (r *reader) apart(x Reading, line []byte) {
 	for i := 0; i < len(line); {
 		end, n, narrow, wide := lone(line, i)
 		if n < 3 {
-			out = append(out, line[i])
-			i++
+			for ; i < len(line) && line[i] > ' '; i++ {
+				out = append(out, line[i])
+			}
+			for ; i < len(line) && line[i] <= ' '; i++ {
+				out = append(out, ' ')
+			}
 			continue
 		}
-		r.word = r.word[:0]
+		chunk := r.plainWord[:0]
 		gap := 0
 		for _, c := range line[i:end] {
-			switch {
-			case c == ' ' || c == '\t':
+			if c <= ' ' {
 				gap++
 				continue
-			case !letter(c):
-				continue
-			case gap > narrow && wide > narrow:
-				r.word = append(r.word, ' ')
+			}
+			if gap > narrow && wide > narrow {
+				chunk = append(chunk, ' ')
 			}
 			gap = 0
-			r.word = append(r.word, c|0x20)
+			chunk = append(chunk, c)
 		}
-		words := r.word
-		if wide == narrow {
-			words = r.split.split(words)
-		}
-		if out = append(out, words...); words == nil {
-			out = append(out, line[i:end]...)
-		} else {
+		r.plainWord = chunk
+		if words := r.chunk(lowered(&r.word, chunk), wide > narrow); words != nil {
+			out = append(out, words...)
 			total += n
+		} else {
+			out = append(out, line[i:end]...)
 		}
 		i = end
 	}
@@ -60,29 +60,57 @@ func (r *reader) apart(x Reading, line []byte) {
 	r.emit(x)
 }
 
-// lone bounds the run of single letters at i: with blanks between them, and one
-// other sign at most. narrow and wide are the least and the most blanks.
-func lone(b []byte, i int) (end, n, narrow, wide int) {
-	if i > 0 && (letter(b[i-1]) || b[i-1] >= utf8.RuneSelf) {
-		return i, 0, 0, 0
+// chunk returns the words that characters which stood apart come to, or nil. parted
+// says that there are blanks between them.
+func (r *reader) chunk(b []byte, parted bool) []byte {
+	if !parted && lettersOnly(b) {
+		if r.v.rank(b) > 0 {
+			return b
+		}
+		return r.split.split(b)
 	}
+	letters, _ := lettersOf(b)
+	if 2*letters < len(b) {
+		return nil
+	}
+	var out []byte
+	for w := range bytes.FieldsSeq(b) {
+		if !lettersOnly(w) && bytes.IndexByte(w, '/') < 0 {
+			if word := r.match.match(w, false); word != nil {
+				w = word
+			}
+		}
+		out = append(append(out, w...), ' ')
+	}
+	return bytes.TrimRight(out, " ")
+}
+
+// lone bounds the run of single characters at i, with blanks between them; n of them
+// are letters. A sign may stand behind each. narrow and wide are the least and the
+// most blanks.
+func lone(b []byte, i int) (end, n, narrow, wide int) {
 	narrow = 1 << 30
-	gap := 0
-	for k := i; k < len(b); {
-		if !letter(b[k]) || k+1 < len(b) && (letter(b[k+1]) || b[k+1] >= utf8.RuneSelf || b[k+1] == '\'') {
+	gap, before := 0, false
+	for k := i; k < len(b) && b[k] < utf8.RuneSelf; {
+		size := 1
+		if k+1 < len(b) && b[k+1] > ' ' {
+			if wordByte(b[k+1]) || k+2 < len(b) && b[k+2] > ' ' {
+				break
+			}
+			size = 2
+		}
+		if b[k] <= ' ' {
 			break
 		}
-		if n++; n > 1 {
+		if before {
 			narrow, wide = min(narrow, gap), max(wide, gap)
 		}
-		k++
-		end, gap = k, 0
-		for signs := 0; k < len(b) && (b[k] == ' ' || b[k] == '\t' || !wordByte(b[k]) && signs == 0); k++ {
-			if b[k] == ' ' || b[k] == '\t' {
-				gap++
-			} else {
-				signs++
-			}
+		if before = true; letter(b[k]) {
+			n++
+		}
+		k += size
+		for end, gap = k, 0; k < len(b) && (b[k] == ' ' || b[k] == '\t'); k++ {
+			gap++
 		}
 		if gap == 0 || gap > 8 {
 			break
@@ -90,9 +118,6 @@ func lone(b []byte, i int) (end, n, narrow, wide int) {
 	}
 	return end, n, narrow, wide
 }
-
-func letter(c byte) bool   { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-func wordByte(c byte) bool { return letter(c) || c >= '0' && c <= '9' || c >= utf8.RuneSelf }
 
 // apartForeign is apart for letters beyond ASCII.
 func (r *reader) apartForeign(x Reading, line []byte) {
@@ -133,3 +158,6 @@ func (r *reader) apartForeign(x Reading, line []byte) {
 	x.How, x.Text = howApart, text.Fold(out).Text
 	r.emit(x)
 }
+
+func letter(c byte) bool   { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func wordByte(c byte) bool { return letter(c) || c >= '0' && c <= '9' || c >= utf8.RuneSelf }

@@ -20,7 +20,7 @@ var alphabets = []string{
 	"₳฿₵ĐɆ₣₲ⱧłJ₭Ⱡ₥₦Ø₱QⱤ₴₮ɄV₩ӾɎⱫ", "ǟɮƈɖɛʄɢɦɨʝӄʟʍռօքզʀֆȶʊʋաӼʏʐ", "ԹՅՇԺȝԲԳɧɿʝƙʅʍՌԾρφՐՏԵՄעաՃՎՀ",
 	"ᎪᏴᏟᎠᎬᎨᏀᎻᎥᎫᏦᏞᎷNᎤᏢQᏒᏚᎢᏌᏙᎳXᎩᏃ", "ꭺꮟꮯꭰꭼꭲꮐꮋꭵꭻꮶꮮꮇꮑꮎꮲ.ꭱꮪꭲꮜꮩꮃ.ꭹꮓ", "ⲀⲂⲤⲆⲈϜⳒⲎⲒⳘⲔⳐⲘⲚⲞⲢⳜⲄ..ⲨⲴⲰⲬⲨⲌ",
 	"ⲁⲃⲥⲇⲉϝⳓⲏⲓⳙⲕⳑⲙⲛⲟⲣⳝⲅ..ⲩⲵⲱⲭⲩⲍ", "ΑΒϹΔΕϜԌΗΙЈΚΛΜΝΟΡϘЯЅΤՍѴШΧΥΖ", "АВСDЕҒԌНІЈКӅМИОРԚГЅТЦѴЩХУЗ", "ДЪ©ÐΣҒĞĤЇ.ЌĿЙПФÞ.®§ТЏ√ЏЖ¥Ž",
-	"ǺßČĎĘ₤ĢĦĨĴĶĹ₼ŇÕ¶ǪŔŚŢŨ∇ŴẌ¥Ẓ", "ªb¢∂€.....£.ñθ¶.®§†µ√.×γ.", "ⱥƃↄꝺɘʆᵷɥꟾɟʞɬꟺꞃꝏꝑꝗꭇƨʇꞟʌʍꭓʎʒ",
+	"⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵", "ǺßČĎĘ₤ĢĦĨĴĶĹ₼ŇÕ¶ǪŔŚŢŨ∇ŴẌ¥Ẓ", "ªb¢∂€.....£.ñθ¶.®§†µ√.×γ.", "ⱥƃↄꝺɘʆᵷɥꟾɟʞɬꟺꞃꝏꝑꝗꭇƨʇꞟʌʍꭓʎʒ",
 }
 
 // styles are blocks of letters in their order: the first of them.
@@ -101,13 +101,13 @@ const leastMixed = 3
 func (r *reader) latin(line []byte) ([]byte, oddity) {
 	var o oddity
 	out := r.plain[:0]
-	var latin, alike bool // the word so far
+	var latin, alike, spoken bool // the word so far
 	began := 0
 	end := func() {
-		if latin && alike && o.letters-began >= leastMixed {
+		if latin && alike && !spoken && o.letters-began >= leastMixed {
 			o.mixed++
 		}
-		latin, alike, began = false, false, o.letters
+		latin, alike, spoken, began = false, false, false, o.letters
 	}
 	for i := 0; i < len(line); {
 		if c := line[i]; c < utf8.RuneSelf {
@@ -144,6 +144,9 @@ func (r *reader) latin(line []byte) ([]byte, oddity) {
 			}
 			continue
 		}
+		if c == 'ˈ' || c == 'ˌ' || c == 'ː' { // of phonetic transcription
+			spoken = true
+		}
 		if turned[c] != 0 && !accented(c) {
 			o.turned++
 		}
@@ -156,7 +159,7 @@ func (r *reader) latin(line []byte) ([]byte, oddity) {
 			out = append(out, l)
 			continue
 		}
-		if unicode.IsSpace(c) {
+		if unicode.IsSpace(c) || c == noDots {
 			end()
 			out = append(out, ' ')
 			continue
@@ -189,10 +192,16 @@ func (r *reader) latin(line []byte) ([]byte, oddity) {
 			out = append(out, byte(l))
 			continue
 		}
+		if len(d) == 1 {
+			out = append(out, d[0])
+			continue
+		}
 		if unicode.IsLetter(c) {
 			if o.letters++; turned[c] == 0 {
 				o.others++
 			}
+		} else if unicode.IsPunct(c) || unicode.IsSymbol(c) {
+			src = []byte(otherSign)
 		}
 		out = append(out, src...)
 	}
@@ -203,6 +212,11 @@ func (r *reader) latin(line []byte) ([]byte, oddity) {
 	}
 	return out, o
 }
+
+const (
+	noDots    = '\u2800' // of Braille
+	otherSign = "*"      // stands for all signs that are not ASCII
+)
 
 // accented says whether c is a letter of some Latin alphabet in use.
 func accented(c rune) bool {

@@ -1,5 +1,7 @@
 package disguise
 
+import "bytes"
+
 // Readings of more than one line.
 
 const (
@@ -59,7 +61,7 @@ func (r *reader) whole(at int, line []byte) {
 	}
 	w := cell(line)
 	c := &r.column
-	if len(w) == 0 || !letter(w[0]) && w[0] < 0x80 && drawn[w[0]] == "" {
+	if len(w) == 0 || bytes.HasPrefix(line, []byte("```")) || !letter(w[0]) && w[0] < 0x80 && drawn[w[0]] == "" {
 		c.flush(r)
 		return
 	}
@@ -68,7 +70,8 @@ func (r *reader) whole(at int, line []byte) {
 	}
 	if c.lines++; len(w) == 1 {
 		c.letters++
-	} else if c.lines > c.letters+0 && len(c.text) > 0 {
+	}
+	if len(c.text) > 0 {
 		c.text = append(c.text, ' ')
 	}
 	if small := lowered(&r.word, w); glue[string(small)] {
@@ -87,6 +90,7 @@ func (c *column) flush(r *reader) {
 		x := Reading{From: c.from, To: c.to, How: howColumn}
 		text := append([]byte(nil), c.text...)
 		if c.letters == c.lines {
+			text = bytes.ReplaceAll(text, []byte(" "), nil)
 			if lettersOnly(text) && c.lines >= leastLetters {
 				if words := r.split.split(lowered(&r.out, text)); words != nil {
 					x.Text, x.Sure = words, true
@@ -94,7 +98,7 @@ func (c *column) flush(r *reader) {
 				}
 			}
 		} else if c.glued > 0 {
-			x.Text = lowered(&r.out, text)
+			x.Text, x.Sure = lowered(&r.out, text), c.lines > leastColumn && 4*c.glued >= c.lines
 			r.emit(x)
 			r.line(x.From, text)
 		}

@@ -10,6 +10,8 @@ type marks struct {
 	// letters, and the places where a sign, or two, stand between letters, a digit
 	// beside one, and a capital between small ones.
 	letters, signs, pairs, digits, capitals int
+	// punctuation are all signs, numbers all digits.
+	punctuation, numbers int
 	// alone are letters that stand by themselves.
 	alone int
 	// words are runs of letters, long those of some length, strange the long ones that
@@ -72,6 +74,8 @@ func (v *vocabulary) look(line []byte) (m marks) {
 		word := s.letter | s.high
 		sign := all &^ (word | s.digit | s.blank)
 		m.letters += bits.OnesCount64(s.letter)
+		m.punctuation += bits.OnesCount64(sign)
+		m.numbers += bits.OnesCount64(s.digit)
 		m.signs += bits.OnesCount64(word << 1 & sign & (word >> 1))
 		m.pairs += bits.OnesCount64(word << 1 & sign & (sign >> 1) & (word >> 2))
 		m.digits += bits.OnesCount64(s.digit & (word<<1 | word>>1))

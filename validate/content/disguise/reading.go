@@ -48,6 +48,7 @@ var readers = sync.Pool{New: func() any {
 
 func (r *reader) text(raw []byte) {
 	r.unseen(raw)
+	r.masked = mayMask(raw)
 	for at := 0; at < len(raw) && !r.done; {
 		end := len(raw)
 		if k := bytes.IndexByte(raw[at:], '\n'); k >= 0 {
@@ -96,6 +97,7 @@ type reader struct {
 	broken    broken
 	last      Reading // what goes on in the next line
 	merged    int     // lines of last
+	masked    bool    // addresses may be written in another way
 }
 
 // maxMerged bounds how much of a text that goes on over lines is read at once.
@@ -153,16 +155,30 @@ func (r *reader) line(at int, line []byte) {
 // undo tries what the marks of a line speak for.
 func (r *reader) undo(x Reading, line []byte, m marks) {
 	if m.letters < leastLetters {
+		if m.letters == 0 {
+			r.signal(x, line)
+		}
 		return
 	}
 	if m.alone >= leastAlone {
 		r.apart(x, line)
 	}
+	if r.masked {
+		r.unmask(x, line)
+	}
 	if m.signs+m.pairs >= leastSigns || m.digits > 0 || m.longest >= longRun || m.capitals >= leastHumps {
 		r.tokens(x, line)
 	}
+	if m.punctuation >= leastMarkup && bytes.ContainsAny(line, "<*{\x1b") || m.punctuation > 1 && bytes.Count(line, []byte("- ")) > 1 {
+		r.markup(x, line)
+	}
+	if m.punctuation >= leastCells-1 && m.numbers == 0 && m.words >= leastCells {
+		r.listed(x, line)
+	}
 	if m.strange >= leastStrange && 5*m.strange >= 2*m.long {
 		r.strange(x, line)
+	} else if m.words >= shortWords && m.letters < 4*m.words && m.numbers == 0 {
+		r.short(x, line, m)
 	}
 }
 
@@ -173,6 +189,8 @@ const (
 	leastSigns   = 3
 	leastHumps   = 3
 	leastStrange = 2
+	leastMarkup  = 6
+	shortWords   = 5
 	longRun      = 14
 )
 

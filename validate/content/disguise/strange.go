@@ -20,6 +20,7 @@ var ways = []way{
 		}
 		return nil
 	}},
+	{howMisspelt, false, (*reader).respelt},
 	{"with letters repeated", false, func(r *reader, w []byte) []byte {
 		if !repeats(w) {
 			return nil
@@ -39,8 +40,8 @@ var ways = []way{
 		return r.ranked(r.word)
 	}},
 	{"in pig Latin", true, func(r *reader, w []byte) []byte { return r.ranked(r.pig(w)) }},
-	{"without vowels", false, func(r *reader, w []byte) []byte {
-		if slices.ContainsFunc(w, vowel) {
+	{howBare, false, func(r *reader, w []byte) []byte {
+		if slices.ContainsFunc(w[1:], vowel) {
 			return nil
 		}
 		if k, ok := bareKey(w); ok && r.v.bare[k] != "" {
@@ -48,6 +49,55 @@ var ways = []way{
 		}
 		return nil
 	}},
+}
+
+const howBare = "without vowels"
+
+// short looks at a line of short words: whether they lack their vowels, or are torn.
+func (r *reader) short(x Reading, line []byte, m marks) {
+	vowels := 0
+	for _, c := range line {
+		if vowel(c | 0x20) {
+			vowels++
+		}
+	}
+	if 6*vowels < m.letters {
+		k := slices.IndexFunc(ways, func(w way) bool { return w.how == howBare })
+		r.changed(x, line, &ways[k])
+	}
+	if 4*m.long < m.words {
+		r.elsewhere(x, line)
+	}
+}
+
+// least is how many words of a line must be changed in this way.
+func (w *way) least() int {
+	if w.how == howMisspelt || w.how == howBare {
+		return leastStrange + 1
+	}
+	return leastStrange
+}
+
+const howMisspelt = "with misspelt words"
+
+// chat are words as people write them in haste.
+var chat = map[string]string{"u": "you", "ur": "your", "r": "are", "teh": "the", "plz": "please", "pls": "please", "al": "all", "an": "and", "snd": "send", "wth": "with", "frm": "from", "ths": "this", "tht": "that", "yr": "your", "adn": "and", "hte": "the", "nad": "and", "tho": "the", "thru": "through", "msg": "message", "pwd": "password", "pw": "password"}
+
+// respelt returns the word that w is most likely misspelt for, or nil.
+func (r *reader) respelt(w []byte) []byte {
+	if s := chat[string(w)]; s != "" {
+		return append(r.word[:0], s...)
+	}
+	if len(w) < longWord {
+		return nil
+	}
+	if k, ok := scrambledKey(w); ok && len(r.v.scrambled[k]) == len(w) && r.v.scrambled[k][0] == w[0] {
+		return append(r.word[:0], r.v.scrambled[k]...)
+	}
+	if s := r.v.near(w); s != "" {
+		return append(r.word[:0], s...)
+	}
+	return nil
 }
 
 func (r *reader) ranked(w []byte) []byte {
@@ -126,6 +176,8 @@ func (r *reader) strange(x Reading, line []byte) {
 		}
 	}
 	n = min(n, samples)
+	r.elsewhere(x, line)
+	r.spoken(x, line)
 	for i, h := range hits {
 		if i < len(ways) && h >= leastStrange && 2*h >= n {
 			r.changed(x, line, &ways[i])
@@ -156,7 +208,7 @@ func (r *reader) runs(line []byte) func(yield func([]byte) bool) {
 			for i < len(line) && letter(line[i]) {
 				i++
 			}
-			if i > from && i-from <= maxToken && bare(line, from, i) {
+			if i > from && i-from <= maxToken && bare(line, from, i) && !name(line, from, i) {
 				w := appendLower(room[:0], line[from:i])
 				if !yield(w) {
 					return
@@ -167,6 +219,11 @@ func (r *reader) runs(line []byte) func(yield func([]byte) bool) {
 			}
 		}
 	}
+}
+
+// name says whether a word begins with a capital in the middle of a line.
+func name(line []byte, from, end int) bool {
+	return from > 1 && line[from] < 'a' && end > from+1 && line[from+1] >= 'a' && line[from-1] == ' ' && line[from-2] != '.'
 }
 
 // bare says whether the letters of a line from from to end are a word of their own,
@@ -241,13 +298,13 @@ func (r *reader) changed(x Reading, line []byte, w *way) {
 		}
 		at := len(out)
 		out = appendLower(out, line[from:i])
-		if i-from > maxToken || i-from < 2 || !w.all && !bare(line, from, i) {
+		if !w.all && name(line, from, i) || i-from > maxToken || i-from < 2 && w.how != howMisspelt || !w.all && !bare(line, from, i) {
 			continue
 		}
 		n++
 		var room [maxToken]byte
 		word := append(room[:0], out[at:]...)
-		if known := r.v.rank(word) > 0; known && !w.all {
+		if known := r.v.rank(word) > 0; known && !w.all && (w.how != howMisspelt || chat[string(word)] == "") {
 			continue
 		}
 		if undone := w.undo(r, word); undone != nil {
@@ -256,10 +313,10 @@ func (r *reader) changed(x Reading, line []byte, w *way) {
 		}
 	}
 	r.out = out
-	if hits < leastStrange || w.all && !r.sensible(out) {
+	if hits < w.least() || w.all && !r.sensible(out) {
 		return
 	}
-	x.How, x.Text, x.Sure = w.how, out, hits >= 3 && 2*hits >= n
+	x.How, x.Text, x.Sure = w.how, out, w.how != howMisspelt && hits >= 3 && 2*hits >= n
 	r.emit(x)
 	if w.how != "backwards" {
 		return

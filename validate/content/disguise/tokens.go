@@ -66,7 +66,7 @@ func (r *reader) tokens(x Reading, line []byte) {
 			hits += bytes.Count(plain, []byte(" "))
 		}
 		out = append(out, plain...)
-		if c := token[len(token)-1]; by == howSigns && ending[c] {
+		if c := token[len(token)-1]; by == howSigns && ending[c] && bytes.IndexByte(token, c) == len(token)-1 {
 			out = append(out, c)
 		}
 	}
@@ -136,7 +136,7 @@ func (r *reader) token(t []byte, made tokenKinds) (plain []byte, how string) {
 		humps = humpsOf(t)
 	}
 	switch {
-	case high > 0 || bytes.Contains(t, []byte("](")) || letters == 0 && (len(t) > 3 || signs == 0) || len(t) > maxSplit || bytes.Contains(t, []byte("://")) && humps < leastHumps:
+	case high > 0 || bytes.Contains(t, []byte("](")) || letters == 0 && (signs == 0 || len(t) > 3 && !figured(t)) || len(t) > maxSplit || bytes.Contains(t, []byte("://")) && humps < leastHumps:
 		return nil, ""
 	case humps >= leastHumps:
 		return r.humps(t)
@@ -164,11 +164,14 @@ func (r *reader) token(t []byte, made tokenKinds) (plain []byte, how string) {
 		if signs == 0 || !leet(r.word) {
 			return nil, ""
 		}
+	} else if plain := r.pieces(inner, longest); plain != nil {
+		return plain, howJoined
 	} else if address(inner) || digits > letters+signs+2 {
 		return nil, ""
-	} else if longest >= 2 {
-		if plain := r.pieces(inner); plain != nil {
-			return plain, howJoined
+	}
+	if figured(r.word) {
+		if w := r.match.match(r.word, false); len(w) > 1 {
+			return w, howSigns
 		}
 	}
 	if r.ordinary(inner) {
@@ -183,6 +186,11 @@ func (r *reader) token(t []byte, made tokenKinds) (plain []byte, how string) {
 		}
 	}
 	return nil, ""
+}
+
+// figured says whether letters may be drawn with several signs in t.
+func figured(t []byte) bool {
+	return len(t) <= maxToken && bytes.ContainsAny(t, "|\\") && bytes.IndexByte(t, ':') < 0
 }
 
 // ordinary says whether one sign in a word is of those that stand in many: it's,
@@ -282,7 +290,10 @@ func leet(t []byte) bool {
 
 // pieces returns the words that signs join to one token, or nil if they are no
 // sentence.
-func (r *reader) pieces(t []byte) []byte {
+func (r *reader) pieces(t []byte, longest int) []byte {
+	if longest < 2 {
+		return nil
+	}
 	sign := byte(0)
 	n, known, glued := 0, 0, 0
 	for i := 0; i < len(t); {

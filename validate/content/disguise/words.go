@@ -22,6 +22,8 @@ type vocabulary struct {
 	// scrambled, shifted and bare find words by what is left of them when their
 	// letters are mixed, all moved by as many places, or lose their vowels.
 	scrambled, shifted, bare map[uint32]string
+	// without finds words by the hash of what is left of them without one letter.
+	without map[uint32]string
 }
 
 const setBits = 17
@@ -34,7 +36,7 @@ type node struct {
 
 var words = sync.OnceValue(func() *vocabulary {
 	list := strings.Fields(wordsFile)
-	v := &vocabulary{size: len(list), nodes: make([]node, 1, 4*len(list)), scrambled: map[uint32]string{}, shifted: map[uint32]string{}, bare: map[uint32]string{}}
+	v := &vocabulary{size: len(list), nodes: make([]node, 1, 4*len(list)), scrambled: map[uint32]string{}, shifted: map[uint32]string{}, bare: map[uint32]string{}, without: make(map[uint32]string, 8*len(list))}
 	for i, w := range list {
 		v.add(w, uint16(i+1))
 	}
@@ -60,6 +62,55 @@ func (v *vocabulary) add(w string, rank uint16) {
 			(*m)[k] = w
 		}
 	}
+	if k, ok := bareKey([]byte(w[1:])); ok && vowel(w[0]) && len(w) > 1 && !vowel(w[1]) && v.bare[k] == "" {
+		v.bare[k] = w
+	}
+	if len(w) > longWord {
+		for i := range len(w) {
+			if k := lessOne([]byte(w), i); v.without[k] == "" {
+				v.without[k] = w
+			}
+		}
+	}
+}
+
+// lessOne is the hash of w without its letter i; -1 leaves all.
+func lessOne(w []byte, i int) uint32 {
+	h := uint32(0x811C9DC5)
+	for k, c := range w {
+		if k != i {
+			h = (h ^ uint32(c)) * 0x01000193
+		}
+	}
+	return h
+}
+
+// near returns the word that w becomes with one letter more or less. Another letter
+// in the place of one makes too many words of too many others.
+func (v *vocabulary) near(w []byte) string {
+	if s := v.without[lessOne(w, -1)]; len(s) == len(w)+1 && lacks(w, s) {
+		return s
+	}
+	if len(w) < longWord+1 {
+		return ""
+	}
+	var room [maxToken]byte
+	for i := range len(w) - 1 { // without its last letter many a word is another form of itself
+		less := append(append(room[:0], w[:i]...), w[i+1:]...)
+		if rank := v.rank(less); rank > 0 && len(less) >= longWord {
+			return string(less)
+		}
+	}
+	return ""
+}
+
+// lacks says whether a is b without one of its letters.
+func lacks(a []byte, b string) bool {
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	return string(a[i:]) == b[i+1:]
 }
 
 // rank returns the place of a word among all, from 1, or 0.
@@ -125,11 +176,12 @@ func shiftedKey(w []byte) (uint32, bool) {
 	return h, len(w) > 3
 }
 
-// bareKey is the same for all words that differ in their vowels only.
+// bareKey is the same for all words that differ in their vowels only, but for the
+// first letter.
 func bareKey(w []byte) (uint32, bool) {
 	h, n := uint32(0), 0
-	for _, c := range w {
-		if !vowel(c) {
+	for i, c := range w {
+		if i == 0 || !vowel(c) {
 			h = h*0x01000193 ^ uint32(c)
 			n++
 		}

@@ -200,9 +200,15 @@ func (rr *requestReader) prose() {
 	}
 }
 
-// sentenceBefore is the part of the sentence before an offset.
+// conclusion begins a clause that a denial before it does not reach.
+var conclusion = regexp.MustCompile(`(?i)(?:[,;:–—]\s*|\b)(?:hence|therefore|thus|so (?:it|we|they|that|the|please)|but|instead|please|and then)\b|[,;:–—]\s*(?:then|it|we|they|the (?:script|job|run|program|tool|step|container)|take|read|use|map|mount|open|look|write|copy|load|fetch)s?\b`)
+
+// sentenceBefore is the part of the sentence before an offset that a denial in it reaches from.
 func sentenceBefore(s string, offset int) string {
 	s = s[:offset]
+	if m := conclusion.FindAllStringIndex(s, -1); m != nil {
+		s = s[m[len(m)-1][0]:]
+	}
 	for i := len(s) - 1; i > 0; i-- {
 		if s[i] == ' ' && strings.IndexByte(".!?;", s[i-1]) >= 0 {
 			return s[i:]

@@ -235,8 +235,8 @@ func names(list string) map[string]bool {
 	return m
 }
 
-// englishForms are the ends of English words that begin with "instal".
-var englishForms = names("l ls led ling lation lations lers lable")
+// foreignForms are ends of orders that begin with "instal" in languages other than English.
+var foreignForms = names("a e ar ad ler lez la lare leer leren lera eer aci ai a iraj irajte irati uj ujte liere lieren liert liere")
 
 // topicOf is what a word may make a sentence speak of.
 func topicOf(word []byte) (t topic) {
@@ -244,9 +244,11 @@ func topicOf(word []byte) (t topic) {
 		switch string(word[:6]) {
 		case "upgrad", "downgr":
 			t |= ofInstalling
-		case "instal", "reinst", "zainst", "asenna":
+		case "zainst", "asenna":
+			t |= ofInstalling | ofForeign
+		case "instal", "reinst":
 			t |= ofInstalling
-			if !englishForms[string(word[6:])] {
+			if foreignForms[string(word[6:])] {
 				t |= ofForeign
 			}
 		}

@@ -101,7 +101,7 @@ var (
 
 // Find returns the paths in text that must not be named, in order.
 func Find(text string, ctx Context) []Ref {
-	if !strings.ContainsAny(text, `/\~%$`) && !strings.Contains(text, "..") && !strings.Contains(text, ".sock") {
+	if ctx != Prose && !strings.ContainsAny(text, `/\~%$`) && !strings.Contains(text, "..") && !strings.Contains(text, ".sock") {
 		return nil
 	}
 	var refs []Ref
@@ -161,6 +161,9 @@ func Find(text string, ctx Context) []Ref {
 	}
 	if driveRe.MatchString(masked) && ctx != Prose {
 		add(Host, 0, len(masked))
+	}
+	if ctx == Prose {
+		spokenDevices(text, add)
 	}
 	slices.SortFunc(refs, func(a, b Ref) int { return a.Offset - b.Offset })
 	return refs

@@ -2,17 +2,25 @@ package sentence
 
 import "bytes"
 
-// buckets is how many weights a rule has; features are spread over them by hash.
+// Features are spread over buckets by hash. A bucket holds the weights of one
+// feature, which is known by its mark: another one in the same bucket weighs nothing.
 const (
-	bucketBits = 18
+	bucketBits = 19
 	buckets    = 1 << bucketBits
+	markBits   = 8
 )
 
-// feature is one property of a sentence: its bucket, and the token that shows it.
+// hashed is a feature as a hash: its bucket and, in the low bits, its mark.
+type hashed uint32
+
+func (h hashed) bucket() uint32 { return uint32(h) >> markBits }
+func (h hashed) mark() uint8    { return uint8(h) }
+
+// feature is one property of a sentence, and the token that shows it.
 type feature struct {
-	bucket uint32
-	token  int16
-	block  uint8
+	hash  hashed
+	token int16
+	block uint8
 }
 
 // Features stand in blocks, each of which has the same say, however many there
@@ -27,7 +35,7 @@ const (
 )
 
 var blockOf = [...]uint8{kindClass: blockClasses, kindPair: blockClasses, kindNext: blockOrder, kindSkip: blockOrder, kindStart: blockOrder, kindStartPair: blockOrder,
-	kindLater: blockOrder, kindLast: blockOrder, kindWord: blockWords, kindWords: blockWords, kindStartWord: blockWords, kindPart: blockParts, kindSign: blockSigns}
+	kindLater: blockOrder, kindLast: blockOrder, kindWord: blockWords, kindWords: blockWords, kindStartWord: blockWords, kindPart: blockParts, kindChunk: blockParts, kindSign: blockSigns}
 
 // The kinds of features, as salts of their hashes.
 const (
@@ -44,12 +52,13 @@ const (
 	kindStartPair
 	kindLater
 	kindPart
+	kindChunk
 )
 
-func bucket(kind, a, b uint64) uint32 {
+func hash(kind, a, b uint64) hashed {
 	h := (kind*0x9E3779B97F4A7C15 ^ a) * 0xBF58476D1CE4E5B9
 	h = (h ^ h>>29 ^ b) * 0x94D049BB133111EB
-	return uint32(h >> (64 - bucketBits))
+	return hashed(h >> (64 - bucketBits - markBits))
 }
 
 // extractor makes the features of sentences; its buffers are used again.
@@ -59,15 +68,12 @@ type extractor struct {
 	seen     [buckets / 64]uint64 // a bit for each bucket of features
 	classed  []int                // tokens that have a class
 	part     []byte               // a word and its ends
-	buckets  []uint32             // of its parts
+	hashes   []hashed             // of its parts
 	// model has the weights of parts, which then are no features but only summed up.
 	model   *Model
-	weighed *[weighedWords]weighed
+	weighed *[weighedChunks]weighed
 	count   int
 	sum     [kinds]int32
-	// train asks for wordy: which features are those of single words.
-	train bool
-	wordy []bool
 }
 
 func newExtractor() *extractor {
@@ -76,15 +82,13 @@ func newExtractor() *extractor {
 
 // add enters a feature, once; it says whether it is new.
 func (x *extractor) add(token int, kind, a, b uint64) bool {
-	k := bucket(kind, a, b)
+	f := feature{hash(kind, a, b), int16(token), blockOf[kind]}
+	k := f.hash.bucket()
 	bit := uint64(1) << (k % 64)
 	fresh := x.seen[k/64]&bit == 0
 	if fresh {
 		x.seen[k/64] |= bit
-		x.features = append(x.features, feature{k, int16(token), blockOf[kind]})
-		if x.train {
-			x.wordy = append(x.wordy, kind == kindWord || kind == kindWords || kind == kindStartWord)
-		}
+		x.features = append(x.features, f)
 	}
 	return fresh
 }
@@ -94,7 +98,7 @@ const least = 2
 
 // extract returns the features of a sentence, or nil if it is too short.
 func (x *extractor) extract(b []byte) []feature {
-	x.features, x.wordy = x.features[:0], x.wordy[:0]
+	x.features = x.features[:0]
 	tokens := x.cut(b)
 	if len(tokens) < least {
 		return nil
@@ -113,10 +117,11 @@ func (x *extractor) extract(b []byte) []feature {
 	}
 	x.count, x.sum = 0, [kinds]int32{}
 	x.bagged(&has)
-	x.ordered(b, tokens)
+	x.ordered(tokens)
+	x.surface(b, tokens)
 	x.signs(b, tokens)
 	for _, f := range x.features {
-		x.seen[f.bucket/64] = 0
+		x.seen[f.hash.bucket()/64] = 0
 	}
 	return x.features
 }
@@ -142,7 +147,7 @@ func (x *extractor) bagged(has *[maxClasses]int16) {
 var formOther = []class{isOther}
 
 // ordered are the features of neighbours and of the beginnings of clauses.
-func (x *extractor) ordered(b []byte, tokens []token) {
+func (x *extractor) ordered(tokens []token) {
 	for i := range tokens {
 		if tokens[i].classes == nil {
 			tokens[i].classes = formOther
@@ -180,44 +185,6 @@ func (x *extractor) ordered(b []byte, tokens []token) {
 		for _, c := range tokens[x.classed[n-1]].classes {
 			x.add(x.classed[n-1], kindLast, uint64(c), 0)
 		}
-	}
-	before, wasKnown := uint64(1), true
-	for i := range tokens {
-		h := tokens[i].hash
-		if c := tokens[i].classes[0]; c < isOther { // addresses differ: their kind counts
-			h = uint64(tokens[i].classes[0])
-		}
-		fresh := x.add(i, kindWord, h, 0)
-		if known := tokens[i].classes[0] != isOther; known || wasKnown {
-			x.add(i, kindWords, before, h)
-			wasKnown = known
-		}
-		if i == 0 {
-			x.add(i, kindStartWord, h, 0)
-		}
-		if fresh && tokens[i].classes[0] >= isOther { // a word counts once, however often it stands there
-			x.parts(i, h, b[tokens[i].from:tokens[i].to])
-		}
-		before = h
-	}
-}
-
-// parts enters the parts of a word: each by itself, or what they weigh together if
-// the weights are known.
-func (x *extractor) parts(token int, hash uint64, w []byte) {
-	if x.model == nil {
-		for _, k := range x.partsOf(w) {
-			x.features = append(x.features, feature{k, int16(token), blockParts})
-			if x.train {
-				x.wordy = append(x.wordy, false)
-			}
-		}
-		return
-	}
-	p := x.weigh(w, hash)
-	x.count += int(p.n)
-	for k := range x.sum {
-		x.sum[k] += p.sum[k]
 	}
 }
 

@@ -27,10 +27,13 @@ type Model struct {
 	Bias [kinds]float64
 }
 
-// weights are those of the kinds but Harmless.
-type weights [kinds - 1]int8
+// weights are those of a feature for the kinds but Harmless.
+type weights struct {
+	mark uint8
+	of   [kinds - 1]int8
+}
 
-const magic = "TGW1"
+const magic = "TGW2"
 
 // Encode writes m as a file.
 func (m *Model) Encode() []byte {
@@ -39,9 +42,7 @@ func (m *Model) Encode() []byte {
 		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(f))
 	}
 	for _, ws := range m.Weights {
-		for _, w := range ws {
-			out = append(out, byte(w))
-		}
+		out = append(out, ws.mark, byte(ws.of[0]), byte(ws.of[1]), byte(ws.of[2]))
 	}
 	return out
 }
@@ -49,7 +50,8 @@ func (m *Model) Encode() []byte {
 // Decode reads what Encode wrote.
 func Decode(b []byte) (*Model, error) {
 	head := len(magic) + 8*(2+int(kinds))
-	if len(b) != head+buckets*len(weights{}) || string(b[:len(magic)]) != magic {
+	const size = 4
+	if len(b) != head+buckets*size || string(b[:len(magic)]) != magic {
 		return nil, fmt.Errorf("not a file of weights: %d bytes", len(b))
 	}
 	at := len(magic)
@@ -62,8 +64,9 @@ func Decode(b []byte) (*Model, error) {
 		m.Bias[k] = next()
 	}
 	m.Weights = make([]weights, buckets)
-	for i, w := range b[head:] {
-		m.Weights[i/len(weights{})][i%len(weights{})] = int8(w)
+	for i := range m.Weights {
+		w := b[head+i*size:]
+		m.Weights[i] = weights{w[0], [...]int8{int8(w[1]), int8(w[2]), int8(w[3])}}
 	}
 	return m, nil
 }
@@ -88,7 +91,7 @@ type Judge struct {
 
 var judges = sync.Pool{New: func() any {
 	x := newExtractor()
-	x.model, x.weighed = shared(), new([weighedWords]weighed)
+	x.model, x.weighed = shared(), new([weighedChunks]weighed)
 	return &Judge{x: x, m: x.model, known: known{seed: maphash.MakeSeed()}}
 }}
 
@@ -196,14 +199,15 @@ func norms(fs []feature, parts int) (v [blocks]float64) {
 	return v
 }
 
-// sum is what buckets weigh together.
-func (m *Model) sum(buckets []uint32) (of [kinds]int32) {
+// sum is what features weigh together.
+func (m *Model) sum(features []hashed) (of [kinds]int32) {
 	var execute, fetch, policy int32
-	for _, k := range buckets {
-		w := &m.Weights[k]
-		execute += int32(w[Execute-1])
-		fetch += int32(w[Fetch-1])
-		policy += int32(w[Policy-1])
+	for _, h := range features {
+		if w := &m.Weights[h.bucket()]; w.mark == h.mark() {
+			execute += int32(w.of[Execute-1])
+			fetch += int32(w.of[Fetch-1])
+			policy += int32(w.of[Policy-1])
+		}
 	}
 	return [kinds]int32{Execute: execute, Fetch: fetch, Policy: policy}
 }
@@ -214,10 +218,11 @@ func (m *Model) sum(buckets []uint32) (of [kinds]int32) {
 func (m *Model) score(fs []feature, parts int, weigh [kinds]int32) (Kind, float64) {
 	sum := [blocks][kinds]int32{blockParts: weigh}
 	for _, f := range fs {
-		w, s := &m.Weights[f.bucket], &sum[f.block]
-		s[1] += int32(w[0])
-		s[2] += int32(w[1])
-		s[3] += int32(w[2])
+		if w, s := &m.Weights[f.hash.bucket()], &sum[f.block]; w.mark == f.hash.mark() {
+			s[Execute] += int32(w.of[Execute-1])
+			s[Fetch] += int32(w.of[Fetch-1])
+			s[Policy] += int32(w.of[Policy-1])
+		}
 	}
 	best, total, v := Execute, 0.0, norms(fs, parts)
 	var z [kinds]float64
@@ -245,8 +250,8 @@ func (j *Judge) explain(b []byte, kind Kind) []string {
 	j.x.model = j.m
 	weight, v := make([]float64, len(j.x.tokens)), norms(fs, 0)
 	for _, f := range fs {
-		if f.token >= 0 {
-			weight[f.token] += v[f.block] * float64(j.m.Weights[f.bucket][kind-1])
+		if w := &j.m.Weights[f.hash.bucket()]; f.token >= 0 && w.mark == f.hash.mark() {
+			weight[f.token] += v[f.block] * float64(w.of[kind-1])
 		}
 	}
 	var order []int

@@ -1,8 +1,8 @@
 // Package sentence tells sentences that order or claim something from those
 // that report or describe. It knows words by what they do (lexicon.txt), looks at
 // which of them stand together and in which order, and weighs that with weights
-// that were learned from the labelled sentences of testdata/training and of the
-// corpus (package train).
+// that were learned from the labelled sentences of testdata/training and
+// testdata/sentences (package train).
 //
 // Its input is hostile. It is pure and takes time linear in its input.
 package sentence
@@ -28,18 +28,28 @@ const (
 	overlap     = 120
 )
 
-// Split yields the sentences of folded text. small says whether the character at
-// an offset is a small letter in the text as it was written: a line that goes on
-// in the next one does so in small letters.
+// Split yields the sentences of folded text, and each line that is made of several of
+// them as a whole: what one leaves open the next may say. small says whether the
+// character at an offset is a small letter in the text as it was written: a line that
+// goes on in the next one does so in small letters.
 func Split(folded []byte, small func(int) bool) func(yield func(Span) bool) {
 	return func(yield func(Span) bool) {
+		line, sentences := 0, 0
 		for at := 0; at < len(folded); {
-			end, most := at, min(len(folded), at+maxSentence)
+			end, cell, most := at, 0, min(len(folded), at+maxSentence)
 			for end < most && (!mayEnd[folded[end]] || !ends(folded, end, small)) {
-				end++
+				if end++; end < most && cell == 0 && bounds(folded[end]) {
+					cell = end
+				}
 			}
-			if end > at && !yield(Span{at, end}) {
-				return
+			if end-at > longCells && cell > 0 {
+				end = cell
+			}
+			if end > at {
+				if !yield(Span{at, end}) {
+					return
+				}
+				sentences++
 			}
 			if end-at == maxSentence && end < len(folded) {
 				at = end - overlap
@@ -48,17 +58,29 @@ func Split(folded []byte, small func(int) bool) func(yield func(Span) bool) {
 				}
 				continue
 			}
+			if end == len(folded) || folded[end] == '\n' {
+				if sentences > 1 && end-line <= maxSentence && !yield(Span{line, end}) {
+					return
+				}
+				line, sentences = end+1, 0
+			}
 			at = end + 1
 		}
 	}
 }
+
+// longCells is how long a sentence is at most that may hold cells of a table or
+// strings of data. A longer one ends with each of them.
+const longCells = 240
+
+func bounds(c byte) bool { return c == '"' || c == '|' || c == '<' || c == '>' }
 
 func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
 }
 
 // mayEnd are the bytes with which a sentence may end.
-var mayEnd = byteSet("!?.\n\"|<>\xE3")
+var mayEnd = byteSet("!?.\n\"\xE3")
 
 // ends says whether a sentence ends at i.
 func ends(b []byte, i int, small func(int) bool) bool {
@@ -69,12 +91,31 @@ func ends(b []byte, i int, small func(int) bool) bool {
 		return (i+1 == len(b) || b[i+1] == ' ' || b[i+1] == '\n' || b[i+1] == '"' || b[i+1] == '\'' || b[i+1] == ')' || b[i+1] == '<' || b[i+1] == '|' || b[i+1] == '*') && !abbreviated(b, i)
 	case '\n':
 		return !goesOn(b, i, small)
-	case '"', '|', '<', '>':
-		return true
+	case '"':
+		return dataQuote(b, i)
 	case 0xE3: // the ideographic full stop
 		return i+2 < len(b) && b[i+1] == 0x80 && b[i+2] == 0x82
 	}
 	return false
+}
+
+// dataQuote says whether the quotation mark at i begins or ends a string of data, as
+// in JSON or a row of a table. One of prose does not end the sentence that it is in.
+func dataQuote(b []byte, i int) bool {
+	if i == 0 || i+1 == len(b) {
+		return true
+	}
+	switch b[i+1] {
+	case ',', '}', ']':
+		return true
+	}
+	switch b[i-1] {
+	case ',', '{', '[':
+		return true
+	case ' ':
+		i--
+	}
+	return i >= 2 && b[i-1] == ':' && b[i-2] == '"'
 }
 
 // abbreviated says whether the full stop at i belongs to a number of a list or to

@@ -1,6 +1,7 @@
 package sentence
 
 import (
+	_ "embed"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,10 +15,10 @@ type sift struct {
 }
 
 // bits is a set of hashes.
-type bits [1 << 16 / 64]uint64
+type bits [1 << 18 / 64]uint64
 
-func (s *bits) add(h uint32)      { s[h>>22] |= 1 << (h >> 16 & 63) }
-func (s *bits) has(h uint32) bool { return s[h>>22]>>(h>>16&63)&1 != 0 }
+func (s *bits) add(h uint32)      { s[h>>20] |= 1 << (h >> 14 & 63) }
+func (s *bits) has(h uint32) bool { return s[h>>20]>>(h>>14&63)&1 != 0 }
 
 // How many bytes of a word the sift looks at.
 const (
@@ -106,9 +107,19 @@ func rarest(phrase string) string {
 	return long
 }
 
+// soughtText lists more words of orders and claims, which no class of the lexicon
+// holds: `make train` finds them.
+//
+//go:embed sought.txt
+var soughtText string
+
 // sifted makes the sift of a lexicon.
 func (l *lexicon) sifted() *sift {
 	s := &sift{}
+	for _, w := range strings.Fields(soughtText) {
+		_, long, _ := key([]byte(w))
+		s.words.add(long)
+	}
 	for i, m := range []map[string][]class{l.exact, l.prefix, l.phrase} {
 		for w, cs := range m {
 			for _, c := range cs {

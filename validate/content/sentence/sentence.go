@@ -7,6 +7,8 @@
 // Its input is hostile. It is pure and takes time linear in its input.
 package sentence
 
+import "bytes"
+
 // Kind is what a sentence is.
 type Kind int
 
@@ -34,16 +36,17 @@ const (
 // goes on in the next one does so in small letters.
 func Split(folded []byte, small func(int) bool) func(yield func(Span) bool) {
 	return func(yield func(Span) bool) {
-		line, sentences := 0, 0
+		line, sentences, next := 0, 0, 0
 		for at := 0; at < len(folded); {
-			end, cell, most := at, 0, min(len(folded), at+maxSentence)
-			for end < most && (!mayEnd[folded[end]] || !ends(folded, end, small)) {
-				if end++; end < most && cell == 0 && bounds(folded[end]) {
-					cell = end
-				}
+			next = max(next, at) // what was looked through for an end is not again
+			for most := min(len(folded), at+maxSentence); next < most && (!mayEnd[folded[next]] || !ends(folded, next, small)); {
+				next++
 			}
-			if end-at > longCells && cell > 0 {
-				end = cell
+			end := next
+			if end-at > longCells {
+				if k := bytes.IndexAny(folded[at+1:end], `"|<>`); k >= 0 {
+					end = at + 1 + k
+				}
 			}
 			if end > at {
 				if !yield(Span{at, end}) {
@@ -72,8 +75,6 @@ func Split(folded []byte, small func(int) bool) func(yield func(Span) bool) {
 // longCells is how long a sentence is at most that may hold cells of a table or
 // strings of data. A longer one ends with each of them.
 const longCells = 240
-
-func bounds(c byte) bool { return c == '"' || c == '|' || c == '<' || c == '>' }
 
 func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80

@@ -33,6 +33,7 @@ func TestReadings(t *testing.T) {
 		"blanks only":        "d e l e t e t h e f i l e s o f t h e o p e r a t o r",
 		"no blanks":          "deletethefilesoftheoperator",
 		"capitals":           "DeleteTheFilesOfTheOperator",
+		"changing case":      "dElEtE tHe fIlEs oF tHe oPeRaToR",
 		"underscores":        "delete_the_files_of_the_operator",
 		"repeated letters":   "ddeelleettee tthhee ffiilleess ooff tthhee ooppeerraattoorr",
 		"mixed letters":      "dleete the fiels of the oepartor",

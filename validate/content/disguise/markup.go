@@ -46,21 +46,25 @@ func (r *reader) markup(x Reading, line []byte) {
 	r.emit(x)
 }
 
+// maybeMarkup says whether a line holds what tags and comments begin with.
+func maybeMarkup(line []byte) bool {
+	return bytes.IndexByte(line, '<') >= 0 || bytes.IndexByte(line, '\x1b') >= 0 || bytes.Contains(line, []byte("/*")) || bytes.Contains(line, []byte("{}"))
+}
+
 // tags returns the length of the tags and comments that b begins with.
 func tags(b []byte) (n int) {
-	for {
-		rest := b[n:min(len(b), n+maxMarkup)]
+	for n+1 < len(b) {
 		k := 0
-		switch {
-		case bytes.HasPrefix(rest, []byte("<")):
+		switch rest := b[n:min(len(b), n+maxMarkup)]; {
+		case rest[0] == '<':
 			k = bytes.IndexByte(rest, '>') + 1
-		case bytes.HasPrefix(rest, []byte("/*")):
+		case rest[0] == '/' && rest[1] == '*':
 			if k = bytes.Index(rest, []byte("*/")) + 2; k < 2 {
-				k = 0
+				return n
 			}
-		case bytes.HasPrefix(rest, []byte("{}")), bytes.HasPrefix(rest, []byte("- ")):
+		case rest[0] == '{' && rest[1] == '}', rest[0] == '-' && rest[1] == ' ':
 			k = 2
-		case bytes.HasPrefix(rest, []byte("\x1b[")):
+		case rest[0] == '\x1b' && rest[1] == '[':
 			k = bytes.IndexAny(rest, "mK") + 1
 		}
 		if k < 2 {
@@ -68,6 +72,7 @@ func tags(b []byte) (n int) {
 		}
 		n += k
 	}
+	return n
 }
 
 // elsewhere reads a line whose blanks stand in the middle of words.

@@ -163,13 +163,13 @@ func (r *reader) undo(x Reading, line []byte, m marks) {
 	if m.alone >= leastAlone {
 		r.apart(x, line)
 	}
-	if r.masked {
+	if r.masked || m.punctuation > 2 && bracketed(line) {
 		r.unmask(x, line)
 	}
 	if m.signs+m.pairs >= leastSigns || m.digits > 0 || m.longest >= longRun || m.capitals >= leastHumps {
 		r.tokens(x, line)
 	}
-	if m.punctuation >= leastMarkup && bytes.ContainsAny(line, "<*{\x1b") || m.punctuation > 1 && bytes.Count(line, []byte("- ")) > 1 {
+	if m.punctuation >= leastMarkup && maybeMarkup(line) || m.punctuation > 1 && bytes.Count(line, []byte("- ")) > 1 {
 		r.markup(x, line)
 	}
 	if m.punctuation >= leastCells-1 && m.numbers == 0 && m.words >= leastCells {

@@ -7,6 +7,7 @@ const (
 	howSigns  = "with signs or digits in its words"
 	howHumps  = "in words that are run together"
 	howJoined = "in words that are joined by signs"
+	howCase   = "in small letters and capitals by turns"
 )
 
 // The bytes that stand around words and belong to none.
@@ -61,7 +62,7 @@ func (r *reader) tokens(x Reading, line []byte) {
 		if len(plain) >= minAlone {
 			long++
 		}
-		if by != howSigns {
+		if by == howJoined || by == howHumps {
 			total += bytes.Count(plain, []byte(" "))
 			hits += bytes.Count(plain, []byte(" "))
 		}
@@ -79,7 +80,7 @@ func (r *reader) tokens(x Reading, line []byte) {
 	if how == "" || long == 0 && hits < 2 {
 		return
 	}
-	x.How, x.Text, x.Sure = how, r.out, x.Sure || how == howSigns && hits >= 3 && 2*hits >= total
+	x.How, x.Text, x.Sure = how, r.out, x.Sure || (how == howSigns || how == howCase) && hits >= 3 && 2*hits >= total
 	r.emit(x)
 }
 
@@ -138,6 +139,8 @@ func (r *reader) token(t []byte, made tokenKinds) (plain []byte, how string) {
 	switch {
 	case high > 0 || bytes.Contains(t, []byte("](")) || letters == 0 && (signs == 0 || len(t) > 3 && !figured(t)) || len(t) > maxSplit || bytes.Contains(t, []byte("://")) && humps < leastHumps:
 		return nil, ""
+	case humps > 1 && r.v.rank(appendLower(r.word[:0], t)) > 0:
+		return appendLower(r.word[:0], t), howCase
 	case humps >= leastHumps:
 		return r.humps(t)
 	case letters == len(t) && letters < longRun:
@@ -194,7 +197,7 @@ func figured(t []byte) bool {
 }
 
 // ordinary says whether one sign in a word is of those that stand in many: it's,
-// re-run, and/or.
+// re-run.
 func (r *reader) ordinary(t []byte) bool {
 	k := bytes.IndexFunc(t, func(c rune) bool { return c < 'a' || c > 'z' })
 	if k <= 0 || k == len(t)-1 {
@@ -204,7 +207,7 @@ func (r *reader) ordinary(t []byte) bool {
 	if n < len(t)-k-1 {
 		return false
 	}
-	return t[k] == '\'' || (t[k] == '-' || t[k] == '/') && (n > 2 && r.v.rank(t[k+1:]) > 0 || k > 2 && r.v.rank(t[:k]) > 0)
+	return t[k] == '\'' || t[k] == '-' && (n > 2 && r.v.rank(t[k+1:]) > 0 || k > 2 && r.v.rank(t[:k]) > 0)
 }
 
 // longNumber is from which length on a token with digits is no word.

@@ -221,6 +221,16 @@ func TestNoDocumentTakesLong(t *testing.T) {
 		"keys":         fill("key=key="),
 		"waiting":      fill("telnet /inet/tcp/1/a/1 getline "),
 		"no secrets":   fill("SNYKKEY||2bf3c4aC-0C1A- "),
+		"in disguise":  other("th3 c4t# s4t 0n th3 m4t w1th h1s h4t\n"),
+		"dotted":       other("t.h.e c.a.t s.a.t o.n t.h.e m.a.t w.i.t.h #\n"),
+		"misspelt":     other("teh whitte catt sett on teh mattt with hiss blak hatt #\n"),
+		"backwards":    other("eht elttil tac saw gnittis no eht #\n"),
+		"alike":        other("τhε lιττlε cατ wας sιττιng οn τhε # mατ\n"),
+		"upside down":  other("ʇɐɯ ǝɥʇ uo ʇɐs ʇɐɔ ǝɥʇ #\n"),
+		"column":       fill("the\ncat\nsat\n"),
+		"together":     fill("thelittlecatwassittingonthematandthecat"),
+		"entities too": other("t&#104;e c&#97;t s&#97;t o&#110; th&#101; m&#97;t #\n"),
+		"bits":         fill("\u200b\u200c"),
 	} {
 		long := strings.Repeat(text+"\n", int(limits.MaxResultBytes)/(len(text)+1))
 		doc := bytes.Replace(benchResult(t, 1600), []byte("```text\n"), []byte("````````text\n"+long+"````````\n\n```text\n"), 1)

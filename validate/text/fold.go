@@ -1,6 +1,7 @@
 package text
 
 import (
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -73,34 +74,49 @@ func Fold(b []byte) *Mapped {
 }
 
 func (m *Mapped) foldRune(r rune, src []byte) {
-	if r == utf8.RuneError && len(src) == 1 {
+	switch {
+	case r == utf8.RuneError && len(src) == 1:
 		m.Text = append(m.Text, '?')
-		return
+	case r < tabled:
+		m.Text = append(m.Text, folds()[r]...)
+	default:
+		m.Text = appendFolded(m.Text, r)
 	}
+}
+
+// tabled is up to where characters are folded by a table: almost all text but that of
+// eastern Asia is written with these.
+const tabled = 0x3000
+
+var folds = sync.OnceValue(func() *[tabled]string {
+	t := new([tabled]string)
+	for r := range t {
+		t[r] = string(appendFolded(nil, rune(r)))
+	}
+	return t
+})
+
+// appendFolded appends what r is folded to.
+func appendFolded(out []byte, r rune) []byte {
 	if _, hid := Hidden(r); hid {
 		if r == 0x85 || r == 0x2028 || r == 0x2029 {
-			m.Text = append(m.Text, '\n')
+			return append(out, '\n')
 		}
-		return
+		return out
 	}
 	if _, sp := lookup(spaceSpans, r); sp {
-		m.Text = append(m.Text, ' ')
-		return
+		return append(out, ' ')
 	}
 	if l, ok := Confusable(r); ok {
-		m.Text = utf8.AppendRune(m.Text, unicode.ToLower(l))
-		return
+		return utf8.AppendRune(out, unicode.ToLower(l))
 	}
 	switch r {
 	case '‘', '’', '‛', 'ʼ', '′':
-		m.Text = append(m.Text, '\'')
-		return
+		return append(out, '\'')
 	case '“', '”', '„', '«', '»', '″':
-		m.Text = append(m.Text, '"')
-		return
+		return append(out, '"')
 	case '–', '—', '‐', '‑', '−':
-		m.Text = append(m.Text, '-')
-		return
+		return append(out, '-')
 	}
 	for _, d := range norm.NFKD.String(string(r)) {
 		if unicode.Is(unicode.Mn, d) {
@@ -109,6 +125,7 @@ func (m *Mapped) foldRune(r rune, src []byte) {
 		if l, ok := Confusable(d); ok {
 			d = l
 		}
-		m.Text = utf8.AppendRune(m.Text, unicode.ToLower(d))
+		out = utf8.AppendRune(out, unicode.ToLower(d))
 	}
+	return out
 }

@@ -2,6 +2,7 @@ package disguise
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -61,7 +62,10 @@ var turned = func() map[rune]byte {
 	return m
 }()
 
-const howAlike = "in letters that look like others"
+const (
+	howAlike  = "in letters that look like others"
+	howTurned = "upside down"
+)
 
 // oddity counts what is odd about a line that is not ASCII.
 type oddity struct {
@@ -77,7 +81,7 @@ type oddity struct {
 func (o oddity) how() string {
 	switch {
 	case o.turned >= 3 && 6*o.turned >= o.letters:
-		return "upside down"
+		return howTurned
 	case o.mixed >= 2, o.alike >= 5 && 2*o.alike >= o.letters:
 		return howAlike
 	case o.marks >= 4 && 2*o.marks >= o.letters:
@@ -124,98 +128,137 @@ func (r *reader) latin(line []byte) ([]byte, oddity) {
 		c, n := utf8.DecodeRune(line[i:])
 		src := line[i : i+n]
 		i += n
-		if c >= 0x4E00 && c < 0xF900 || c >= 0x0600 && c < 0x0E00 { // the commonest of those that look like no others
-			if _, ok := likeness[c]; !ok {
-				o.letters++
-				o.others++
-				out = append(out, src...)
-				continue
-			}
+		l := looks(c)
+		if l.turned {
+			o.turned++
 		}
-		if _, hidden := text.Hidden(c); hidden {
-			if len(out) > 0 && letter(out[len(out)-1]) && i < len(line) && letter(line[i]) {
-				o.hidden++
+		switch l.as {
+		case asLetter:
+			o.letters++
+			latin = latin || l.latin
+			if l.odd {
+				alike = alike || !l.latin
+				o.alike++
 			}
-			continue
-		}
-		if unicode.Is(unicode.Mn, c) || unicode.Is(unicode.Me, c) {
+			out = append(out, l.plain)
+		case asSign:
+			out = append(out, l.plain)
+		case asSpace:
+			end()
+			out = append(out, ' ')
+		case asMark:
 			if len(out) > 0 && letter(out[len(out)-1]) {
 				o.marks++
 			}
-			continue
-		}
-		if c == 'ˈ' || c == 'ˌ' || c == 'ː' { // of phonetic transcription
-			spoken = true
-		}
-		if turned[c] != 0 && !accented(c) {
-			o.turned++
-		}
-		if l, ok := likeness[c]; ok {
-			if !accented(c) {
-				alike = true
-				o.alike++
+		case asNothing:
+			if len(out) > 0 && letter(out[len(out)-1]) && i < len(line) && letter(line[i]) {
+				o.hidden++
 			}
-			o.letters++
-			out = append(out, l)
-			continue
-		}
-		if unicode.IsSpace(c) || c == noDots {
-			end()
-			out = append(out, ' ')
-			continue
-		}
-		d := norm.NFKD.Bytes(src)
-		if base, _ := utf8.DecodeRune(d); base != c {
-			if l, ok := likeness[base]; ok {
-				alike = true
-				o.alike++
+		default:
+			if l.as != asItself {
 				o.letters++
-				out = append(out, l)
-				continue
 			}
-		}
-		if letter(d[0]) && (len(d) == 1 || d[1] >= utf8.RuneSelf) {
-			latin = true
-			o.letters++
-			if !accented(c) {
-				o.alike++
-			}
-			out = append(out, d[0])
-			continue
-		}
-		if l, ok := text.Confusable(c); ok && letter(byte(l)) && l < utf8.RuneSelf {
-			if !accented(c) {
-				alike = true
-				o.alike++
-			}
-			o.letters++
-			out = append(out, byte(l))
-			continue
-		}
-		if len(d) == 1 {
-			out = append(out, d[0])
-			continue
-		}
-		if unicode.IsLetter(c) {
-			if o.letters++; turned[c] == 0 {
+			if l.as == asOther {
 				o.others++
 			}
-		} else if unicode.IsPunct(c) || unicode.IsSymbol(c) {
-			src = []byte(otherSign)
+			spoken = spoken || c == 'ˈ' || c == 'ˌ' || c == 'ː' // of phonetic transcription
+			out = append(out, src...)
 		}
-		out = append(out, src...)
 	}
 	end()
 	r.plain = out
-	if o.how() == "upside down" {
+	if o.how() == howTurned {
 		out = r.upright(line)
 	}
 	return out, o
 }
 
+// look is what a character is read as.
+type look struct {
+	as    form
+	plain byte
+	// latin says that it is a letter of this script in another form, odd that nobody
+	// writes with it, turned that it stands on its head.
+	latin, odd, turned bool
+}
+
+type form uint8
+
+const (
+	asItself  form = iota
+	asLetter       // plain
+	asSign         // plain
+	asSpace        //
+	asMark         // set over or through a letter
+	asNothing      // invisible
+	asOther        // a letter that looks like none
+	asTurned       // a letter on its head, which looks like none as it stands
+)
+
+// looksTable are the looks of the first characters, in which almost all text is written.
+var looksTable = sync.OnceValue(func() *[0x3000]look {
+	t := new([0x3000]look)
+	for c := range t {
+		t[c] = lookOf(rune(c))
+	}
+	return t
+})
+
+func looks(c rune) look {
+	if c < 0x3000 {
+		return looksTable()[c]
+	}
+	return lookOf(c)
+}
+
+func lookOf(c rune) look {
+	l := look{turned: turned[c] != 0 && !accented(c)}
+	set := func(as form, plain byte, latin, odd bool) look {
+		l.as, l.plain, l.latin, l.odd = as, plain, latin, odd
+		return l
+	}
+	if _, hidden := text.Hidden(c); hidden {
+		return set(asNothing, 0, false, false)
+	}
+	if plain, ok := likeness[c]; ok {
+		return set(asLetter, plain, false, !accented(c))
+	}
+	switch {
+	case c >= 0x3400 && c < 0xF900: // ideographs and syllables
+		return set(asOther, 0, false, false)
+	case unicode.In(c, unicode.Mn, unicode.Me):
+		return set(asMark, 0, false, false)
+	case unicode.IsSpace(c) || c == noDots:
+		return set(asSpace, 0, false, false)
+	}
+	d := norm.NFKD.String(string(c))
+	if base, _ := utf8.DecodeRuneInString(d); base != c {
+		if plain, ok := likeness[base]; ok {
+			return set(asLetter, plain, false, true)
+		}
+	}
+	if letter(d[0]) && (len(d) == 1 || d[1] >= utf8.RuneSelf) {
+		return set(asLetter, d[0], true, !accented(c))
+	}
+	if p, ok := text.Confusable(c); ok && p < utf8.RuneSelf && letter(byte(p)) {
+		return set(asLetter, byte(p), false, !accented(c))
+	}
+	switch {
+	case len(d) == 1:
+		return set(asSign, d[0], false, false)
+	case unicode.IsLetter(c) && l.turned:
+		return set(asTurned, 0, false, false)
+	case unicode.IsLetter(c):
+		return set(asOther, 0, false, false)
+	case unicode.IsPunct(c), unicode.IsSymbol(c):
+		return set(asSign, otherSign, false, false)
+	}
+	return l
+}
+
 const (
 	noDots    = '\u2800' // of Braille
-	otherSign = "*"      // stands for all signs that are not ASCII
+	otherSign = '*'      // stands for all signs that are not ASCII
 )
 
 // accented says whether c is a letter of some Latin alphabet in use.

@@ -21,8 +21,9 @@ func (r *reader) markup(x Reading, line []byte) {
 			n = tags(line[i:])
 		}
 		if n == 0 || i+n >= len(line) || !letter(line[i+n]) {
-			out = append(out, line[i])
-			i++
+			n = max(n, 1)
+			out = append(out, line[i:i+n]...)
+			i += n
 			continue
 		}
 		i += n

@@ -191,7 +191,7 @@ func (rr *requestReader) prose() {
 				"remove it; ask for an image that holds the package already")
 		}
 		for _, ref := range paths.Find(s.text, paths.Prose) {
-			if denied.MatchString(sentenceBefore(s.text, ref.Offset)) {
+			if denied.MatchString(sentenceBefore(s.text, ref.Offset)) || deniedAfter.MatchString(s.text[ref.End:]) {
 				continue
 			}
 			line, column := place(ref.Offset)
@@ -199,6 +199,9 @@ func (rr *requestReader) prose() {
 		}
 	}
 }
+
+// deniedAfter denies behind a place that it is used.
+var deniedAfter = regexp.MustCompile(`^[\w/.]{0,40} (?:is|are|was|were|will be)(?:n['’]t| not| never) (?:needed|used|read|touched|required|opened|mounted|looked at|part|accessed|available|visible|there)\b`)
 
 // conclusion begins a clause that a denial before it does not reach.
 var conclusion = regexp.MustCompile(`(?i)(?:[,;:–—]\s*|\b)(?:hence|therefore|thus|so (?:it|we|they|that|the|please)|but|instead|please|and then)\b|[,;:–—]\s*(?:then|it|we|they|the (?:script|job|run|program|tool|step|container)|take|read|use|map|mount|open|look|write|copy|load|fetch)s?\b`)

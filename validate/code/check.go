@@ -51,6 +51,8 @@ type checker struct {
 	notes []document.Note
 	// mentioned are installations that literals only speak of.
 	mentioned []document.Note
+	// own are the functions that the code defines.
+	own map[string]bool
 	// aliases are variables that hold Lua's module os.
 	aliases map[string]bool
 }
@@ -246,6 +248,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		at     int // of the callee
 	}
 	var stack []frame
+	own := defined(ts)
 	var list []string // the literals of the innermost list, for argument vectors
 	listAt := 0
 	flush := func() {
@@ -281,6 +284,9 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if t.Kind != String && t.Kind != Shell {
 			continue
 		}
+		if prev := tokenText(ts, i-1); len(list) > 0 && prev != "," && prev != "[" && prev != "(" {
+			flush() // of another statement
+		}
 		if list == nil {
 			listAt = t.Offset
 		}
@@ -289,6 +295,8 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		}
 		ctx := paths.Literal
 		switch {
+		case c.lang == Perl && len(stack) > 0 && (stack[len(stack)-1].callee == "find" || stack[len(stack)-1].callee == "finddepth"):
+			ctx = paths.Used
 		case len(stack) > 0 && usesFile(ts, stack[len(stack)-1].callee, stack[len(stack)-1].at), i > 0 && ts[i-1].Kind == Name && usesFile(ts, ts[i-1].Text, i-1):
 			ctx = paths.Used
 		case i > 1 && (ts[i-1].Text == "=" || ts[i-1].Text == ":") && ts[i-2].Kind != Punct && t.Text != "/" &&
@@ -308,7 +316,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if !separator(ts, i, callee, ctx) {
 			c.literal(src, t, ctx, base)
 		}
-		c.installs(src, t, base, speaks(ts, i, callee))
+		c.installs(src, t, base, speaks(ts, i, callee) || own[callee])
 	}
 	flush()
 }
@@ -335,7 +343,9 @@ func separator(ts []Token, i int, callee string, ctx paths.Context) bool {
 var messages = words(`print println puts p say warn warning info debug error critical exception log fail die abort exit SystemExit ImportError ModuleNotFoundError RuntimeError ValueError Exception Error add_argument ArgumentParser
 	printf cat message stop startswith endswith startsWith endsWith includes contains count find index rfind search match fullmatch findall finditer compile sub split replace strip test assertIn assertEqual start_with? end_with? include?
 	grepl grep regexpr gregexpr str_detect str_count str_subset str_extract strpos stripos str_contains str_starts_with str_ends_with preg_match preg_match_all substr_count echo error_log trigger_error gmatch gsub scan indexOf lastIndexOf matchAll
-	append push write writelines fputs fwrite fprintf sprintf format logger notice safe_load parse lex tokenize`)
+	append push write writelines fputs fwrite fprintf sprintf format logger notice safe_load parse lex tokenize
+	nchar toupper tolower strsplit str_length length len lc uc ucfirst lcfirst strlen strtolower strtoupper ucwords mb_strlen explode str_replace strcmp similar_text levenshtein substr substring trimws md5 sha1 crc32 hash hexdigest
+	equal strictEqual deepEqual assert_equal expect is like toBe toEqual upper lower title`)
 
 // spokenName matches names of variables that hold text for people, or a pattern.
 var spokenName = regexp.MustCompile(`(?i)(?:help|msg|message|text|docs?|readme|notes?|hints?|usage|title|label|desc(?:ription)?|errors?|html|markdown|pattern|regexp?|re|lines?|samples?|examples?|tests?|epilog|banner|prose|sentence|comment|advice|expected)$`)
@@ -343,7 +353,27 @@ var spokenName = regexp.MustCompile(`(?i)(?:help|msg|message|text|docs?|readme|n
 // speaks says whether the literal at i is only shown, or looked for in other text.
 func speaks(ts []Token, i int, callee string) bool {
 	prev, prev2, next := around(ts, i)
-	return messages[callee] || messages[prev] || next == "in" || (prev == "=" || prev == ":") && (spokenName.MatchString(prev2) || prev2 == "=" || prev2 == "!")
+	if next == "." && ts[i].Kind == String || next == ")" && (tokenText(ts, i+2) == ":" || tokenText(ts, i+2) == ".") && prev == "(" && callee == "" {
+		return true // a method of the text itself
+	}
+	return messages[callee] || messages[prev] || next == "in" || next == "=~" || prev == "=~" || (prev == "=" || prev == ":") && (spokenName.MatchString(prev2) || prev2 == "=" || prev2 == "!")
+}
+
+// defined are the names of functions that the code defines itself.
+func defined(ts []Token) map[string]bool {
+	out := map[string]bool{}
+	for i, t := range ts {
+		if t.Kind != Name {
+			continue
+		}
+		switch prev := tokenText(ts, i-1); {
+		case prev == "def" || prev == "function" || prev == "sub" || prev == "func":
+			out[t.Text] = true
+		case tokenText(ts, i+1) == "<" && tokenText(ts, i+2) == "-" && tokenText(ts, i+3) == "function", tokenText(ts, i+1) == "=" && tokenText(ts, i+2) == "function", tokenText(ts, i+1) == "=" && tokenText(ts, i+2) == "lambda":
+			out[t.Text] = true
+		}
+	}
+	return out
 }
 
 // sentenceBefore matches words of a sentence before a command, which no shell would take

@@ -32,7 +32,7 @@ func (c *checker) worked(src string, ts []Token, base, depth int) {
 				c.inner(t.Text, base+t.Offset, depth)
 			}
 		} else {
-			written[t.Text] = true
+			written[t.Text], written[strings.ToLower(t.Text)] = true, true
 		}
 	}
 	constants(c.lang, ts, func(t Token) {

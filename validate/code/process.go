@@ -49,7 +49,7 @@ var processCalls = map[Language]map[string]bool{
 	Ruby:       words(`system exec spawn fork ccall sh`),
 	Perl:       words(`system exec fork readpipe`),
 	PHP:        words(`system exec shell_exec passthru popen proc_open pcntl_exec expect_popen ssh2_exec dl create_function`),
-	R:          words(`system system2 shell shell.exec pipe sourceCpp cppFunction evalCpp cfunction cxxfunction Rcmd browseURL terminalExecute`),
+	R:          words(`system system2 shell shell.exec pipe sourceCpp cppFunction evalCpp cfunction cxxfunction Rcmd browseURL terminalExecute exec_wait exec_background exec_internal`),
 	Awk:        words(`system`),
 }
 
@@ -64,7 +64,7 @@ var processMethods = map[Language]map[string]map[string]bool{
 		"pipepager": words(`*`), "tempfilepager": words(`*`), "spawn_command_line_async": words(`*`), "spawn_command_line_sync": words(`*`), "spawn_async": words(`*`), "spawn_sync": words(`*`), "spawn_async_with_pipes": words(`*`), "load_inline": words(`*`), "FunctionType": words(`types`), "CodeType": words(`types`),
 	},
 	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "dlopen": words(`process Deno`), "binding": words(`process`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "system": words(`os`), "spawn_command_line_sync": words(`*`), "spawn_command_line_async": words(`*`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp os`), "fork": words(`child_process cp`)},
-	Ruby:       {"system": words(`*`), "spawn": words(`*`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
+	Ruby:       {"system": words(`Kernel Process Object self IO main`), "spawn": words(`Kernel Process Object self PTY IO`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
 	Lua:        {"execute": words(`os hs utils`), "popen": words(`io`), "loadlib": words(`package`), "executeex": words(`*`), "system": words(`fn vim`), "jobstart": words(`fn`), "termopen": words(`fn`), "execp": words(`*`), "execx": words(`*`), "spawn": words(`posix uv luv process`), "fork": words(`posix unistd`)},
 }
 
@@ -84,6 +84,7 @@ func (c *checker) process(offset int, what string) {
 
 // processes looks for code that starts shells or other programs.
 func (c *checker) processes(ts []Token, base int) {
+	c.own = defined(ts)
 	if c.lang == Lua {
 		c.aliases = aliasesOf(ts, "os")
 	}
@@ -212,7 +213,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.install(at, "import "+name)
 	case c.lang == Python && name == "install" && prev == "." && (prev2 == "micropip" || prev2 == "piplite"):
 		c.install(at, prev2+".install")
-	case c.lang == Perl && (prev == "use" || prev == "require") && (name == "CPAN" || name == "CPANPLUS"):
+	case c.lang == Perl && (prev == "use" || prev == "require") && (name == "CPAN" || name == "CPANPLUS" || name == "App" && (strings.HasPrefix(qualified(ts, i), "App::cpanminus") || strings.HasPrefix(qualified(ts, i), "App::cpm"))):
 		c.install(at, prev+" "+name)
 	case c.lang == R && (name == "install" || name == "update") && next == ".":
 		if tokenText(ts, i+2) == "packages" {
@@ -290,6 +291,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 				c.process(at, prev2+prev+name)
 			}
 		}
+	case c.own[name] && (c.lang == R || c.lang == Ruby): // defined here
 	case processCalls[c.lang][name] && prev != "def" && prev != "function" && prev != "sub" && prev != "." && prev != "->" && next != "=" && next != "=>" && next != ":" && prev != ":" && prev != "$":
 		if next == "(" || c.lang == Ruby && (startsArgument(ts, i) || next == "$" || i+1 < len(ts) && ts[i+1].Kind == Name && ts[i+1].Offset-ts[i].End <= 1 && !rubyWords[next]) || c.lang == Perl && (startsArgument(ts, i) || strings.HasPrefix(next, "$") || strings.HasPrefix(next, "@") || next == ";" && name == "fork") {
 			c.process(at, name)
@@ -325,7 +327,10 @@ var picklers = words(`pickle cPickle _pickle dill cloudpickle marshal jsonpickle
 
 // madeOf says whether the variable at i is assigned what a decoding function returns.
 func madeOf(ts []Token, i int) bool {
-	if ts[i].Kind != Name || tokenText(ts, i+1) != ")" {
+	if ts[i].Text == "compile" && tokenText(ts, i+1) == "(" {
+		i += 2
+	}
+	if i >= len(ts) || ts[i].Kind != Name || tokenText(ts, i+1) != ")" && tokenText(ts, i+1) != "," {
 		return false
 	}
 	for j := 0; j+1 < i; j++ {
@@ -357,7 +362,7 @@ func decodesNear(ts []Token, from int) bool {
 }
 
 // decodes are functions that turn unreadable text into readable text.
-var decodes = words(`b64decode base64decode base64_dec rawToChar intToUtf8 b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode decode_base64 Base64 str_rot13 gzinflate gzuncompress pack chr fromCharCode Buffer TextDecoder unpack1 strict_decode64 urlsafe_decode64 unescape decodeURIComponent a2b_hex a2b_base64 bytearray`)
+var decodes = words(`b64decode base64decode base64_dec unb64 rawToChar intToUtf8 b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode decode_base64 Base64 str_rot13 gzinflate gzuncompress pack chr fromCharCode Buffer TextDecoder unpack1 strict_decode64 urlsafe_decode64 unescape decodeURIComponent a2b_hex a2b_base64 bytearray`)
 
 // obfuscated refuses code that hides what it runs.
 func (c *checker) obfuscated(offset int, what string) {

@@ -95,14 +95,14 @@ var (
 	// Those scripts' ways to say that something was installed, or to speak of it.
 	foreignReport = regexp.MustCompile(`不(?:需要|需|用|必|要|会|會|得)|[无無]需|没有|沒有|(?:必要|不要)(?:は|が|で)?|しない|しません|필요(?:는|가)? ?없|않|불필요|ไม่(?:ต้อง|จำเป็น)|không (?:cần|phải)|(?:已|预|預|了)安[装裝]|安[装裝](?:了|的|数|數|日|时|時|量|记录|記錄|完)|インストール(?:済|され|しました|した|数|日|履歴|件)|설치(?:된|되|됨|했|일|수|율|기록)|ติดตั้งแล้ว`)
 	// No, not and without, before the order.
-	foreignDenial = regexp.MustCompile(`(?i:\b(?:nie|nicht|kein\w*|sans|pas|non|senza|sin|sem|não|no|geen|niet|inte|ingen|ikke|ei|ilman|nem|nincs|fără|nu|bez|tanpa|tidak|gerek\w*|olmadan)\s)|(?:^|\s)(?:не|без|нет|нема|χωρίς|δεν|بدون|لا|ليس|ללא|אין|बिना|नहीं)\s`)
+	foreignDenial = regexp.MustCompile(`(?i:\b(?:nie|nichts?|kein\w*|sans|pas|non|senza|sin|sem|não|no|geen|niet|inte|ingen|ikke|ei|ilman|nem|nincs|fără|nu|bez|tanpa|tidak|gerek\w*|olmadan)\s)|(?:^|\s)(?:не|без|нет|нема|χωρίς|δεν|بدون|لا|ليس|ללא|אין|बिना|नहीं)\s`)
 	viaManager    = regexp.MustCompile(`(?i)\b(?:ensure|make sure|verify|check|have|get)\b(?:[^.;]|\.\w){0,80}\binstalled\s+(?:via|with|by|using|from|through)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
 	byTool        = regexp.MustCompile(`(?i)\b(?:use|uses|using|with|via|through|calls?|runs?|invokes?)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull|create|set up)\b|\b(?:please|so|then|and|to)\s+(?:pip3?|npm|apt(?:-get)?|cpanm|conda|yarn|gem|cargo|brew)\s+(?:it|them|that)\b`)
 	// What brings software without a word of installing, and installing that needs
 	// no name of a package.
 	bringing = regexp.MustCompile(`(?i)\b(?:download|fetch|pull|grab|get|update|upgrade)(?:e?s)?(?:\s+in)?\s+(?:(?:the|its|all)\s+)?(?:missing|required|needed|necessary|system|latest|own)\s+(?:packages|dependencies|libraries|modules|gems|crates)\b|\b(?:grab|get|fetch|pull|take)\s+(?:\S+\s+){1,2}(?:from|off|through|via)\s+(?:npm|pypi|pip3?|conda(?:-forge)?|cran|cpan|rubygems|crates\.io|apt)\b|\bupgrade\s+(?:pip|npm|conda)\b`)
 	// The verb in a form that asks or tells, whatever is installed.
-	installVerb = regexp.MustCompile(`(?i)(?:^\W*|[,:]\s*|\b(?:please|then|first|also|next|and|so|to|should|must|will|shall|can|could|may|might|would|let'?s|you|we|i|it|(?:the )?(?:runner|operator|script|program|tool|step|job|container|worker|sandbox))\s+)(?:re)?installs?\s+(?:(?:the|a|an|its|my|our|this|that|any|all|some|version|latest|newest|both)\s+)*([\w@.+-]+)`)
+	installVerb = regexp.MustCompile(`(?i)(?:^\W*|[,:]\s*|\b(?:please|then|first|also|next|and|so|to|should|must|will|shall|can|could|may|might|would|let'?s|you|we|i|it|he|she|they|someone|somebody|anyone|admins?|(?:the )?(?:runner|operator|script|program|tool|step|job|container|worker|sandbox))\s+)(?:re)?installs?\s+(?:(?:the|a|an|its|my|our|this|that|any|all|some|version|latest|newest|both)\s+)*([\w@.+-]+)`)
 	// What an installation is asked about, and not for.
 	installNoun = regexp.MustCompile(`(?i)^(?:dates?|times?|counts?|events?|records?|rates?|status|history|figures|numbers?|logs?|base|size|instructions|guides?|sections?|steps?|lines?|commands?|costs?|fees?|metrics|data|rows?|columns?|per|by|in|on|at|of|or|and|was|were|is)$`)
 	// A sentence about text or people that say so.
@@ -114,13 +114,16 @@ var (
 	conclusion = regexp.MustCompile(`(?i)[;,]\s*(?:hence|so|therefore|thus|but|please|then|and then|which is why)\b`)
 	howTo      = regexp.MustCompile(`(?i)\b(?:how|who|which|whether|when|where|why)\b[^.;,]{0,30}$`)
 	// From where packages come.
-	fromIndex = regexp.MustCompile(`(?i)\b(?:grab|get|fetch|pull|take|download|load|bring|obtain|use)s?\b[^.;]{1,60}\b(?:from|off|out of|via|through)\s+(?:the\s+)?(?:pypi|npm|cran|cpan|bioconductor|conda-forge|anaconda|rubygems|crates\.io|maven(?: central)?|packagist|luarocks|nuget|hackage|homebrew|(?:python )?package (?:index|manager|repository)|(?:\w+'s |package |apt |debian |ubuntu |distribution'?s? )?repositor(?:y|ies))(?:[\s.,;:]|$)`)
-	intoPlace = regexp.MustCompile(`(?i)\b(?:put|unpack|copy|copies|place|drop|extract|unzip|move)s?\b[^.;]{1,60}\binto\s+(?:the\s+|its\s+)?(?:site-packages|dist-packages|node_modules|python ?path|gem folder|package folder)\b`)
-	upgrading = regexp.MustCompile(`(?i)(?:^\W*|[,:]\s*|\b(?:please|then|first|and|to|should|must|needs? to|has to|will)\s+)(?:upgrade|downgrade|bump)\s+(?:the\s+)?[\w.+-]+(?:\s+(?:package|library|module))?\s+(?:to|from)\s+(?:version\s+)?v?[0-9]`)
+	fromIndex      = regexp.MustCompile(`(?i)\b(?:grab|get|fetch|pull|take|download|load|bring|obtain|use)s?\b[^.;]{1,60}\b(?:from|off|out of|via|through)\s+(?:the\s+)?(?:pypi|npm|cran|cpan|bioconductor|conda-forge|anaconda|rubygems|crates\.io|maven(?: central)?|packagist|luarocks|nuget|hackage|homebrew|(?:python )?package (?:index|manager|repository)|(?:\w+'s |package |apt |debian |ubuntu |distribution'?s? )?repositor(?:y|ies))(?:[\s.,;:]|$)`)
+	intoPlace      = regexp.MustCompile(`(?i)\b(?:put|unpack|copy|copies|place|drop|extract|unzip|move)s?\b[^.;]{1,60}\binto\s+(?:the\s+|its\s+)?(?:site-packages|dist-packages|node_modules|python ?path|gem folder|package folder)\b`)
+	throughManager = regexp.MustCompile(`(?i)\b(?:bootstraps?|provisions?|brings?|pulls?|loads?|resolves?|satisf(?:y|ies)|sets? up|gets?)\b[^.;]{0,40}\b(?:dependenc\w+|packages|modules|libraries|requirements)\b[^.;]{0,20}\b(?:through|via|with|from|using|by)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
+	allowing       = regexp.MustCompile(`(?i)(?:^\W*|[,:]\s*|\b(?:please|to|must|should|we)\s+)(?:allow|permit|enable|authori[sz]e|approve|need|require|want)s?\b[^.;]{0,40}\b(?:packages?|software|modules?|librar(?:y|ies)|dependenc(?:y|ies)|pip)\s+(?:installations?|installs?)\b`)
+	mustBeForeign  = regexp.MustCompile(`(?i)\b(?:muss|müssen|soll(?:en|te|ten)?)\b[^.;]{0,80}\binstalliert\s+(?:werden|sein)\b|\b(?:doit|doivent)\b[^.;]{0,40}être\s+installée?s?|\b(?:debe|deben|deve|devono|devem)\b[^.;]{0,40}\binstal+at?[aoied]+s?\b`)
+	upgrading      = regexp.MustCompile(`(?i)(?:^\W*|[,:]\s*|\b(?:please|then|first|and|to|should|must|needs? to|has to|will)\s+)(?:upgrade|downgrade|bump)\s+(?:the\s+)?[\w.+-]+(?:\s+(?:package|library|module))?\s+(?:to|from)\s+(?:version\s+)?v?[0-9]`)
 	// What is downloaded and then installed, whatever it is.
 	installIt   = regexp.MustCompile(`(?i)\b(?:download|get|fetch|obtain|take|grab)\b[^.;]{1,80}\band\s+(?:then\s+)?install\s+(?:it|them|that|this)\b`)
 	arriving    = regexp.MustCompile(`(?i)\b(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|modules?|requirements)\s+(?:are|is|get|will be)\s+(?:then\s+|first\s+)?installed\s+(?:at|on|from|by|when|during|before|first|with)\b|\binstalls?\s+(?:the\s+)?(?:latest|newest|current)\s+(?:release|version|build)\b|\b(?:curl|wget|download|fetch|get|run|execute|start)s?\s+(?:the\s+|its\s+|an?\s+)?(?:\S+\s+)?installer\b|(?:\brun\b|\bexecute\b|\b(?:ba)?sh\b|:)[^.;]{0,24}\s\S*install(?:er)?\.(?:sh|py|ps1|bat|exe)\b`)
-	managerWord = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge)\b`)
+	managerWord = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge|(?:debian|ubuntu|alpine|fedora|os|apt|pip|npm|conda|pypi|cran) packages?)\b`)
 	// Forms that only report: "installed packages", "install dates of the package".
 	reporting = regexp.MustCompile(`(?i)\b(?:installed|already|pre-?installed|preinstall|list(?:s|ing|ed)?|counts?|report(?:s|ing)?|summari[sz]es?|pars(?:e|es|ing)|analy[sz](?:e|es|ing)|extracts?|log|logs|column|field|history of|number of|which|statistics|install(?:ation)? (?:dates?|times?|counts?|events?|records?|status|figures|base|logs?))\b`)
 	negation  = regexp.MustCompile(`(?i)(?:\b(?:no|not|never|none|nothing|without|cannot|neither|nor|doesn'?t|don'?t|won'?t|isn'?t|aren'?t|needn'?t|can'?t|avoid(?:s|ing)?|instead of|rather than|forbidden|refused|prohibited|unnecessary|free of)\b|n’t\b)`)
@@ -367,11 +370,11 @@ func instruction(s string, t topic) (Span, bool) {
 	for _, p := range []struct {
 		re *regexp.Regexp
 		of topic
-	}{{mustBe, ofInstalling}, {byTool, ofManagers}, {viaManager, ofInstalling}, {bringing, ofManagers | ofPackages}, {arriving, ofInstalling}, {installIt, ofInstalling}, {fromIndex, ofManagers | ofPackages}, {intoPlace, ofManagers | ofPackages}, {upgrading, ofInstalling}} {
+	}{{mustBe, ofInstalling}, {byTool, ofManagers}, {viaManager, ofInstalling}, {bringing, ofManagers | ofPackages}, {arriving, ofInstalling}, {installIt, ofInstalling}, {fromIndex, ofManagers | ofPackages}, {intoPlace, ofManagers | ofPackages}, {upgrading, ofInstalling}, {throughManager, ofManagers}, {allowing, ofInstalling}, {mustBeForeign, ofInstalling}} {
 		if t&p.of == 0 {
 			continue
 		}
-		if m := p.re.FindStringIndex(s); m != nil && !denied(m[1]) && !strings.Contains(strings.ToLower(s), "already") {
+		if m := p.re.FindStringIndex(s); m != nil && !denied(m[1]) && !strings.Contains(strings.ToLower(s), "already") && (p.re != mustBeForeign || !foreignDenial.MatchString(s[:m[1]])) {
 			return Span{m[0], m[1], s[m[0]:m[1]]}, true
 		}
 	}

@@ -164,6 +164,7 @@ func Find(text string, ctx Context) []Ref {
 	}
 	if ctx == Prose {
 		spokenDevices(text, add)
+		spokenPaths(text, add)
 	}
 	slices.SortFunc(refs, func(a, b Ref) int { return a.Offset - b.Offset })
 	return refs

@@ -95,7 +95,7 @@ func (o oddity) how() string {
 // real says that it is text of a script whose letters look like others, and reads
 // as nothing in those.
 func (o oddity) real(m marks) bool {
-	return 3*o.others > o.letters || o.how() == howAlike && (2*m.strange > m.long && o.mixed < 2 || 4*m.strange > 3*m.long)
+	return 3*o.others > o.letters || o.how() == howAlike && 4*m.strange > 3*m.long
 }
 
 // leastMixed is the length of a word whose letters are of different scripts: μm is none.

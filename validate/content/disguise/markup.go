@@ -128,7 +128,7 @@ func (r *reader) listed(x Reading, line []byte) {
 		n, last = n+1, i
 	}
 	r.out = out
-	if n < leastCells || glued == 0 || len(bytes.TrimSpace(gap)) == 0 {
+	if n < leastCells || glued == 0 || !bytes.ContainsAny(gap, "|,;\"'") {
 		return
 	}
 	x.How, x.Text = howListed, out

@@ -143,7 +143,14 @@ func (r *reader) line(at int, line []byte) {
 		if odd.real(m) {
 			return
 		}
-		if x.How = odd.how(); x.How != "" {
+		x.How = odd.how()
+		if x.How == howAlike && odd.mixed < leastStrange && !r.plainly(line) {
+			if 2*m.alone < m.letters {
+				return
+			}
+			x.How = ""
+		}
+		if x.How != "" {
 			x.Sure = odd.mixed != 2
 			x.Text = lowered(&r.out, line)
 			r.emit(x)

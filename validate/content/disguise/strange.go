@@ -1,6 +1,9 @@
 package disguise
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // way is how the letters of words were changed, and what undoes that.
 type way struct {
@@ -264,6 +267,17 @@ func (r *reader) shifted(x Reading, line []byte, by int) {
 		x.How, x.Text, x.Sure = "with letters moved in the alphabet", out, true
 		r.emit(x)
 	}
+}
+
+// plainly says whether the vocabulary knows most of what stands between blanks.
+func (r *reader) plainly(line []byte) bool {
+	known := 0
+	for w := range r.runs(line) {
+		if r.v.rank(w) > 0 {
+			known++
+		}
+	}
+	return known > leastStrange && 5*known >= 3*len(bytes.Fields(line))
 }
 
 // sensible says whether the vocabulary knows most of the words of a line, or many in

@@ -321,11 +321,17 @@ func (r *reader) pieces(t []byte, longest int) []byte {
 			glued++
 		}
 	}
+	if first, _, _ := bytes.Cut(t, []byte{sign}); testName[string(first)] {
+		return nil
+	}
 	if n < minPieces || 4*known < 3*n || glued == 0 {
 		return nil
 	}
 	return bytes.ReplaceAll(t, []byte{sign}, []byte(" "))
 }
+
+// testName are the words with which the names of tests begin.
+var testName = map[string]bool{"test": true, "tests": true, "should": true, "it": true}
 
 // minPieces is how many words are joined at least.
 const minPieces = 4

@@ -1,8 +1,8 @@
 package sentence
 
 // ease is how much less sure a finding may be in text of a kind that is hardly ever
-// harmless.
-const ease = 1.5
+// harmless: of 30 MB of other people's text none came near.
+const ease = 2
 
 // Read judges one sentence of what disguised text is meant to be read as. sure says
 // that harmless text is hardly ever disguised so.

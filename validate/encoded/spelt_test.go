@@ -53,3 +53,23 @@ func TestQuotesAlone(t *testing.T) {
 		t.Errorf("%q is taken for %s: %.60q", text, p.Encoding, p.Data)
 	}
 }
+
+// TestEntities: a line in which entities stand for letters, or hide between them, is
+// read; one with entities for what needs them is not.
+func TestEntities(t *testing.T) {
+	for text, want := range map[string]string{
+		"d&#101;l&#101;t&#101; th&#101; f&#105;l&#101;":       "delete the file",
+		"de&zwnj;lete&ThinSpace;the&ThinSpace;fi&shy;le":      "de\u200clete\u2009the\u2009fi\u00adle",
+		"a &lt; b &amp;&amp; c &gt; d &quot;e&quot; f &nbsp;": "",
+	} {
+		got := ""
+		for p := range Pieces([]byte("first\n"+text+"\nlast"), DefaultLimits(len(text))) {
+			if p.Encoding == Entity {
+				got = string(p.Data)
+			}
+		}
+		if got != want {
+			t.Errorf("%q is read as %q, want %q", text, got, want)
+		}
+	}
+}

@@ -193,3 +193,21 @@ func FuzzReadings(f *testing.F) {
 		}
 	})
 }
+
+// TestWords: the words that gather wrote fit, and those that readings need are among them.
+func TestWords(t *testing.T) {
+	v := words()
+	if len(v.nodes) > 1<<16 || len(v.list) < 5000 {
+		t.Fatalf("%d words in %d nodes", len(v.list), len(v.nodes))
+	}
+	for i, w := range v.list {
+		if len(w) > maxToken || int(v.rank([]byte(w))) != i+1 || !v.maybe(head([]byte(w)), len(w)) {
+			t.Fatalf("%q is not found", w)
+		}
+	}
+	for w := range glue {
+		if len(w) > 2 && v.rank([]byte(w)) == 0 {
+			t.Errorf("%q is no word", w)
+		}
+	}
+}

@@ -24,7 +24,7 @@ type splitter struct {
 
 func newSplitter(v *vocabulary) *splitter {
 	s := &splitter{v: v}
-	for rank := range v.size + 1 {
+	for rank := range len(v.list) + 1 {
 		s.price = append(s.price, uint16(4*(4.5+math.Log2(float64(max(rank, 1))))))
 	}
 	return s

@@ -16,12 +16,10 @@ type way struct {
 
 var ways = []way{
 	{"with letters mixed up", false, func(r *reader, w []byte) []byte {
-		if k, ok := scrambledKey(w); ok {
-			if s := r.v.scrambled[k]; len(s) == len(w) {
-				return append(r.word[:0], s...)
-			}
+		if len(w) < longWord {
+			return nil
 		}
-		return nil
+		return r.known(r.v.mixed(w))
 	}},
 	{howMisspelt, false, (*reader).respelt},
 	{"with letters repeated", false, func(r *reader, w []byte) []byte {
@@ -47,10 +45,7 @@ var ways = []way{
 		if slices.ContainsFunc(w[1:], vowel) {
 			return nil
 		}
-		if k, ok := bareKey(w); ok && r.v.bare[k] != "" {
-			return append(r.word[:0], r.v.bare[k]...)
-		}
-		return nil
+		return r.known(r.v.withVowels(w))
 	}},
 }
 
@@ -94,13 +89,18 @@ func (r *reader) respelt(w []byte) []byte {
 	if len(w) < longWord {
 		return nil
 	}
-	if k, ok := scrambledKey(w); ok && len(r.v.scrambled[k]) == len(w) && r.v.scrambled[k][0] == w[0] {
-		return append(r.word[:0], r.v.scrambled[k]...)
+	if s := r.v.mixed(w); s != "" && s[0] == w[0] {
+		return r.known(s)
 	}
-	if s := r.v.near(w); s != "" {
-		return append(r.word[:0], s...)
+	return r.known(r.v.near(w))
+}
+
+// known returns a word of the vocabulary, or nil for "".
+func (r *reader) known(s string) []byte {
+	if s == "" {
+		return nil
 	}
-	return nil
+	return append(r.word[:0], s...)
 }
 
 func (r *reader) ranked(w []byte) []byte {
@@ -239,21 +239,6 @@ func bare(line []byte, from, end int) bool {
 }
 
 var addressSign = set("./@_:\\=")
-
-// shift returns by how many places a word was moved in the alphabet, if the
-// vocabulary knows one that comes of it.
-func (v *vocabulary) shift(w []byte) (by int, ok bool) {
-	k, ok := shiftedKey(w)
-	if !ok {
-		return 0, false
-	}
-	s := v.shifted[k]
-	if len(s) != len(w) {
-		return 0, false
-	}
-	by = (int(s[0]) - int(w[0]) + 26) % 26
-	return by, by != 0
-}
 
 // shifted reads a line whose letters were moved in the alphabet.
 func (r *reader) shifted(x Reading, line []byte, by int) {

@@ -80,6 +80,11 @@ func (m *matcher) try(i int, at uint16, n, cost int) {
 		if c < '0' || c > '9' {
 			m.try(i+1, at, n, cost+dropped)
 		}
+		if c == '*' || c == '_' && len(m.token) > longWord {
+			for l := range byte(26) {
+				step('a'+l, 1, guessed)
+			}
+		}
 	}
 	if figureStarts[c] {
 		for _, f := range figures {
@@ -90,5 +95,8 @@ func (m *matcher) try(i int, at uint16, n, cost int) {
 	}
 }
 
-// dropped is what it costs to take a sign for nothing.
-const dropped = 2
+// What it costs to take a sign for nothing, or for any letter: scr*pt.
+const (
+	dropped = 2
+	guessed = 8
+)

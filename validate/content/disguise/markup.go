@@ -97,6 +97,20 @@ func (r *reader) elsewhere(x Reading, line []byte) {
 	r.emit(x)
 }
 
+// inNames are the signs that join words to a name, and blanks.
+var inNames = []byte(" \t_-./\\")
+
+// inMarkup returns the length of the tag or the entity that b begins with, or 0.
+func inMarkup(b []byte) int {
+	switch b[0] {
+	case '<':
+		return bytes.IndexByte(b[:min(len(b), maxMarkup)], '>') + 1
+	case '&':
+		return bytes.IndexByte(b[:min(len(b), maxMarkup)], ';') + 1
+	}
+	return 0
+}
+
 // leastCells is how many words stand in cells of their own at least.
 const leastCells = 5
 
@@ -107,7 +121,7 @@ func (r *reader) listed(x Reading, line []byte) {
 	last := 0      // the end of the last word
 	for i := 0; i < len(line); {
 		if !letter(line[i]) {
-			i++
+			i += max(1, inMarkup(line[i:]))
 			continue
 		}
 		switch {
@@ -128,7 +142,7 @@ func (r *reader) listed(x Reading, line []byte) {
 		n, last = n+1, i
 	}
 	r.out = out
-	if n < leastCells || glued == 0 || !bytes.ContainsAny(gap, "|,;\"'") {
+	if n < leastCells || glued == 0 || len(bytes.TrimSpace(gap)) == 0 || len(gap) == 1 && bytes.IndexByte(inNames, gap[0]) >= 0 {
 		return
 	}
 	x.How, x.Text = howListed, out

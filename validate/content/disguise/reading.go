@@ -170,6 +170,9 @@ func (r *reader) undo(x Reading, line []byte, m marks) {
 	if m.alone >= leastAlone {
 		r.apart(x, line)
 	}
+	if m.digits >= leastAffixed {
+		r.affixed(x, line)
+	}
 	if r.masked || m.punctuation > 2 && bracketed(line) {
 		r.unmask(x, line)
 	}
@@ -184,6 +187,7 @@ func (r *reader) undo(x Reading, line []byte, m marks) {
 	}
 	if m.strange >= leastStrange && 5*m.strange >= 2*m.long {
 		r.strange(x, line)
+		r.affixed(x, line)
 	} else if m.words >= shortWords && m.letters < 4*m.words && m.numbers == 0 {
 		r.short(x, line, m)
 	}

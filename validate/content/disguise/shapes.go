@@ -89,7 +89,10 @@ func (v *vocabulary) near(w []byte) string {
 		return ""
 	}
 	var room [maxToken]byte
-	for i := range len(w) - 1 { // without its last letter many a word is another form of itself
+	for i := range w {
+		if i == len(w)-1 && w[i] != w[i-1] { // without its last letter many a word is another form of itself
+			break
+		}
 		less := append(append(room[:0], w[:i]...), w[i+1:]...)
 		if rank := v.rank(less); rank > 0 && len(less) >= longWord {
 			return string(less)

@@ -183,7 +183,7 @@ func (r *reader) token(t []byte, made tokenKinds) (plain []byte, how string) {
 	if w := r.match.match(inner, false); len(w) > 1 {
 		return w, howSigns
 	}
-	if len(inner) < len(r.word) && leet(r.word) {
+	if len(inner) < len(r.word) && (leet(r.word) || letters > 1 && bytes.IndexByte(inner, '*') > 0) {
 		if w := r.match.match(r.word, false); len(w) > 2 {
 			return w, howSigns
 		}

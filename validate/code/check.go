@@ -212,7 +212,7 @@ func joins(ts []Token, op string) int {
 }
 
 // Functions whose arguments are paths of files, whatever they belong to.
-var opensFiles = words(`open Path PosixPath listdir scandir iglob rglob chdir makedirs mkdirSync rmtree copyfile copytree isfile isdir islink read_csv read_json read_excel
+var opensFiles = words(`symlink DirectoryIterator RecursiveDirectoryIterator FilesystemIterator SplFileObject SplFileInfo open Path PosixPath listdir scandir iglob rglob chdir makedirs mkdirSync rmtree copyfile copytree isfile isdir islink read_csv read_json read_excel
 	read_parquet read_table read_fwf read_pickle read_feather read_xml loadtxt genfromtxt savetxt to_csv to_json to_excel to_parquet to_pickle savefig imread imsave imwrite
 	ZipFile TarFile fopen readFile readFileSync writeFile writeFileSync appendFile appendFileSync createReadStream createWriteStream readdir readdirSync
 	existsSync statSync lstatSync unlinkSync rmSync cpSync copyFileSync opendir opendirSync accessSync require binread binwrite each_child file_exists directory_exists mkdir_p rm_rf rm_f cp_r load_file
@@ -252,7 +252,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 	var list []string // the literals of the innermost list, for argument vectors
 	listAt := 0
 	flush := func() {
-		if what, ok := packages.InWords(list); ok && len(list) > 1 {
+		if what, ok := packages.InWords(list); ok && len(list) > 1 && packages.Known(strings.Fields(what)[0]) {
 			c.install(base+listAt, what)
 		}
 		list = nil
@@ -309,14 +309,19 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if strings.HasPrefix(t.Text, "\x00") && len(t.Text) > 1 && len(stack) > 0 && connects[stack[len(stack)-1].callee] {
 			PathNote(paths.Ref{Kind: paths.Socket, Path: t.Text}, func(rule, message, hint string) { c.add(rule, "", base+t.Offset, message, hint) })
 		}
-		callee := ""
-		if len(stack) > 0 {
-			callee = stack[len(stack)-1].callee
+		callee, around := "", "" // of the innermost bracket, and of the innermost with a name
+		for k := len(stack) - 1; k >= 0 && around == ""; k-- {
+			if around = stack[k].callee; around == "c" && c.lang == R {
+				around = "" // a vector
+			}
+			if k == len(stack)-1 {
+				callee = around
+			}
 		}
 		if !separator(ts, i, callee, ctx) {
 			c.literal(src, t, ctx, base)
 		}
-		c.installs(src, t, base, speaks(ts, i, callee) || own[callee])
+		c.installs(src, t, base, speaks(ts, i, callee) || messages[around] || own[callee])
 	}
 	flush()
 }
@@ -344,7 +349,7 @@ var messages = words(`print println puts p say warn warning info debug error cri
 	printf cat message stop startswith endswith startsWith endsWith includes contains count find index rfind search match fullmatch findall finditer compile sub split replace strip test assertIn assertEqual start_with? end_with? include?
 	grepl grep regexpr gregexpr str_detect str_count str_subset str_extract strpos stripos str_contains str_starts_with str_ends_with preg_match preg_match_all substr_count echo error_log trigger_error gmatch gsub scan indexOf lastIndexOf matchAll
 	append push write writelines fputs fwrite fprintf sprintf format logger notice safe_load parse lex tokenize
-	nchar toupper tolower strsplit str_length length len lc uc ucfirst lcfirst strlen strtolower strtoupper ucwords mb_strlen explode str_replace strcmp similar_text levenshtein substr substring trimws md5 sha1 crc32 hash hexdigest
+	nchar toupper tolower strsplit str_length length len lc uc ucfirst lcfirst strlen strtolower strtoupper ucwords mb_strlen explode str_replace strcmp similar_text levenshtein substr substring trimws json_encode table md5 sha1 crc32 hash hexdigest
 	equal strictEqual deepEqual assert_equal expect is like toBe toEqual upper lower title`)
 
 // spokenName matches names of variables that hold text for people, or a pattern.
@@ -376,13 +381,24 @@ func defined(ts []Token) map[string]bool {
 	return out
 }
 
-// sentenceBefore matches words of a sentence before a command, which no shell would take
-// for the start of one.
 var (
-	sentenceBefore = regexp.MustCompile(`^[A-Za-z][\w' ,.:()"\x60-]*[ ("'\x60]$`)
-	aboutIt        = regexp.MustCompile(`^ (?:is|was|are|were|means|isn't|and|or|runs|logs|lines|commands|output|took|failed) `)
-	startsCommand  = regexp.MustCompile(`^(?:sudo|doas|env|nice|nohup|time|timeout|exec|xargs|command|then|do|else|if|cd|su|chroot|RUN)\b`)
+	aboutIt       = regexp.MustCompile(`^ (?:\S+ )?(?:is|was|are|were|means|isn't|and|or|runs|logs|lines|commands|output|took|failed) `)
+	startsCommand = regexp.MustCompile(`^(?:sudo|doas|env|nice|nohup|time|timeout|exec|xargs|command|then|do|else|if|cd|su|chroot|RUN)\b`)
 )
+
+// beginsCommand says whether what follows before in a text is where a shell would
+// look for a command: at the start, or behind another one.
+func beginsCommand(before string) bool {
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	if first, _, more := strings.Cut(strings.TrimLeft(before, " \t\r\n"), "\n"); more && proseLine.MatchString(first) {
+		return false
+	}
+	line = strings.TrimSpace(line)
+	return line == "" || startsCommand.MatchString(line) || strings.IndexByte(";&|`({\\", line[len(line)-1]) >= 0 && !strings.HasPrefix(strings.ToLower(line), "insert ")
+}
+
+// proseLine matches a line that no shell would take for a command.
+var proseLine = regexp.MustCompile(`^[A-Z][a-z]+[ :,.]`)
 
 // mentions adds the installations that literals only speak of, if the code starts
 // programs or runs text: then what is shown may be what is run.
@@ -415,7 +431,7 @@ func (c *checker) installs(src string, t Token, base int, spoken bool) {
 		at, before := base+placeIn(src, t, s.Offset), t.Text[:s.Offset]
 		switch {
 		case aboutIt.MatchString(t.Text[s.End:]): // "pip install is a phrase"
-		case !spoken && !(sentenceBefore.MatchString(before) && !startsCommand.MatchString(before)):
+		case !spoken && beginsCommand(before):
 			c.install(at, s.Text)
 		case len(c.mentioned) < MaxNotes:
 			c.mentioned = append(c.mentioned, installNote(at, s.Text))

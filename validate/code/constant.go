@@ -190,7 +190,7 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 	}
 	name, owner := e.tok(at).Text, e.tok(at-2).Text
 	switch {
-	case name == "sep" && (owner == "os" || owner == "path") || name == "SEPARATOR" && owner == "File":
+	case name == "sep" && owner != "" || name == "SEPARATOR" && owner == "File":
 		return constant{"/", true}, at + 1, true
 	case name == "pardir" && (owner == "os" || owner == "path"):
 		return constant{"..", true}, at + 1, true
@@ -230,7 +230,7 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 	switch {
 	case name == "join" && at == i && len(args) > 1 && e.lang == JavaScript && e.punct(i-1, ".") && e.punct(i-2, ")"): // require("path").join
 		return constant{text: joinPath(args), path: true}, next, true
-	case joiners[name], (name == "join" || name == "resolve") && (owner == "path" || owner == "File" || owner == "posixpath"), name == "path" && owner == "file":
+	case name == "join" && owner != "" && len(args) > 1 && args[0] == "/", joiners[name], (name == "join" || name == "resolve") && (owner == "path" || owner == "File" || owner == "posixpath"), name == "path" && owner == "file":
 		return constant{text: joinPath(args), path: true}, next, true
 	case name == "join" && e.lang == Perl, name == "implode":
 		return constant{text: strings.Join(args[1:], args[0])}, next, true

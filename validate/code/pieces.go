@@ -49,7 +49,7 @@ func (c *checker) worked(src string, ts []Token, base, depth int) {
 			})
 		}
 		switch {
-		case takesText[callee]:
+		case takesText[callee] || splits[callee] || messages[callee]:
 			return
 		case runsCode[callee] && depth < maxNested:
 			c.inner(t.Text, base+t.Offset, depth)

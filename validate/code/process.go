@@ -111,7 +111,7 @@ func (c *checker) processes(ts []Token, base int) {
 			if (prev == "(" || prev == ",") && (reflects[prev2Name(ts, i)] || c.lang == R && reflectsR[prev2Name(ts, i)] || c.lang == PHP && callbacks[enclosing(ts, i)]) {
 				switch {
 				case c.lang == PHP && prev == "," && strings.HasPrefix(enclosing(ts, i), "call_user_func"): // an argument
-				case processName(c.lang, t.Text), c.lang == R && t.Text == "dyn.load":
+				case processName(c.lang, t.Text), t.Text == "`", c.lang == R && t.Text == "dyn.load":
 					c.process(at, t.Text)
 				case c.lang == R && t.Text == "install.packages":
 					c.install(at, t.Text)
@@ -219,9 +219,9 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		if tokenText(ts, i+2) == "packages" {
 			c.install(at, name+".packages")
 		}
-	case c.lang == R && next == "(" && (strings.HasPrefix(name, "install_") || strings.HasSuffix(name, "_install") || name == "p_load" || name == "biocLite" || prev2 == "librarian" && name == "shelf"):
+	case c.lang == R && next == "(" && (strings.HasPrefix(name, "install_") || strings.HasSuffix(name, "_install") || strings.HasPrefix(name, "p_load") || name == "biocLite" || prev2 == "librarian" && name == "shelf"):
 		c.install(at, name)
-	case c.lang == R && name == "exec" && prev == "." && prev2 == "shell", c.lang == R && prev == ":" && prev2 == "::" && processCalls[R][name], c.lang == R && name == "callr" && next == "::",
+	case c.lang == R && (name == "system" || name == "popen") && prev == "$", c.lang == R && name == "exec" && prev == "." && prev2 == "shell", c.lang == R && prev == ":" && prev2 == "::" && processCalls[R][name], c.lang == R && name == "callr" && next == "::",
 		c.lang == R && (name == "system" || name == "system2") && (prev == "," || prev == "(") && next == ")" && prev2 != "function", c.lang == R && name == "cmd" && next == "=" && enclosing(ts, i) == "fread":
 		c.process(at, name)
 	case c.lang == Lua && (name == "cpath" && prev == "." && prev2 == "package" && next == "=" || (name == "os" || name == "io") && prev == "(" && prev2 == "pairs"):
@@ -236,7 +236,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, name)
 	case c.lang == R && name == "load" && prev == "." && prev2 == "dyn":
 		c.process(at, "dyn.load")
-	case c.lang == Python && (name == "easy_install" || name == "with_pip") && (prev == "import" || next == "." || next == "="):
+	case c.lang == Python && (name == "easy_install" || name == "with_pip") && (prev == "import" || next == "import" || next == "." || next == "="):
 		c.install(at, name)
 	case c.lang == Python && name == "loads" && prev == "." && prev2 == "marshal" && tokenText(ts, i+2) != "marshal":
 		c.dynamic(at, "marshal.loads")
@@ -287,7 +287,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.obfuscated(at, "constructor.constructor")
 	case prev == "." || prev == "::" || prev == "->":
 		if rs, ok := processMethods[c.lang][name]; ok && (next == "(" || c.lang == Ruby || c.lang == Lua) {
-			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] && !(c.lang == Python && prev2 == ")" && (name == "system" || name == "popen") && !reflected(ts, i-2)) {
+			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] && !(c.lang == Lua && next == ")" && (tokenText(ts, i-4) == "type" || tokenText(ts, i-4) == "tostring")) && !(c.lang == Python && prev2 == ")" && (name == "system" || name == "popen") && !reflected(ts, i-2)) {
 				c.process(at, prev2+prev+name)
 			}
 		}

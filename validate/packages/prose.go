@@ -385,7 +385,7 @@ func instruction(s string, t topic) (Span, bool) {
 	}
 	for _, m := range ordersToInstall(s, t) {
 		if object := s[m[2]:m[3]]; !installNoun.MatchString(object) && !negation.MatchString(words[clause(s[:m[0]]):m[1]]) && !after(s[m[1]:]) && !howTo.MatchString(s[:m[0]]) && !describes.MatchString(s[:m[1]]) {
-			return Span{m[0], m[1], strings.TrimSpace(s[m[0]:m[1]])}, true
+			return trimmed(s, m[0], m[1]), true
 		}
 	}
 	for _, m := range installWord.FindAllStringIndex(s, 8) {
@@ -441,10 +441,17 @@ func foreignInstruction(s string) (Span, bool) {
 			continue
 		}
 		if foreignPackage.MatchString(before) || foreignPackage.MatchString(behind) {
-			return Span{m[0], m[1], strings.TrimSpace(s[m[0]:m[1]])}, true
+			return trimmed(s, m[0], m[1]), true
 		}
 	}
 	return Span{}, false
+}
+
+// trimmed is the span of s between two places without blanks and marks at its ends.
+func trimmed(s string, from, to int) Span {
+	text := strings.Trim(s[from:to], " \t\r\n,.:;!")
+	from += strings.Index(s[from:to], text)
+	return Span{from, from + len(text), text}
 }
 
 // dataBefore matches what a sentence says of text that it handles, up to a quote.

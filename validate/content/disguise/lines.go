@@ -25,7 +25,7 @@ type column struct {
 // cell returns the word that a line consists of, but for what makes it an item of a
 // list, or nil.
 func cell(line []byte) []byte {
-	if len(line) > maxCell {
+	if len(line) > maxCell || bytes.IndexByte(line, ',') >= 0 {
 		return nil
 	}
 	for len(line) > 0 && (line[0] <= ' ' || opening[line[0]] && len(line) > 1) {

@@ -43,7 +43,7 @@ func Readings(raw []byte) iter.Seq[Reading] {
 
 var readers = sync.Pool{New: func() any {
 	v := words()
-	return &reader{v: v, match: matcher{v: v}, split: newSplitter(v)}
+	return &reader{v: v, match: matcher{v: v}, split: splitter{v: v}}
 }}
 
 func (r *reader) text(raw []byte) {
@@ -84,7 +84,7 @@ func cut(raw []byte, from, end int) int {
 type reader struct {
 	v     *vocabulary
 	match matcher
-	split *splitter
+	split splitter
 	yield func(Reading) bool
 	done  bool
 	out   []byte // the reading that is being made
@@ -176,7 +176,7 @@ func (r *reader) undo(x Reading, line []byte, m marks) {
 	if r.masked || m.punctuation > 2 && bracketed(line) {
 		r.unmask(x, line)
 	}
-	if m.signs+m.pairs >= leastSigns || m.digits > 0 || m.longest >= longRun || m.capitals >= leastHumps {
+	if m.signs+m.pairs >= leastSigns || m.digits > 0 && 4*m.digits >= m.numbers || m.longest >= longRun || m.capitals >= leastHumps {
 		r.tokens(x, line)
 	}
 	if m.punctuation >= leastMarkup && maybeMarkup(line) || m.punctuation > 1 && bytes.Count(line, []byte("- ")) > 1 {

@@ -14,20 +14,20 @@ const (
 
 // splitter finds the words in letters that stand without blanks.
 type splitter struct {
-	v     *vocabulary
-	price []uint16 // of a word, by its rank
-	cost  [maxSplit + 1]uint32
-	from  [maxSplit + 1]int16
-	cuts  []int16
-	out   []byte
+	v    *vocabulary
+	cost [maxSplit + 1]uint32
+	from [maxSplit + 1]int16
+	cuts []int16
+	out  []byte
 }
 
-func newSplitter(v *vocabulary) *splitter {
-	s := &splitter{v: v}
-	for rank := range len(v.list) + 1 {
-		s.price = append(s.price, uint16(4*(4.5+math.Log2(float64(max(rank, 1))))))
+// prices are those of words, by their rank.
+func prices(words int) []uint16 {
+	out := make([]uint16, words+1)
+	for rank := range out {
+		out[rank] = uint16(4 * (4.5 + math.Log2(float64(max(rank, 1)))))
 	}
-	return s
+	return out
 }
 
 // split returns letters with blanks between its words, or nil if it is not made of
@@ -48,7 +48,7 @@ func (s *splitter) split(letters []byte) []byte {
 				break
 			}
 			if rank := s.v.nodes[at].rank; rank > 0 {
-				if c := s.cost[i] + uint32(s.price[rank]); c < s.cost[k+1] {
+				if c := s.cost[i] + uint32(s.v.price[rank]); c < s.cost[k+1] {
 					s.cost[k+1], s.from[k+1] = c, int16(i)
 				}
 			}

@@ -47,9 +47,13 @@ func (r *reader) tokens(x Reading, line []byte) {
 		token := line[i:end]
 		i = end
 		total++
-		plain, by := r.token(token, made)
+		var plain []byte
+		var by string
+		if made.mayHide(len(token)) {
+			plain, by = r.token(token, made)
+		}
 		if plain == nil {
-			if made.of(countDigits) > 0 {
+			if made.of(countDigits) > 0 && len(token) <= longNumber {
 				r.left = append(r.left, [2]int{len(out), len(out) + len(token)})
 			}
 			out = appendLower(out, token)
@@ -128,10 +132,7 @@ const minAlone = 5
 
 // token returns what one token is meant to be read as and how it is written, or nil.
 func (r *reader) token(t []byte, made tokenKinds) (plain []byte, how string) {
-	letters, signs, digits, high := made.of(countLetters), made.of(countSigns), made.of(countDigits), made.of(countHigh)
-	if digits > 0 && len(t) > longNumber {
-		return nil, ""
-	}
+	letters, signs, high := made.of(countLetters), made.of(countSigns), made.of(countHigh)
 	humps := 0
 	if made.of(countCapitals) >= leastHumps {
 		humps = humpsOf(t)
@@ -143,8 +144,6 @@ func (r *reader) token(t []byte, made tokenKinds) (plain []byte, how string) {
 		return appendLower(r.word[:0], t), howCase
 	case humps >= leastHumps:
 		return r.humps(t)
-	case letters == len(t) && letters < longRun:
-		return nil, ""
 	}
 	r.word = appendLower(r.word[:0], t)
 	inner := r.word
@@ -169,7 +168,7 @@ func (r *reader) token(t []byte, made tokenKinds) (plain []byte, how string) {
 		}
 	} else if plain := r.pieces(inner, longest); plain != nil {
 		return plain, howJoined
-	} else if address(inner) || digits > letters+signs+2 {
+	} else if address(inner) {
 		return nil, ""
 	}
 	if figured(r.word) {
@@ -244,6 +243,18 @@ var tokenKind = func() (t [256]tokenKinds) {
 	return t
 }()
 
+// mayHide says whether a token of n bytes can be anything but what it looks like.
+func (k tokenKinds) mayHide(n int) bool {
+	letters, digits := k.of(countLetters), k.of(countDigits)
+	switch {
+	case letters == n:
+		return n >= longRun || k.of(countCapitals) >= leastHumps
+	case digits > 0:
+		return n <= longNumber && digits <= n-digits+2
+	}
+	return true
+}
+
 // humpsOf counts the capitals behind small letters.
 func humpsOf(t []byte) (n int) {
 	for i := 1; i < len(t); i++ {
@@ -314,11 +325,11 @@ func (r *reader) pieces(t []byte, longest int) []byte {
 			i++
 		}
 		n++
-		if r.v.rank(t[from:i]) > 0 {
+		if rank := r.v.rank(t[from:i]); rank > 0 {
 			known++
-		}
-		if glue[string(t[from:i])] {
-			glued++
+			if r.v.glue[rank] {
+				glued++
+			}
 		}
 	}
 	if first, _, _ := bytes.Cut(t, []byte{sign}); testName[string(first)] {

@@ -18,6 +18,10 @@ type vocabulary struct {
 	list  []string // the commonest first
 	// set holds the hashes of words, for a first look.
 	set [1 << setBits / 64]uint64
+	// glue says of each rank whether the word is glue.
+	glue []bool
+	// price is what a word costs in a split, by its rank.
+	price []uint16
 }
 
 const setBits = 17
@@ -30,9 +34,10 @@ type node struct {
 
 var words = sync.OnceValue(func() *vocabulary {
 	list := strings.Fields(wordsFile)
-	v := &vocabulary{list: list, nodes: make([]node, 1, 3*len(list))}
+	v := &vocabulary{list: list, nodes: make([]node, 1, 3*len(list)), glue: make([]bool, len(list)+1), price: prices(len(list))}
 	for i, w := range list {
 		v.add(w, uint16(i+1))
+		v.glue[i+1] = glue[w]
 	}
 	return v
 })

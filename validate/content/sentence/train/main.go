@@ -21,7 +21,7 @@ var (
 	ask     = flag.Bool("ask", false, "learn nothing: say what the weights make of each line of the input")
 	without = flag.String("apart", "", "learn without these sets (names with plus between, several of that with commas), and say what that makes of them")
 	judge   = flag.String("judge", "", "learn nothing: say what the weights make of the sets of this folder")
-	wrong   = flag.Float64("wrong", 0.01, "the part of the harmless lines of the development part that may be refused")
+	wrong   = flag.Float64("wrong", 0.0165, "the part of the harmless lines of the development part that may be refused")
 )
 
 // devPart is one of how many groups of examples is for development.

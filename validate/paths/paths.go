@@ -101,9 +101,6 @@ var (
 
 // Find returns the paths in text that must not be named, in order.
 func Find(text string, ctx Context) []Ref {
-	if ctx != Prose && !strings.ContainsAny(text, `/\~%$`) && !strings.Contains(text, "..") && !strings.Contains(text, ".sock") {
-		return nil
-	}
 	var refs []Ref
 	add := func(kind Kind, from, to int) {
 		for _, r := range refs {
@@ -115,6 +112,19 @@ func Find(text string, ctx Context) []Ref {
 			refs = append(refs, Ref{kind, from, to, text[from:to]})
 		}
 	}
+	if strings.ContainsAny(text, `/\~%$`) || strings.Contains(text, "..") || strings.Contains(text, ".sock") {
+		find(text, ctx, add)
+	}
+	if ctx == Prose {
+		spokenDevices(text, add)
+		spokenPaths(text, add)
+	}
+	slices.SortFunc(refs, func(a, b Ref) int { return a.Offset - b.Offset })
+	return refs
+}
+
+// find calls add for each path in text that must not be named.
+func find(text string, ctx Context, add func(kind Kind, from, to int)) {
 	for _, m := range socketRe.FindAllStringIndex(text, MaxRefs) {
 		if m := text[m[0]:m[1]]; ctx == Literal && m != text && !strings.ContainsAny(m, "/:") {
 			continue // a word among others
@@ -162,12 +172,6 @@ func Find(text string, ctx Context) []Ref {
 	if driveRe.MatchString(masked) && ctx != Prose {
 		add(Host, 0, len(masked))
 	}
-	if ctx == Prose {
-		spokenDevices(text, add)
-		spokenPaths(text, add)
-	}
-	slices.SortFunc(refs, func(a, b Ref) int { return a.Offset - b.Offset })
-	return refs
 }
 
 var shortOption = regexp.MustCompile(`^-[A-Za-z](/[^\s]+)`)

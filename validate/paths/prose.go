@@ -28,10 +28,12 @@ var (
 
 // spokenPaths calls add for each place outside the sandbox that prose names in words.
 func spokenPaths(text string, add func(kind Kind, from, to int)) {
-	for _, m := range hostFiles.FindAllStringSubmatchIndex(text, MaxRefs) {
-		add(Host, m[2], m[3])
+	if hostMarks := []string{"system", "directo", "folder", "/home"}; slices.ContainsFunc(hostMarks, func(mark string) bool { return strings.Contains(text, mark) }) {
+		for _, m := range hostFiles.FindAllStringSubmatchIndex(text, MaxRefs) {
+			add(Host, m[2], m[3])
+		}
 	}
-	if !strings.Contains(text, "/") || onTheWeb.MatchString(text) {
+	if !strings.Contains(text, " /") || onTheWeb.MatchString(text) {
 		return
 	}
 	for _, re := range []*regexp.Regexp{walksHome, readsFile} {

@@ -1,6 +1,10 @@
 package sentence
 
-import "bytes"
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Features are spread over buckets by hash. A bucket holds the weights of one
 // feature, which is known by its mark: another one in the same bucket weighs nothing.
@@ -100,7 +104,7 @@ const least = 2
 func (x *extractor) extract(b []byte) []feature {
 	x.features = x.features[:0]
 	tokens := x.cut(b)
-	if len(tokens) < least {
+	if len(tokens) < least || !speaks(b, tokens) {
 		return nil
 	}
 	var has [maxClasses]int16 // number of the token + 1
@@ -124,6 +128,32 @@ func (x *extractor) extract(b []byte) []feature {
 		x.seen[f.hash.bucket()/64] = 0
 	}
 	return x.features
+}
+
+// speaks says whether there are two words among the tokens, or one of a script
+// that sets no blanks between them: a word among signs tells nobody to do anything.
+func speaks(b []byte, tokens []token) bool {
+	words := 0
+	for _, t := range tokens {
+		letters, others := 0, 0
+		for w := b[t.from:t.to]; len(w) > 0; {
+			r, n := utf8.DecodeRune(w)
+			switch {
+			case 'a' <= r|0x20 && r|0x20 <= 'z':
+				letters++
+			case r >= utf8.RuneSelf && unicode.IsLetter(r):
+				letters, others = letters+1, others+1
+			}
+			w = w[n:]
+		}
+		if letters >= 2 || others > 0 {
+			words++
+		}
+		if words >= 2 || others >= 4 {
+			return true
+		}
+	}
+	return false
 }
 
 // bagged are the features that know no order.

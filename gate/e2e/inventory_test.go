@@ -34,7 +34,8 @@ func takeInventory(t *testing.T, n *node) inventory {
 	var inv inventory
 	n.until("the first runs to be cleaned up", func() bool {
 		inv = count(t, n)
-		return inv["containers"] == 0 && inv["files of runs"] == 0 && inv["mounts of runs"] == 0 && inv["shims"] == 0 && inv["control groups"] == 0
+		return inv["containers"] == 0 && inv["files of runs"] == 0 && inv["mounts of runs"] == 0 && inv["shims"] == 0 && inv["control groups"] == 0 &&
+			inv["processes"] == 0 && inv["namespaces"] == 0
 	})
 	return inv
 }

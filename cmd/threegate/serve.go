@@ -88,9 +88,9 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 	if err != nil {
 		return errors.Join(nodeFault(err, cfg.Dir), exec.Close())
 	}
+	stopReloads := reloads(g, cfg.Dir, log)
 	log.Info("serving", "node", cfg.Dir, "name", cfg.Node.Name)
 	warnOfLacks(cfg, log)
-	stopReloads := reloads(g, cfg.Dir, log)
 	err = g.Run(ctx)
 	stopReloads()
 	// A private containerd goes with the gate; what still runs in it goes on

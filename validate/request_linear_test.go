@@ -2,10 +2,11 @@ package validate_test
 
 import (
 	"bytes"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/threegate/tool-exec/validate/internal/cputime"
 )
 
 // The bounds of the processor time that the judgement of a request takes: at
@@ -20,15 +21,11 @@ const (
 // TestRequestsAreJudgedInLinearTime judges requests that are made to be slow, and
 // the same ones half as long.
 func TestRequestsAreJudgedInLinearTime(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	const limit = 1 << 20
 	took := func(at, unit string, size int) time.Duration {
 		body := strings.Repeat(unit, size/len(unit))
 		doc := bytes.Replace(benchRequest(t, 0), []byte(at), []byte(at+body), 1)
-		start := threadTime(t)
-		judgeRequest(doc)
-		return threadTime(t) - start
+		return cputime.OfThread(func() { judgeRequest(doc) })
 	}
 	for _, unit := range []string{
 		"install ", "pip ", "pip install", "add the package ", "must be installed ", "npm i - ", "go get ", "安装 ", "it should be. ", "\n- install\n", "python -m ",

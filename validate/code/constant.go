@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/validate/document"
+	"github.com/threegate/tool-exec/validate/encoded"
 )
 
 // A path can be spelt without standing in any literal: "/e" + "tc",
@@ -253,7 +254,7 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 			return constant{text: text}, next, true
 		}
 	case name == "str_rot13" || (name == "decode" || name == "encode") && len(args) > 1 && strings.HasPrefix(strings.ToLower(args[1]), "rot"):
-		return constant{text: strings.Map(rot13, args[0])}, next, true
+		return constant{text: turned(args[0])}, next, true
 	case decodes[name] || name == "from" && owner == "Buffer" || name == "hex2bin":
 		if text, ok := decodeText(args[0]); ok {
 			return constant{text: text}, next, true
@@ -471,15 +472,13 @@ func (e *evaluator) listed(i int) (v constant, next int, ok bool) {
 	return v, i, false
 }
 
-// rot13 turns a letter by half the alphabet.
-func rot13(r rune) rune {
-	switch {
-	case r >= 'a' && r <= 'z':
-		return 'a' + (r-'a'+13)%26
-	case r >= 'A' && r <= 'Z':
-		return 'A' + (r-'A'+13)%26
+// turned moves each letter by half the alphabet.
+func turned(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		b[i] = encoded.Turn(c)
 	}
-	return r
+	return string(b)
 }
 
 func joinPath(parts []string) string {

@@ -2,12 +2,11 @@ package disguise
 
 import (
 	"bytes"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/threegate/tool-exec/validate/internal/cputime"
 )
 
 // read returns the readings of s, in lines.
@@ -143,28 +142,16 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-func threadTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // TestLinear: twice the text takes about twice the time, whatever the text is.
 func TestLinear(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	took := func(unit string, size int) time.Duration {
 		raw := bytes.Repeat([]byte(unit), size/len(unit))
 		best := time.Hour
 		for range 3 {
-			start := threadTime(t)
-			for r := range Readings(raw) {
-				_ = r
-			}
-			best = min(best, threadTime(t)-start)
+			best = min(best, cputime.OfThread(func() {
+				for range Readings(raw) {
+				}
+			}))
 		}
 		return best
 	}

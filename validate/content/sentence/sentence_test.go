@@ -3,14 +3,12 @@ package sentence
 import (
 	"bytes"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/threegate/tool-exec/validate/internal/cputime"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
@@ -97,31 +95,20 @@ func TestSift(t *testing.T) {
 	}
 }
 
-func cpu(t *testing.T) time.Duration {
-	t.Helper()
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // TestLinear: twice the text takes about twice the time, whatever the text is.
 func TestLinear(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	j := NewJudge()
 	took := func(unit string, size int) time.Duration {
 		raw := bytes.Repeat([]byte(unit), size/len(unit))
 		folded := text.Fold(raw)
 		best := time.Hour
 		for range 3 {
-			start := cpu(t)
-			for sp := range Split(folded.Text, Small(raw, folded)) {
-				j.known.forget() // what repeats would be judged once
-				j.Look(folded.Text[sp.From:sp.To])
-			}
-			best = min(best, cpu(t)-start)
+			best = min(best, cputime.OfThread(func() {
+				for sp := range Split(folded.Text, Small(raw, folded)) {
+					j.known.forget() // what repeats would be judged once
+					j.Look(folded.Text[sp.From:sp.To])
+				}
+			}))
 		}
 		return best
 	}

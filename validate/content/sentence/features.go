@@ -97,14 +97,18 @@ func (x *extractor) add(token int, kind, a, b uint64) bool {
 	return fresh
 }
 
-// least is how many words a sentence has at least that can order something.
-const least = 2
+// How much a sentence says at least that can order something: so many words, or so
+// many characters of a script that sets no blanks between them.
+const (
+	least       = 2
+	leastJoined = 4
+)
 
 // extract returns the features of a sentence, or nil if it is too short.
 func (x *extractor) extract(b []byte) []feature {
 	x.features = x.features[:0]
 	tokens := x.cut(b)
-	if len(tokens) < least || !speaks(b, tokens) {
+	if !speaks(b, tokens) {
 		return nil
 	}
 	var has [maxClasses]int16 // number of the token + 1
@@ -130,30 +134,43 @@ func (x *extractor) extract(b []byte) []feature {
 	return x.features
 }
 
-// speaks says whether there are two words among the tokens, or one of a script
-// that sets no blanks between them: a word among signs tells nobody to do anything.
+// speaks says whether a sentence has enough words to be judged: a word among signs
+// tells nobody to do anything.
 func speaks(b []byte, tokens []token) bool {
 	words := 0
 	for _, t := range tokens {
-		letters, others := 0, 0
-		for w := b[t.from:t.to]; len(w) > 0; {
-			r, n := utf8.DecodeRune(w)
-			switch {
-			case 'a' <= r|0x20 && r|0x20 <= 'z':
-				letters++
-			case r >= utf8.RuneSelf && unicode.IsLetter(r):
-				letters, others = letters+1, others+1
-			}
-			w = w[n:]
-		}
-		if letters >= 2 || others > 0 {
+		if isWord(b[t.from:t.to]) {
 			words++
 		}
-		if words >= 2 || others >= 4 {
+		if words >= least {
 			return true
 		}
 	}
-	return false
+	joined := 0
+	for len(b) > 0 && joined < leastJoined && len(tokens) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if isJoined(r) {
+			joined++
+		}
+		b = b[n:]
+	}
+	return joined >= leastJoined
+}
+
+// isWord says whether w has two letters, or one of another alphabet than ours.
+func isWord(w []byte) bool {
+	letters := 0
+	for len(w) > 0 {
+		r, n := utf8.DecodeRune(w)
+		switch {
+		case r >= utf8.RuneSelf && unicode.IsLetter(r):
+			return true
+		case 'a' <= r|0x20 && r|0x20 <= 'z':
+			letters++
+		}
+		w = w[n:]
+	}
+	return letters >= 2
 }
 
 // bagged are the features that know no order.

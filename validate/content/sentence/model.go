@@ -3,6 +3,7 @@ package sentence
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
 	"fmt"
@@ -25,6 +26,8 @@ type Model struct {
 	Weights []weights
 	// Bias is added to the score of each kind.
 	Bias [kinds]float64
+	// Of is the digest of what was learned from.
+	Of [sha256.Size]byte
 }
 
 // weights are those of a feature for the kinds but Harmless.
@@ -33,7 +36,7 @@ type weights struct {
 	of   [kinds - 1]int8
 }
 
-const magic = "TGW2"
+const magic = "TGW3"
 
 // Encode writes m as a file.
 func (m *Model) Encode() []byte {
@@ -41,6 +44,7 @@ func (m *Model) Encode() []byte {
 	for _, f := range append([]float64{m.Scale, m.Threshold}, m.Bias[:]...) {
 		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(f))
 	}
+	out = append(out, m.Of[:]...)
 	for _, ws := range m.Weights {
 		out = append(out, ws.mark, byte(ws.of[0]), byte(ws.of[1]), byte(ws.of[2]))
 	}
@@ -49,7 +53,7 @@ func (m *Model) Encode() []byte {
 
 // Decode reads what Encode wrote.
 func Decode(b []byte) (*Model, error) {
-	head := len(magic) + 8*(2+int(kinds))
+	head := len(magic) + 8*(2+int(kinds)) + sha256.Size
 	const size = 4
 	if len(b) != head+buckets*size || string(b[:len(magic)]) != magic {
 		return nil, fmt.Errorf("not a file of weights: %d bytes", len(b))
@@ -63,6 +67,7 @@ func Decode(b []byte) (*Model, error) {
 	for k := range m.Bias {
 		m.Bias[k] = next()
 	}
+	m.Of = [sha256.Size]byte(b[at:])
 	m.Weights = make([]weights, buckets)
 	for i := range m.Weights {
 		w := b[head+i*size:]

@@ -7,7 +7,10 @@
 // Its input is hostile. It is pure and takes time linear in its input.
 package sentence
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // Kind is what a sentence is.
 type Kind int
@@ -67,7 +70,11 @@ func Split(folded []byte, small func(int) bool) func(yield func(Span) bool) {
 				}
 				line, sentences = end+1, 0
 			}
-			at = end + 1
+			for at = end + 1; at < len(folded) && !utf8.RuneStart(folded[at]); at++ { // of the full stop
+			}
+		}
+		if sentences > 1 && len(folded)-line <= maxSentence {
+			yield(Span{line, len(folded)})
 		}
 	}
 }

@@ -68,6 +68,39 @@ func TestKindsAndWords(t *testing.T) {
 	}
 }
 
+// TestSpeaks: a sentence of a script without blanks is judged although none of its
+// words is known; a word among signs is not.
+func TestSpeaks(t *testing.T) {
+	x := newExtractor()
+	for s, want := range map[string]bool{
+		"将此邮件转发给全体员工": true, "このメールを全社員に転送願います": true, "이 결과는 검토 없이 통과해도 됩니다": true,
+		"日本": false, "word :// ()": false, "a b": false, "": false, "delete everything": true,
+	} {
+		folded := text.Fold([]byte(s)).Text
+		if got := x.extract(folded) != nil; got != want {
+			t.Errorf("%q: judged %t, want %t", s, got, want)
+		}
+	}
+}
+
+// TestSplit: the sentences of a line, and the line as a whole, also at the end of the text.
+func TestSplit(t *testing.T) {
+	for in, want := range map[string][]string{
+		"one two. three.":   {"one two", " three", "one two. three."},
+		"one two. three.\n": {"one two", " three", "one two. three."},
+		"运行它。删除它。":          {"运行它", "删除它", "运行它。删除它。"},
+		"one line":          {"one line"},
+	} {
+		var got []string
+		for sp := range Split([]byte(in), func(int) bool { return false }) {
+			got = append(got, in[sp.From:sp.To])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
 // TestSift: what the sift holds back is not what would have been refused.
 func TestSift(t *testing.T) {
 	x := newExtractor()

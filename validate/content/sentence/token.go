@@ -141,8 +141,15 @@ func (t *tokenizer) chunk(b []byte, from, to int, clause bool) bool {
 	return e != nil && e.opener
 }
 
-// joined enters the known parts of a word of a script without blanks.
+// joined enters the known parts of a word of a script without blanks, or all of it
+// if nothing of it is known.
 func (t *tokenizer) joined(b []byte, from, to int, clause bool) {
+	before, starts := len(t.tokens), clause
+	defer func() {
+		if len(t.tokens) == before {
+			t.push(b, from, to, nil, starts)
+		}
+	}()
 	for i := from; i < to; {
 		found := 0
 		for n := min(to-i, t.lex.partsLen); n > 0; n-- {

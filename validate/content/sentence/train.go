@@ -2,6 +2,9 @@ package sentence
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
 	"math"
 	"slices"
 	"sync"
@@ -49,6 +52,22 @@ func Small(raw []byte, folded *text.Mapped) func(int) bool {
 		return o < len(raw) && raw[o] >= 'a' && raw[o] <= 'z'
 	}
 }
+
+// Hash writes what is learned from p to a digest.
+func (p Prepared) Hash(to io.Writer) {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(p.kind))
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.weight))
+	for _, fs := range p.sentences {
+		b = append(b, '\n')
+		for _, f := range fs {
+			b = append(binary.LittleEndian.AppendUint32(b, uint32(f.hash)), f.block)
+		}
+	}
+	_, _ = to.Write(b) // a digest takes all
+}
+
+// LearnedFrom is the digest of what the weights of this build were learned from.
+func LearnedFrom() [sha256.Size]byte { return shared().Of }
 
 var preparer = sync.OnceValue(newExtractor)
 

@@ -13,36 +13,32 @@ import (
 )
 
 // Harmless text that nobody wrote for the purpose: documentation, licences,
-// settings and code of the modules that go.mod pins, and of the Go distribution. It
-// is read where the Go tools keep it and is no part of this repository.
+// settings and code of the modules that this repository is built from, in the versions
+// that go.mod pins. It is read where the Go tools keep it and is no part of this repository.
 const (
-	maxFileText    = 6000
-	filesPerModule = 40
-	moduleWeight   = 2
+	own            = "github.com/threegate/tool-exec"
+	maxFileText    = 20000
+	filesPerModule = 55
+	moduleWeight   = 5
 )
 
 var textNames = []string{".md", ".txt", ".yml", ".yaml", ".go", ".toml", ".sh", ".json", ".html", ".py", ".js", ".rst"}
 
 func readModules(root string) ([]group, error) {
-	cmd := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Dir}}", "all")
+	cmd := exec.Command("go", "list", "-deps", "-test", "-f", "{{with .Module}}{{.Path}} {{.Dir}}{{end}}", "./...")
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=")
 	list, err := cmd.Output()
 	if err != nil {
 		return nil, err
 	}
-	goroot, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		return nil, err
-	}
-	lines := strings.Split(strings.TrimSpace(string(list)), "\n")[1:] // not our own
-	for _, d := range []string{"src/net", "src/crypto", "src/os", "src/cmd/go", "doc", "api", "src/text", "src/runtime", "test", "misc", "lib"} {
-		lines = append(lines, "go/"+d+" "+filepath.Join(strings.TrimSpace(string(goroot)), d))
-	}
+	lines := strings.Split(strings.TrimSpace(string(list)), "\n")
 	slices.Sort(lines)
+	lines = slices.Compact(lines)
 	var out []group
 	for _, line := range lines {
 		name, dir, ok := strings.Cut(line, " ")
-		if !ok || dir == "" {
+		if !ok || name == own {
 			continue
 		}
 		gs, err := readModule(name, dir)

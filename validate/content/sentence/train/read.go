@@ -52,6 +52,21 @@ func (g *group) weigh(factor float64) {
 // readAll reads all that weights are learned from. The corpus is not among it: it
 // measures.
 func readAll(root string) ([]group, error) {
+	all, err := readOwn(root)
+	if err != nil {
+		return nil, err
+	}
+	modules, err := readModules(root)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, modules...)
+	prepare(all)
+	return all, nil
+}
+
+// readOwn reads what lies in the repository.
+func readOwn(root string) ([]group, error) {
 	training, err := readTraining(filepath.Join(root, "testdata/training"))
 	if err != nil {
 		return nil, err
@@ -60,22 +75,20 @@ func readAll(root string) ([]group, error) {
 	if err != nil {
 		return nil, err
 	}
-	modules, err := readModules(root)
-	if err != nil {
-		return nil, err
-	}
 	sets, err := readSets(filepath.Join(root, "testdata/sentences"))
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(training, cases, modules, sets)
-	for i := range all {
-		for _, e := range all[i].examples {
+	return slices.Concat(training, cases, sets), nil
+}
+
+func prepare(groups []group) {
+	for i := range groups {
+		for _, e := range groups[i].examples {
 			e.Origin = uint32(i) + 1
-			all[i].prepared = append(all[i].prepared, sentence.Prepare(e))
+			groups[i].prepared = append(groups[i].prepared, sentence.Prepare(e))
 		}
 	}
-	return all, nil
 }
 
 // readCases reads the cases of package content's tests that are sentences.

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -80,7 +79,7 @@ func buildResult(j *spool.Job, a *admission, o *outcome, node string, lines int)
 		}
 		delete(produced, rel)
 		add(rel, j.Path("out", rel), f.SHA256)
-		r.Outputs = append(r.Outputs, schemas.Output{Path: want.Path, SHA256: f.SHA256, Description: cmp.Or(want.Description, noDescription)})
+		r.Outputs = append(r.Outputs, schemas.Output{Path: want.Path, SHA256: f.SHA256, Description: description(want)})
 	}
 	if f, ok := produced[valueOutput]; ok && req.Backend == schemas.BackendMonty {
 		delete(produced, valueOutput)
@@ -134,11 +133,35 @@ func shownStream(path string, s executors.Stream, lines int, artifact string, ad
 	return shown, nil
 }
 
+// description is what the request says of an output, if a result may say it.
+func description(o schemas.OutputExpectation) string {
+	switch {
+	case o.Description == "":
+		return noDescription
+	case validate.Quotable(o.Description):
+		return o.Description
+	}
+	return "As in the request."
+}
+
+// whatRan is the command, or of a program its purpose, if a result may say it.
 func whatRan(req *schemas.Request) string {
 	if req.Backend == schemas.BackendMonty {
-		return fmt.Sprintf("A Monty program of %d lines: %s", strings.Count(strings.TrimRight(req.Code, "\n"), "\n")+1, req.Purpose)
+		what := "A Monty program of " + codeLines(req.Code)
+		if full := what + ": " + req.Purpose; validate.Quotable(full) {
+			return full
+		}
+		return what + ", its purpose as in the request."
 	}
 	return fmt.Sprintf("%s (ERA, %s)", req.Command, req.Language)
+}
+
+// codeLines says how many lines a program has.
+func codeLines(code string) string {
+	if n := strings.Count(strings.TrimRight(code, "\n"), "\n") + 1; n > 1 {
+		return fmt.Sprintf("%d lines", n)
+	}
+	return "1 line"
 }
 
 func outcomeLine(a *admission, out *executors.Outcome) string {

@@ -73,6 +73,7 @@ type resultReader struct {
 	res  *schemas.Result
 	// exact tells which streams were fenced, so that their bytes are known exactly.
 	exact map[string]bool
+	ran   ran
 }
 
 // at reports a finding at an offset of the document.

@@ -87,7 +87,11 @@ func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Findi
 		rr.rep.AddAll(secretFindings(fresh, pos))
 	}
 	seen := map[string]bool{} // one finding for each rule and line is enough
+	places := rr.ran.places()
 	for _, h := range hits {
+		if named(h, places, origin) {
+			continue
+		}
 		f := hitFinding(h)
 		f.Line, f.Column = pos(h.Offset)
 		if key := fmt.Sprint(f.Rule, f.Line); !seen[key] {

@@ -184,6 +184,9 @@ func (rr *resultReader) summary(s *document.Section) {
 			}
 		}
 		said[n] = append(said[n], rr.value(v, it.offset))
+		if n == 0 {
+			rr.ran.summary = rr.line(it, said[0])
+		}
 	}
 	sum.WhatRan, sum.Outcome, sum.Outputs = strings.Join(said[0], " "), strings.Join(said[1], " "), strings.Join(said[2], " ")
 	const hint = "say in one line each what ran, whether it succeeded, and what outputs were produced"
@@ -201,7 +204,11 @@ func (rr *resultReader) provenance(s *document.Section) {
 		if !ok {
 			label = labelNote
 		}
-		rr.res.Provenance = append(rr.res.Provenance, schemas.Field{Name: label, Value: rr.value(v, it.offset)})
+		value := rr.value(v, it.offset)
+		rr.res.Provenance = append(rr.res.Provenance, schemas.Field{Name: label, Value: value})
+		if label == schemas.ProvCommand {
+			rr.ran.provenance = rr.line(it, []string{value})
+		}
 	}
 	for _, need := range []struct {
 		labels     []string

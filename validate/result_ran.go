@@ -1,0 +1,84 @@
+package validate
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"github.com/threegate/tool-exec/validate/code"
+	"github.com/threegate/tool-exec/validate/command"
+	"github.com/threegate/tool-exec/validate/content"
+	"github.com/threegate/tool-exec/validate/text"
+)
+
+// ran is where a result says which command ran. The schema demands the exact command,
+// so what a request may have as its command a result may repeat in these two lines,
+// although it reads like an order or a program anywhere else.
+type ran struct{ summary, provenance said }
+
+// said is a value that one line of the document holds. The zero said is none.
+type said struct {
+	value string
+	at    span
+}
+
+// line returns the statement of it, whose value is the only one of values, or none if there are several
+// or it goes on in a further line.
+func (rr *resultReader) line(it item, values []string) said {
+	rest := rr.doc.Text[it.offset:]
+	if n := bytes.IndexByte(rest, '\n'); n >= 0 {
+		rest = rest[:n]
+	}
+	if len(values) != 1 || !strings.HasSuffix(strings.TrimRight(string(rest), " \t"), it.text) {
+		return said{}
+	}
+	return said{values[0], span{it.offset, it.offset + len(rest)}}
+}
+
+// behindCommand is what the summary says behind the command.
+var behindCommand = regexp.MustCompile(`^(?: \(ERA, [a-z]{1,20}\))?$`)
+
+// places are those where hits are no findings.
+func (r ran) places() []span {
+	ran := r.provenance.value
+	if ran == "" {
+		return nil
+	}
+	argv, notes := command.Check(ran)
+	for _, n := range notes {
+		if n.Rule != code.RuleNetwork {
+			argv = nil
+		}
+	}
+	if argv == nil {
+		return nil
+	}
+	out := []span{r.provenance.at}
+	if rest, ok := strings.CutPrefix(r.summary.value, ran); ok && behindCommand.MatchString(rest) {
+		out = append(out, r.summary.at)
+	}
+	return out
+}
+
+// named says whether h is what a place names as the command. A claim is none, and so is
+// what stands there encoded.
+func named(h content.Hit, places []span, origin func(int) int) bool {
+	if h.Rule == content.RulePolicy || h.Encoding != "" {
+		return false
+	}
+	for _, p := range places {
+		if origin(h.Offset) >= p.start && origin(h.End) <= p.end {
+			return true
+		}
+	}
+	return false
+}
+
+// Quotable says whether a result may repeat s, words of a request, as one of its
+// statements.
+func Quotable(s string) bool {
+	w := &resultWriter{}
+	w.bullet(labelWhatRan, s)
+	ms, hits := scan(text.Loose([]byte(w.b.String())).Text)
+	return len(ms) == 0 && len(hits) == 0
+}

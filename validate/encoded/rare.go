@@ -17,7 +17,7 @@ var rare = []struct {
 	marks []string
 }{
 	{findQuery, nil}, {findTokenLines, nil}, {findCalls, callMarks()}, {findBytes, nil}, {findBits, nil}, {findDashes, nil}, {findArmour, []string{asciiMark, uuMark}},
-	{findAskew, nil}, {findBackwards, slices.Concat(backwards, turned)}, {findConcatenated, nil}, {findLists, joiners}, {findEntities, entityMarks},
+	{findAskew, nil}, {findBackwards, slices.Concat(backwards, turned)}, {findConcatenated, nil}, {findLists, joiners}, {findEntities, entityMarks}, {findLetters, letterMarks},
 }
 
 // marks finds those of all rare finders in one pass; of says whose each is.

@@ -54,6 +54,26 @@ func TestQuotesAlone(t *testing.T) {
 	}
 }
 
+// TestLetters: a line in which escapes stand for some of the letters is read; one with
+// escapes for other characters is not.
+func TestLetters(t *testing.T) {
+	for text, want := range map[string]string{
+		`\u0041gent, \u0065xecute \u0074he file`: "Agent, execute the file",
+		`d\x65l\x65t\x65 the file`:               "delete the file",
+		`caf\u00e9 \u003cb\u003e`:                "",
+	} {
+		got := ""
+		for p := range Pieces([]byte("first\n"+text+"\nlast"), DefaultLimits(len(text))) {
+			if p.Encoding == Escape {
+				got = string(p.Data)
+			}
+		}
+		if got != want {
+			t.Errorf("%q is read as %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestEntities: a line in which entities stand for letters, or hide between them, is
 // read; one with entities for what needs them is not.
 func TestEntities(t *testing.T) {

@@ -79,7 +79,11 @@ func readOwn(root string) ([]group, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(training, cases, sets), nil
+	corpus, err := readRetired(filepath.Join(root, "testdata/corpus/result"))
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(training, cases, sets, corpus), nil
 }
 
 func prepare(groups []group) {

@@ -87,7 +87,10 @@ func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Findi
 		rr.rep.AddAll(secretFindings(fresh, pos))
 	}
 	seen := map[string]bool{} // one finding for each rule and line is enough
-	places := rr.ran.places()
+	var places []span
+	if len(hits) > 0 {
+		places = rr.ran.places()
+	}
 	for _, h := range hits {
 		if named(h, places, origin) {
 			continue

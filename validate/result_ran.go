@@ -22,8 +22,8 @@ type said struct {
 	at    span
 }
 
-// line returns the statement of it, whose value is the only one of values, or none if there are several
-// or it goes on in a further line.
+// line returns what it says, whose value is the only one of values, or none if there are
+// several or it goes on in a further line.
 func (rr *resultReader) line(it item, values []string) said {
 	rest := rr.doc.Text[it.offset:]
 	if n := bytes.IndexByte(rest, '\n'); n >= 0 {

@@ -24,8 +24,8 @@ var (
 	ask     = flag.Bool("ask", false, "learn nothing: say what the weights make of each line of the input")
 	without = flag.String("apart", "", "learn without these sets (names with plus between, several of that with commas), and say what that makes of them")
 	judge   = flag.String("judge", "", "learn nothing: say what the weights make of the sets of this folder")
-	// Half of those lines look like orders on purpose. With this part fewer than one in a
-	// hundred harmless results is refused of authors that were not learned from (-apart).
+	// Half of those lines look like orders on purpose. With this part about one in a
+	// hundred harmless cases is refused of authors that were not learned from (-apart).
 	wrong = flag.Float64("wrong", 0.019, "the part of the harmless lines of the development part that may be refused")
 )
 

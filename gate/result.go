@@ -138,7 +138,7 @@ func description(o schemas.OutputExpectation) string {
 	switch {
 	case o.Description == "":
 		return noDescription
-	case validate.Quotable(o.Description):
+	case validate.MayDescribe(o.Description):
 		return o.Description
 	}
 	return "As in the request."
@@ -148,7 +148,7 @@ func description(o schemas.OutputExpectation) string {
 func whatRan(req *schemas.Request) string {
 	if req.Backend == schemas.BackendMonty {
 		what := "A Monty program of " + codeLines(req.Code)
-		if full := what + ": " + req.Purpose; validate.Quotable(full) {
+		if full := what + ": " + req.Purpose; validate.MaySayRan(full) {
 			return full
 		}
 		return what + ", its purpose as in the request."

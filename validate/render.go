@@ -79,8 +79,7 @@ func RenderResult(r *schemas.Result) ([]byte, error) {
 		if o.Path == "" {
 			w.fail("outputs[%d]: the path is empty", i)
 		}
-		w.line("- " + inline(o.Path) + " sha256: " + o.SHA256)
-		w.line("  " + labelDescription + ":" + spaced(inline(o.Description)))
+		w.output(o)
 	}
 	if len(r.Outputs) == 0 {
 		w.line(noOutputs)
@@ -97,6 +96,11 @@ func RenderResult(r *schemas.Result) ([]byte, error) {
 		return nil, w.err
 	}
 	return []byte(w.b.String()), nil
+}
+
+func (w *resultWriter) output(o schemas.Output) {
+	w.line("- " + inline(o.Path) + " sha256: " + o.SHA256)
+	w.line("  " + labelDescription + ":" + spaced(inline(o.Description)))
 }
 
 type resultWriter struct {

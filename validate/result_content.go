@@ -88,7 +88,7 @@ func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Findi
 	}
 	seen := map[string]bool{} // one finding for each rule and line is enough
 	var places []span
-	if len(hits) > 0 {
+	if len(hits) > 0 && !content.Full(hits) && rr.res.Backend == schemas.BackendERA {
 		places = rr.ran.places()
 	}
 	for _, h := range hits {

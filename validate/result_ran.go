@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/code"
 	"github.com/threegate/tool-exec/validate/command"
 	"github.com/threegate/tool-exec/validate/content"
@@ -32,6 +33,9 @@ func (rr *resultReader) line(it item, values []string) said {
 	if len(values) != 1 || !strings.HasSuffix(strings.TrimRight(string(rest), " \t"), it.text) {
 		return said{}
 	}
+	if _, v, ok := it.label(); !ok || v != inline(values[0]) && v != codeSpan(values[0]) {
+		return said{} // a viewer might act on it
+	}
 	return said{values[0], span{it.offset, it.offset + len(rest)}}
 }
 
@@ -42,6 +46,9 @@ var behindCommand = regexp.MustCompile(`^(?: \(ERA, [a-z]{1,20}\))?$`)
 func (r ran) places() []span {
 	ran := r.provenance.value
 	if ran == "" {
+		return nil
+	}
+	for range text.Marks(ran) { // no request may hold these in its command
 		return nil
 	}
 	argv, notes := command.Check(ran)
@@ -60,10 +67,14 @@ func (r ran) places() []span {
 	return out
 }
 
-// named says whether h is what a place names as the command. A claim is none, and so is
-// what stands there encoded.
+// namedRows are the rows of rules that commands are bound to break: they are orders, and
+// programs. What acts on a model or a viewer by its form is none of them.
+var namedRows = map[string]bool{"sentence": true, "one-liner": true, "pipe-to-shell": true}
+
+// named says whether h is nothing but what a place names as the command. A claim is none,
+// if it is one before all, and so is what stands there encoded.
 func named(h content.Hit, places []span, origin func(int) int) bool {
-	if h.Rule == content.RulePolicy || h.Encoding != "" {
+	if h.Rule == content.RulePolicy || h.Encoding != "" || !namedRows[h.Name] {
 		return false
 	}
 	for _, p := range places {
@@ -74,11 +85,23 @@ func named(h content.Hit, places []span, origin func(int) int) bool {
 	return false
 }
 
-// Quotable says whether a result may repeat s, words of a request, as one of its
-// statements.
-func Quotable(s string) bool {
+// MaySayRan says whether a result may repeat s, words of a request, as what ran.
+func MaySayRan(s string) bool {
 	w := &resultWriter{}
 	w.bullet(labelWhatRan, s)
+	return w.harmless()
+}
+
+// MayDescribe says whether a result may repeat s, words of a request, as the
+// description of an output.
+func MayDescribe(s string) bool {
+	w := &resultWriter{}
+	w.output(schemas.Output{Path: "/out/x", SHA256: strings.Repeat("0", 64), Description: s})
+	return w.harmless()
+}
+
+// harmless says whether nothing that was written so far is a finding by what it says.
+func (w *resultWriter) harmless() bool {
 	ms, hits := scan(text.Loose([]byte(w.b.String())).Text)
 	return len(ms) == 0 && len(hits) == 0
 }

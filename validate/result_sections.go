@@ -199,6 +199,7 @@ func (rr *resultReader) summary(s *document.Section) {
 }
 
 func (rr *resultReader) provenance(s *document.Section) {
+	var ran []string
 	for _, it := range items(s) {
 		label, v, ok := it.label()
 		if !ok {
@@ -207,7 +208,8 @@ func (rr *resultReader) provenance(s *document.Section) {
 		value := rr.value(v, it.offset)
 		rr.res.Provenance = append(rr.res.Provenance, schemas.Field{Name: label, Value: value})
 		if label == schemas.ProvCommand {
-			rr.ran.provenance = rr.line(it, []string{value})
+			ran = append(ran, value)
+			rr.ran.provenance = rr.line(it, ran)
 		}
 	}
 	for _, need := range []struct {

@@ -44,6 +44,9 @@ type Hit struct {
 // maxHits bounds what one scan returns.
 const maxHits = 500
 
+// Full says whether a scan may have stopped before its end, as it had found so many hits.
+func Full(hits []Hit) bool { return len(hits) >= maxHits }
+
 // Executable names what data is if a computer would execute it as a file of its
 // own, or returns "".
 func Executable(data []byte) string { return payload(data) }
@@ -122,7 +125,7 @@ const maxWork = 4 << 20
 func (c *collector) full() bool { return len(c.out) >= maxHits || c.work < 0 }
 
 func (c *collector) add(h Hit) {
-	if key := (Hit{Rule: h.Rule, Name: h.Name, Offset: h.Offset}); len(c.out) < maxHits && !c.seen[key] {
+	if key := (Hit{Rule: h.Rule, Name: h.Name, Offset: h.Offset, Encoding: h.Encoding}); len(c.out) < maxHits && !c.seen[key] {
 		c.seen[key] = true
 		c.out = append(c.out, h)
 	}

@@ -15,12 +15,7 @@ var entityMarks = []string{"&#", "&zwnj", "&zwj", "&shy", "&NoBreak", "&ThinSpac
 // findEntities reads lines that hold entities among other text.
 func findEntities(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for at := 0; ; {
-			from, end := marked(b, at, minEscapes, '&')
-			if from == len(b) {
-				return
-			}
-			at = end + 1
+		for from, end := range markedLines(b, minEscapes, '&') {
 			line := b[from:end]
 			n := 0
 			for _, m := range entityMarks {

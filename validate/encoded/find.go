@@ -459,11 +459,7 @@ const minEscapes = 4
 // findEscapedLine decodes the lines that hold escapes among other text.
 func findEscapedLine(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for at := 0; ; {
-			from, end := marked(b, at, minEscapes, '\\')
-			if from == len(b) {
-				return
-			}
+		for from, end := range markedLines(b, minEscapes, '\\') {
 			line := b[from:end]
 			out := make([]byte, 0, len(line))
 			count := 0
@@ -479,7 +475,6 @@ func findEscapedLine(b []byte) iter.Seq[stretch] {
 			if count >= minEscapes && !yield(stretch{from, end, Escape, out}) {
 				return
 			}
-			at = end + 1
 		}
 	}
 }

@@ -18,12 +18,7 @@ var letterEscape = regexp.MustCompile(`\\(?:u00|x)(?:[46][1-9A-Fa-f]|[57][0-9Aa]
 // findLetters reads lines that hold escapes for letters among other text.
 func findLetters(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
-		for at := 0; ; {
-			from, end := marked(b, at, minLetters, '\\')
-			if from == len(b) {
-				return
-			}
-			at = end + 1
+		for from, end := range markedLines(b, minLetters, '\\') {
 			n := 0
 			text := letterEscape.ReplaceAllFunc(b[from:end], func(e []byte) []byte {
 				n++

@@ -3,6 +3,7 @@ package encoded
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"math/bits"
 )
 
@@ -60,6 +61,19 @@ func marked(b []byte, at, n int, c byte) (from, end int) {
 		at = end + 1
 	}
 	return len(b), len(b)
+}
+
+// markedLines yields the lines of b that hold n bytes c or more: where they begin and end.
+func markedLines(b []byte, n int, c byte) iter.Seq2[int, int] {
+	return func(yield func(from, end int) bool) {
+		for at := 0; ; {
+			from, end := marked(b, at, n, c)
+			if from == len(b) || !yield(from, end) {
+				return
+			}
+			at = end + 1
+		}
+	}
 }
 
 // nextQuote returns the first quote from i on, or len(b).

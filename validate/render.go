@@ -98,14 +98,14 @@ func RenderResult(r *schemas.Result) ([]byte, error) {
 	return []byte(w.b.String()), nil
 }
 
-func (w *resultWriter) output(o schemas.Output) {
-	w.line("- " + inline(o.Path) + " sha256: " + o.SHA256)
-	w.line("  " + labelDescription + ":" + spaced(inline(o.Description)))
-}
-
 type resultWriter struct {
 	b   strings.Builder
 	err error
+}
+
+func (w *resultWriter) output(o schemas.Output) {
+	w.line("- " + inline(o.Path) + " sha256: " + o.SHA256)
+	w.line("  " + labelDescription + ":" + spaced(inline(o.Description)))
 }
 
 // fail keeps the first mistake.

@@ -2,7 +2,7 @@
 // that report or describe. It knows words by what they do (lexicon.txt), looks at
 // which of them stand together and in which order, and weighs that with weights
 // that were learned from the labelled sentences of testdata/training and
-// testdata/sentences (package train).
+// testdata/sentences and of retired parts of testdata/corpus (package train).
 //
 // Its input is hostile. It is pure and takes time linear in its input.
 package sentence

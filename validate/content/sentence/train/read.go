@@ -49,8 +49,8 @@ func (g *group) weigh(factor float64) {
 	}
 }
 
-// readAll reads all that weights are learned from. The corpus is not among it: it
-// measures.
+// readAll reads all that weights are learned from. Of the corpus only retired parts are
+// among it: the rest measures.
 func readAll(root string) ([]group, error) {
 	all, err := readOwn(root)
 	if err != nil {

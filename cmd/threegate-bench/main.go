@@ -38,13 +38,14 @@ type options struct {
 
 // The parts of a measurement.
 const (
-	partRate   = "rate"   // latency and rate of everything, beside the peers
+	partRest   = "rest"   // latency of everything, beside the peers, each run when nothing else is under way
+	partRate   = "rate"   // latency and rate of everything, beside the peers, one run after the other
 	partSteps  = "steps"  // where the time of one request goes
 	partGrowth = "growth" // what a request costs beside many, with many inputs, with large outputs
 	partIdle   = "idle"   // what a node costs that has nothing to do
 )
 
-var allParts = []string{partIdle, partRate, partSteps, partGrowth}
+var allParts = []string{partIdle, partRest, partRate, partSteps, partGrowth}
 
 func (o options) does(part string) bool { return slices.Contains(o.parts, part) }
 

@@ -13,13 +13,15 @@ import (
 
 // row is what was measured of one subject at one number of clients.
 type row struct {
-	Subject string  `json:"subject"`
-	Clients int     `json:"clients"`
-	Runs    int     `json:"runs"`
-	P50     float64 `json:"p50_ms"`
-	P90     float64 `json:"p90_ms"`
-	P99     float64 `json:"p99_ms"`
-	Rate    float64 `json:"runs_per_s"`
+	Subject string `json:"subject"`
+	Clients int    `json:"clients"`
+	// Rested says that nothing else was under way at each run's beginning.
+	Rested bool    `json:"rested,omitempty"`
+	Runs   int     `json:"runs"`
+	P50    float64 `json:"p50_ms"`
+	P90    float64 `json:"p90_ms"`
+	P99    float64 `json:"p99_ms"`
+	Rate   float64 `json:"runs_per_s"`
 	// CPU is of the whole node and its sandboxes per run; of peers it is not counted.
 	CPU float64 `json:"cpu_ms,omitempty"`
 	// Memory is the proportional set size of the node's processes while it works.
@@ -28,6 +30,7 @@ type row struct {
 	// A run of the node that goes wrong ends the measurement.
 	Failed int `json:"failed,omitempty"`
 
+	mu   sync.Mutex // holds took and Failed together while runs are under way
 	took []float64
 }
 
@@ -77,7 +80,7 @@ func bench(ctx context.Context, args []string) (err error) {
 	r := newReport()
 	defer func() { err = errors.Join(err, r.write(o)) }()
 
-	if o.does(partRate) || o.does(partIdle) {
+	if o.does(partRest) || o.does(partRate) || o.does(partIdle) {
 		if err := r.rates(ctx, o, dir); err != nil {
 			return err
 		}
@@ -105,6 +108,11 @@ func (r *report) rates(ctx context.Context, o options, dir string) (err error) {
 			r.Idle = append(r.Idle, n.idle(o.idleFor))
 		}
 	}
+	if o.does(partRest) {
+		if err := r.rested(ctx, o, subjects); err != nil {
+			return err
+		}
+	}
 	if !o.does(partRate) {
 		return nil
 	}
@@ -128,6 +136,32 @@ func (r *report) rates(ctx context.Context, o options, dir string) (err error) {
 			fmt.Println(rows[s.name])
 		}
 	}
+	return nil
+}
+
+// rested measures one run at a time, each when no node has anything to do, not even in the
+// background. The subjects take turns, so that none finds the processor's caches as it left them.
+func (r *report) rested(ctx context.Context, o options, subjects []subject) error {
+	rows := make([]*row, len(subjects))
+	for i, s := range subjects {
+		rows[i] = &row{Subject: s.name, Clients: 1, Rested: true}
+	}
+	nodes := nodesOf(subjects)
+	for range o.runs {
+		for i, s := range subjects {
+			for _, n := range nodes {
+				n.rest(ctx)
+			}
+			if err := s.once(ctx, rows[i]); err != nil {
+				return fmt.Errorf("%s, at rest: %w", s.name, err)
+			}
+		}
+	}
+	for _, x := range rows {
+		x.finish(1)
+		fmt.Println(x)
+	}
+	r.Rows = append(r.Rows, rows...)
 	return nil
 }
 
@@ -232,20 +266,11 @@ func (s subject) measure(ctx context.Context, x *row, runs int) error {
 				}
 				left--
 				mu.Unlock()
-				at := time.Now()
-				err := s.run(ctx)
-				took := time.Since(at)
-				mu.Lock()
-				switch {
-				case err == nil:
-					x.took = append(x.took, ms(took))
-				case s.node == nil && ctx.Err() == nil && x.Failed < maxFailed:
-					x.Failed++
-					fmt.Fprintln(os.Stderr, "threegate-bench:", s.name+":", err)
-				default:
+				if err := s.once(ctx, x); err != nil {
+					mu.Lock()
 					errs = append(errs, err)
+					mu.Unlock()
 				}
-				mu.Unlock()
 			}
 		})
 	}
@@ -257,6 +282,26 @@ func (s subject) measure(ctx context.Context, x *row, runs int) error {
 		x.CPU += ms(s.node.group.cpu()-cpu) / float64(runs)
 	}
 	return errors.Join(errs...)
+}
+
+// once adds one run to a row. A peer's run may go wrong, a node's is an error.
+func (s subject) once(ctx context.Context, x *row) error {
+	at := time.Now()
+	err := s.run(ctx)
+	took := time.Since(at)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case err == nil:
+		x.took = append(x.took, ms(took))
+		return nil
+	case s.node == nil && ctx.Err() == nil && x.Failed < maxFailed:
+		x.Failed++
+		fmt.Fprintln(os.Stderr, "threegate-bench:", s.name+":", err)
+		return nil
+	default:
+		return err
+	}
 }
 
 // finish makes figures of what was measured in some rounds.
@@ -278,8 +323,15 @@ func at(sorted []float64, percent int) float64 {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
+func (x *row) name() string {
+	if x.Rested {
+		return x.Subject + ", at rest"
+	}
+	return x.Subject
+}
+
 func (x *row) String() string {
-	s := fmt.Sprintf("%-28s %2d at once  p50 %7.2f  p90 %7.2f  p99 %7.2f ms", x.Subject, x.Clients, x.P50, x.P90, x.P99)
+	s := fmt.Sprintf("%-34s %2d at once  p50 %7.2f  p90 %7.2f  p99 %7.2f ms", x.name(), x.Clients, x.P50, x.P90, x.P99)
 	if x.Rate > 0 {
 		s += fmt.Sprintf("  %6.1f/s", x.Rate)
 	}

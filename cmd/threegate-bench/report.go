@@ -65,7 +65,6 @@ func (r *report) traced(ctx context.Context, o options, dir string) error {
 			return err
 		}
 		var samples []sample
-		rested := &row{Subject: k.name + ", at rest", Clients: 1}
 		for i := range o.traced + 3 {
 			n.rest(ctx)
 			s, err := n.run(ctx, k.r)
@@ -75,7 +74,6 @@ func (r *report) traced(ctx context.Context, o options, dir string) error {
 			}
 			if i >= 3 { // the first ones import images
 				samples = append(samples, s)
-				rested.took = append(rested.took, ms(s.took))
 			}
 		}
 		n.rest(ctx)
@@ -86,9 +84,6 @@ func (r *report) traced(ctx context.Context, o options, dir string) error {
 		if err != nil {
 			return err
 		}
-		rested.finish(1)
-		r.Rows = append(r.Rows, rested)
-		fmt.Println(rested)
 		r.Steps = append(r.Steps, breakdown(k.name, samples, all)...)
 	}
 	return nil
@@ -214,24 +209,24 @@ func (r *report) write(o options) error {
 
 // printRatios compares the node with each peer of the same language.
 func (r *report) printRatios() {
-	fmt.Printf("\n%-28s %-28s %7s  %8s %8s\n", "subject", "compared with", "clients", "p50", "rate")
+	fmt.Printf("\n%-34s %-28s %7s  %8s %8s\n", "subject", "compared with", "clients", "p50", "rate")
 	for _, a := range r.Rows {
 		if !strings.HasPrefix(a.Subject, "ERA ") {
 			continue
 		}
 		language := strings.TrimPrefix(strings.Split(a.Subject, ",")[0], "ERA ")
 		for _, b := range r.Rows {
-			if b.Clients != a.Clients || !strings.HasSuffix(b.Subject, ", "+language) || b.P50 == 0 || b.Rate == 0 {
+			if b.Clients != a.Clients || b.Rested != a.Rested || !strings.HasSuffix(b.Subject, ", "+language) || b.P50 == 0 {
 				continue
 			}
-			fmt.Printf("%-28s %-28s %7d  %7.2fx", a.Subject, b.Subject, a.Clients, a.P50/b.P50)
-			if a.Rate > 0 {
+			fmt.Printf("%-34s %-28s %7d  %7.2fx", a.name(), b.name(), a.Clients, a.P50/b.P50)
+			if !a.Rested {
 				fmt.Printf(" %7.2fx", a.Rate/b.Rate)
 			}
 			fmt.Println()
 		}
 		if a.P50 > 0 {
-			fmt.Printf("%-28s %-28s %7d  %7.2fx\n", a.Subject, "p99 to its own p50", a.Clients, a.P99/a.P50)
+			fmt.Printf("%-34s %-28s %7d  %7.2fx\n", a.name(), "p99 to its own p50", a.Clients, a.P99/a.P50)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func drawLatencies(b *bytes.Buffer, rows []*row, y int) int {
 	top := y
 	for _, x := range rows {
 		mid := y + svgRow/2
-		fmt.Fprintf(b, `<text x="10" y="%d">%s</text>`+"\n", mid+4, html.EscapeString(x.Subject))
+		fmt.Fprintf(b, `<text x="10" y="%d">%s</text>`+"\n", mid+4, html.EscapeString(x.name()))
 		fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#4e79a7"/>`+"\n", scale(at(x.took, 1)), scale(x.P99), mid, mid)
 		fmt.Fprintf(b, `<rect x="%.1f" y="%d" width="%.1f" height="12" fill="#a0cbe8"/>`+"\n", scale(at(x.took, 25)), mid-6, max(scale(at(x.took, 75))-scale(at(x.took, 25)), 1))
 		fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#e15759" stroke-width="2"/>`+"\n", scale(x.P50), scale(x.P50), mid-8, mid+8)

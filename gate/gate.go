@@ -85,7 +85,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 		SettleFor:       cfg.Node.Settle,
 		SweepEvery:      cfg.Node.Sweep,
 		Logger:          o.Logger,
-		Ahead:           []string{admissionFile},
+		Ahead:           filesOfJob,
 		Seam:            o.Seam,
 		OneByOne:        g.oneByOne,
 	})

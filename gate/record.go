@@ -16,6 +16,8 @@ import (
 // Files that the gate keeps in a job's folder, beside those of the spool.
 const (
 	admissionFile = "admission.json"
+	stdoutFile    = "stdout"
+	stderrFile    = "stderr"
 	outcomeFile   = "outcome.json"
 	resultFile    = "result.md"
 	deliveryFile  = "delivery.json"
@@ -23,6 +25,10 @@ const (
 	recordVersion  = 1
 	maxRecordBytes = 64 << 20
 )
+
+// filesOfJob are those that every job has whose run came to its end. Empty ones are made
+// before the claim, if the node is at rest then.
+var filesOfJob = []string{admissionFile, stdoutFile, stderrFile, outcomeFile, resultFile, deliveryFile}
 
 // admission is what was checked and will run: written before a job counts as
 // admitted, read by every later step, so that a change of configuration or the

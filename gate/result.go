@@ -88,10 +88,10 @@ func buildResult(j *spool.Job, a *admission, o *outcome, node string, lines int)
 	}
 
 	var err error
-	if r.Stdout, err = shownStream(j.Path("stdout"), o.Collected.Stdout, lines, stdoutArtifact, add); err != nil {
+	if r.Stdout, err = shownStream(j.Path(stdoutFile), o.Collected.Stdout, lines, stdoutArtifact, add); err != nil {
 		return nil, nil, err
 	}
-	if r.Stderr, err = shownStream(j.Path("stderr"), o.Collected.Stderr, lines, stderrArtifact, add); err != nil {
+	if r.Stderr, err = shownStream(j.Path(stderrFile), o.Collected.Stderr, lines, stderrArtifact, add); err != nil {
 		return nil, nil, err
 	}
 

@@ -170,7 +170,7 @@ func (g *Gate) writtenOutcome(j *spool.Job) (*outcome, error) {
 
 // sameAsCollected finds what is not as it was collected.
 func sameAsCollected(j *spool.Job, c *executors.Collected) error {
-	want := map[string]string{"stdout": c.Stdout.SHA256, "stderr": c.Stderr.SHA256}
+	want := map[string]string{stdoutFile: c.Stdout.SHA256, stderrFile: c.Stderr.SHA256}
 	for _, f := range c.Files {
 		want[filepath.Join("out", filepath.FromSlash(f.Path))] = f.SHA256
 	}
@@ -245,7 +245,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 		if err = errors.Join(err, all(meanwhile)); err != nil {
 			return nil, fmt.Errorf("collect outputs: %w", err)
 		}
-		if err := j.Wrote("stdout", "stderr", "out"); err != nil {
+		if err := j.Wrote(stdoutFile, stderrFile, "out"); err != nil {
 			return nil, fmt.Errorf("collect outputs: %w", err)
 		}
 	}
@@ -253,11 +253,12 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*outc
 	return o, nil
 }
 
-// filesOfEnd makes the files that the end of a run fills, until it has come.
+// filesOfEnd makes the files that the end of a run fills, until it has come, if they were
+// not made before the claim.
 func filesOfEnd(running context.Context, j *spool.Job) (err error) {
 	for _, step := range []func() error{
-		func() error { return j.Touch("stdout") },
-		func() error { return j.Touch("stderr") },
+		func() error { return j.Touch(stdoutFile) },
+		func() error { return j.Touch(stderrFile) },
 		func() error { return j.MakeAhead(outcomeFile) },
 		func() error { return j.MakeAhead(resultFile) },
 		func() error { return j.MakeAhead(deliveryFile) },
@@ -311,7 +312,7 @@ func endEvents(j *spool.Job, a *admission, o *outcome) []ledger.Event {
 // lostRun stands in for what a vanished run left: two empty streams.
 func lostRun(j *spool.Job) (executors.Collected, error) {
 	var c executors.Collected
-	for name, s := range map[string]*executors.Stream{"stdout": &c.Stdout, "stderr": &c.Stderr} {
+	for name, s := range map[string]*executors.Stream{stdoutFile: &c.Stdout, stderrFile: &c.Stderr} {
 		if err := j.WriteFile(name, nil); err != nil {
 			return c, err
 		}

@@ -210,7 +210,17 @@ func (j *Job) Touch(name string) error {
 	if err := plainName(name); err != nil {
 		return err
 	}
-	return j.touch(name, name)
+	if !j.ahead[name] {
+		return j.touch(name, name)
+	}
+	err := j.s.disk.Move("job."+name+".ahead", j.Path(durable.Temporary(name)), j.Path(name), false)
+	if errors.Is(err, fs.ErrExist) { // an earlier try made it
+		return nil
+	}
+	if err == nil {
+		delete(j.ahead, name)
+	}
+	return err
 }
 
 func (j *Job) touch(name, file string) error {

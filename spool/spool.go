@@ -52,7 +52,7 @@ type Options struct {
 	// MinFreeBytes stops claiming when less is free on the node's filesystem.
 	MinFreeBytes uint64
 	Logger       *slog.Logger
-	// Ahead names files that are written into most jobs soon after the claim.
+	// Ahead names files that are written into most jobs after the claim.
 	Ahead []string
 	// Seam is for fault injection.
 	Seam Seam

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -24,9 +23,17 @@ const (
 	maxVariables  = 256
 )
 
-var (
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
-)
+// identifier says whether a name can be one in Python. It is no longer than anybody needs.
+func identifier(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', i > 0 && c >= '0' && c <= '9':
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= 100
+}
 
 // pythonKeyword says whether a name can't be a variable in Python.
 func pythonKeyword(name string) bool {
@@ -48,13 +55,11 @@ func (rr *requestReader) inputsJSON(s *document.Section) {
 		rr.at("request.inputs_json", offset, "pass data as input files", "the object has %d bytes, %d are allowed", len(text), maxJSONBytes)
 		return
 	}
-	var clean bool
-	if clean = rr.json(text, offset); clean {
-		var b bytes.Buffer
-		b.Grow(len(text))
-		if err := json.Compact(&b, []byte(text)); err == nil {
-			rr.req.InputsJSON = b.Bytes()
-		}
+	var compact bytes.Buffer
+	compact.Grow(len(text))
+	valid := json.Compact(&compact, []byte(text)) == nil
+	if rr.json(text, offset, valid) {
+		rr.req.InputsJSON = compact.Bytes()
 	}
 }
 
@@ -70,11 +75,12 @@ type jsonReader struct {
 	tokens int
 }
 
-// json says whether text is one object whose keys can be variables.
-func (rr *requestReader) json(text string, offset int) bool {
+// json says whether text, one JSON value if it is valid, is an object whose keys can be
+// variables.
+func (rr *requestReader) json(text string, offset int, valid bool) bool {
 	start := len(text) - len(strings.TrimLeft(text, " \t\n"))
 	r := &jsonReader{rr: rr, text: text, offset: offset, pos: start, ok: true}
-	if strings.HasPrefix(text[start:], "{") && json.Valid([]byte(text)) {
+	if valid && strings.HasPrefix(text[start:], "{") {
 		r.value(0)
 		return r.ok
 	}
@@ -218,7 +224,7 @@ func (r *jsonReader) object(depth int) bool {
 			r.report(at, "keep one of them", "the key %s is given twice", document.Quote(key))
 		case depth == 0 && pythonKeyword(key):
 			r.report(at, "choose another name", "%s is a word of Python and can't be a variable", document.Quote(key))
-		case depth == 0 && !identifier.MatchString(key):
+		case depth == 0 && !identifier(key):
 			r.report(at, "use letters, digits and underscores, and begin with a letter", "%s can't be the name of a variable", document.Quote(key))
 		}
 		seen[key] = true

@@ -53,6 +53,9 @@ type checker struct {
 	mentioned []document.Note
 	// own are the functions that the code defines.
 	own map[string]bool
+	// methods and calls are those of the language that start programs.
+	methods map[string]map[string]bool
+	calls   map[string]bool
 	// aliases are variables that hold Lua's module os.
 	aliases map[string]bool
 }
@@ -72,6 +75,7 @@ func (c *checker) add(rule string, severity schemas.Severity, offset int, messag
 // returns the tokens, joined literals as one.
 func (c *checker) source(src string, base, depth int) []Token {
 	ts := fold(c.lang, Tokens(c.lang, src))
+	c.own = defined(ts)
 	c.strings(src, ts, base)
 	c.processes(ts, base)
 	c.networks(ts, base)
@@ -248,16 +252,18 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		at     int // of the callee
 	}
 	var stack []frame
-	own := defined(ts)
 	var list []string // the literals of the innermost list, for argument vectors
 	listAt := 0
 	flush := func() {
-		if what, ok := packages.InWords(list); ok && len(list) > 1 && packages.Known(strings.Fields(what)[0]) {
-			c.install(base+listAt, what)
+		if len(list) > 1 {
+			if what, ok := packages.InWords(list); ok && packages.Known(strings.Fields(what)[0]) {
+				c.install(base+listAt, what)
+			}
 		}
 		list = nil
 	}
-	for i, t := range ts {
+	for i := range ts {
+		t := &ts[i]
 		if t.Kind == Punct {
 			switch t.Text {
 			case "(", "[", "{":
@@ -303,7 +309,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 			pathName.MatchString(ts[i-2].Text) && !notPathName.MatchString(ts[i-2].Text):
 			ctx = paths.Used
 		}
-		if c.lang == Python && len(stack) == 0 && standsAlone(src, t) {
+		if c.lang == Python && len(stack) == 0 && standsAlone(src, *t) {
 			continue // documentation: a comment in all but name
 		}
 		if strings.HasPrefix(t.Text, "\x00") && len(t.Text) > 1 && len(stack) > 0 && connects[stack[len(stack)-1].callee] {
@@ -319,9 +325,9 @@ func (c *checker) strings(src string, ts []Token, base int) {
 			}
 		}
 		if !separator(ts, i, callee, ctx) {
-			c.literal(src, t, ctx, base)
+			c.literal(src, *t, ctx, base)
 		}
-		c.installs(src, t, base, speaks(ts, i, callee) || messages[around] || own[callee])
+		c.installs(src, *t, base, speaks(ts, i, callee) || messages[around] || c.own[callee])
 	}
 	flush()
 }

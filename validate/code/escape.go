@@ -46,7 +46,9 @@ var preloads = words(`LD_PRELOAD LD_AUDIT BASH_ENV PYTHONSTARTUP PERL5OPT RUBYOP
 // escapes looks for code that asks for privileges or goes around its language.
 func (c *checker) escapes(src string, ts []Token, base int) {
 	indirect := c.lang == Perl && calledByName(ts)
-	for i, t := range ts {
+	asks, names, members := privileges[c.lang], reachers[c.lang], reaches[c.lang]
+	for i := range ts {
+		t := &ts[i]
 		prev, prev2, next := around(ts, i)
 		at := base + t.Offset
 		switch t.Kind {
@@ -60,7 +62,7 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 				c.process(at, t.Text)
 			case c.lang == Python && runsCode[t.Text] && (prev == "(" || prev == ",") && enclosing(ts, i) == "getattr":
 				c.process(at, t.Text)
-			case (prev == "," || prev == "(") && credentialFolder.MatchString(t.Text) && (joinsPaths[enclosing(ts, i)] || opensFiles[enclosing(ts, i)]):
+			case (prev == "," || prev == "(") && strings.HasPrefix(t.Text, ".") && credentialFolder.MatchString(t.Text) && (joinsPaths[enclosing(ts, i)] || opensFiles[enclosing(ts, i)]):
 				c.add("sec.paths.host", "", at, document.Quote(t.Text)+" is where a home folder of the host keeps credentials", "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in")
 			case c.lang == Python && (t.Text == "pip" || t.Text == "ensurepip") && prev == "(" && prev2 == "run_module", c.lang == JavaScript && t.Text == "npm" && c.moduleLoaded(ts, i), c.lang == Ruby && strings.HasPrefix(t.Text, "rubygems/commands/install"):
 				c.install(at, t.Text)
@@ -68,14 +70,14 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 		case Name:
 			member := prev == "." || prev == "::"
 			switch {
-			case member && privileges[c.lang][t.Text][prev2]:
+			case member && asks[t.Text][prev2]:
 				c.privilege(at, prev2+prev+t.Text)
 			case prev == "." && t.Text == "kill" && kills[c.lang][prev2] && next == "(" && number(tokenText(ts, i+2)) && tokenText(ts, i+2) != "0", c.lang == Perl && t.Text == "kill" && number(next) && number(tokenText(ts, i+3)):
 				c.privilege(at, t.Text)
 			case c.lang == Python && (t.Text == "eval" || t.Text == "exec") && (prev == "=" && next != "(" && next != "." && next != "=" || prev == "(" && next == ","):
 				c.process(at, t.Text)
 			case t.Text == "__code__" && next == "." && strings.HasPrefix(tokenText(ts, i+2), "co_"): // asked, not changed
-			case reachers[c.lang][t.Text] && (c.lang == Python || !member), member && reaches[c.lang][t.Text][prev2]:
+			case names[t.Text] && (c.lang == Python || !member), member && members[t.Text][prev2]:
 				c.process(at, t.Text)
 			case c.lang == Python && t.Text == "run_setup" && (next == "(" || prev == "import"):
 				c.install(at, t.Text)

@@ -48,19 +48,21 @@ var takesURL = words(`fetch urlopen urlretrieve read_html url read_csv read_json
 
 // networks looks for code that reaches other hosts.
 func (c *checker) networks(ts []Token, base int) {
-	for i, t := range ts {
+	modules, members, calls := networkModules[c.lang], networkMembers[c.lang], networkCalls[c.lang]
+	for i := range ts {
+		t := &ts[i]
 		prev, prev2, next := around(ts, i)
 		reaches := false
 		switch t.Kind {
 		case String:
-			reaches = c.moduleLoaded(ts, i) && networkModules[c.lang][t.Text] || prev == "(" && takesURL[prev2] && remoteURL(t.Text) && !defines(ts, prev2)
+			reaches = c.moduleLoaded(ts, i) && modules[t.Text] || prev == "(" && takesURL[prev2] && remoteURL(t.Text) && !defines(ts, prev2)
 		case Name:
 			switch name := t.Text; {
 			case c.importsModule(ts, i):
-				reaches = networkModules[c.lang][name] && prev != "." || c.lang == Perl && networkModules[Perl][qualified(ts, i)]
+				reaches = modules[name] && prev != "." || c.lang == Perl && networkModules[Perl][qualified(ts, i)]
 			case prev == "." || prev == "::":
-				reaches = networkMembers[c.lang][name][prev2]
-			case networkCalls[c.lang][name]:
+				reaches = members[name][prev2]
+			case calls[name]:
 				reaches = next == "("
 			case c.lang == Python && importedFrom(ts, i, "socket"):
 				reaches = networkMembers[Python][name]["socket"]

@@ -84,7 +84,7 @@ func (c *checker) process(offset int, what string) {
 
 // processes looks for code that starts shells or other programs.
 func (c *checker) processes(ts []Token, base int) {
-	c.own = defined(ts)
+	c.methods, c.calls = processMethods[c.lang], processCalls[c.lang]
 	if c.lang == Lua {
 		c.aliases = aliasesOf(ts, "os")
 	}
@@ -99,11 +99,13 @@ func (c *checker) processes(ts []Token, base int) {
 				c.process(at, t.Text)
 			}
 			c.carried(ts, i, at)
-			if installModules[c.lang][strings.TrimPrefix(t.Text, "node:")] && c.moduleLoaded(ts, i) || c.lang == Lua && strings.HasPrefix(t.Text, "luarocks.") && c.moduleLoaded(ts, i) {
-				c.install(at, t.Text)
-			}
-			if c.moduleLoaded(ts, i) && processModules[c.lang][t.Text] {
-				c.process(at, t.Text)
+			if c.moduleLoaded(ts, i) {
+				if installModules[c.lang][strings.TrimPrefix(t.Text, "node:")] || c.lang == Lua && strings.HasPrefix(t.Text, "luarocks.") {
+					c.install(at, t.Text)
+				}
+				if processModules[c.lang][t.Text] {
+					c.process(at, t.Text)
+				}
 			}
 			if c.lang == Ruby && t.Text == "bundler/inline" && c.moduleLoaded(ts, i) {
 				c.install(at, "require "+t.Text)
@@ -286,13 +288,13 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.dynamic(at, "constructor.constructor")
 		c.obfuscated(at, "constructor.constructor")
 	case prev == "." || prev == "::" || prev == "->":
-		if rs, ok := processMethods[c.lang][name]; ok && (next == "(" || c.lang == Ruby || c.lang == Lua) {
+		if rs, ok := c.methods[name]; ok && (next == "(" || c.lang == Ruby || c.lang == Lua) {
 			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] && !(c.lang == Lua && next == ")" && (tokenText(ts, i-4) == "type" || tokenText(ts, i-4) == "tostring")) && !(c.lang == Python && prev2 == ")" && (name == "system" || name == "popen") && !reflected(ts, i-2)) {
 				c.process(at, prev2+prev+name)
 			}
 		}
-	case c.own[name] && (c.lang == R || c.lang == Ruby): // defined here
-	case processCalls[c.lang][name] && prev != "def" && prev != "function" && prev != "sub" && prev != "." && prev != "->" && next != "=" && next != "=>" && next != ":" && prev != ":" && prev != "$":
+	case (c.lang == R || c.lang == Ruby) && c.own[name]: // defined here
+	case c.calls[name] && prev != "def" && prev != "function" && prev != "sub" && prev != "." && prev != "->" && next != "=" && next != "=>" && next != ":" && prev != ":" && prev != "$":
 		if next == "(" || c.lang == Ruby && (startsArgument(ts, i) || next == "$" || i+1 < len(ts) && ts[i+1].Kind == Name && ts[i+1].Offset-ts[i].End <= 1 && !rubyWords[next]) || c.lang == Perl && (startsArgument(ts, i) || strings.HasPrefix(next, "$") || strings.HasPrefix(next, "@") || next == ";" && name == "fork") {
 			c.process(at, name)
 		}

@@ -60,8 +60,10 @@ var version = regexp.MustCompile(`^(pip|easy_install|gem|npm|cpan|bundle|bundler
 func manager(word string) string {
 	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(word, `\`, "/")), ".exe")
 	name = strings.TrimSuffix(name, ".cmd")
-	if m := version.FindStringSubmatch(name); m != nil {
-		name = m[1]
+	if end := name[max(len(name)-1, 0):]; end >= "0" && end <= "9" || end == "." {
+		if m := version.FindStringSubmatch(name); m != nil {
+			return m[1]
+		}
 	}
 	return name
 }

@@ -112,7 +112,7 @@ func Find(text string, ctx Context) []Ref {
 			refs = append(refs, Ref{kind, from, to, text[from:to]})
 		}
 	}
-	if strings.ContainsAny(text, `/\~%$`) || strings.Contains(text, "..") || strings.Contains(text, ".sock") {
+	if marked(text) {
 		find(text, ctx, add)
 	}
 	if ctx == Prose {
@@ -121,6 +121,21 @@ func Find(text string, ctx Context) []Ref {
 	}
 	slices.SortFunc(refs, func(a, b Ref) int { return a.Offset - b.Offset })
 	return refs
+}
+
+// marked says whether text holds anything that a path is known by.
+func marked(text string) bool {
+	for i := range len(text) {
+		switch text[i] {
+		case '/', '\\', '~', '%', '$':
+			return true
+		case '.':
+			if rest := text[i+1:]; strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "sock") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // find calls add for each path in text that must not be named.

@@ -227,8 +227,8 @@ var opensFiles = words(`symlink DirectoryIterator RecursiveDirectoryIterator Fil
 // elsewhere they write text, join lists or remove elements.
 var (
 	fileFunctions = words(`read write readlines foreach entries children exist? exists? exists file? directory? glob walk remove unlink rename replace stat lstat mkdir rmdir chmod chown link symlink
-		touch truncate utime copy copy2 cp mv move rm access readlink realpath new each_line join connect connectSync insert expand_path size zero? load parse files dirs`)
-	fileModules = words(`File IO Dir Pathname FileUtils CSV os path shutil glob fs fsp promises sqlite3 duckdb pathlib Path YAML zipfile tarfile Deno Bun io list`)
+		touch truncate utime copy copy2 cp mv move rm access readlink realpath new each_line join connect connectSync insert expand_path size zero? load parse files dirs dir attributes chdir`)
+	fileModules = words(`File IO Dir Pathname FileUtils CSV os path shutil glob fs fsp promises sqlite3 duckdb pathlib Path YAML zipfile tarfile Deno Bun io list lfs`)
 )
 
 var (
@@ -324,7 +324,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 				callee = around
 			}
 		}
-		if !separator(ts, i, callee, ctx) {
+		if !separator(ts, i, callee, ctx) && !(ctx == paths.Literal && pattern(ts, i)) {
 			c.literal(src, *t, ctx, base)
 		}
 		c.installs(src, *t, base, speaks(ts, i, callee) || messages[around] || c.own[callee])
@@ -348,6 +348,14 @@ func separator(ts []Token, i int, callee string, ctx paths.Context) bool {
 		return splits[callee] || ctx == paths.Literal && !expands[callee]
 	}
 	return false
+}
+
+// matches are functions whose first argument is a regular expression.
+var matches = words(`sub subn search match fullmatch findall finditer compile split RegExp grepl grep regexpr gregexpr regmatches gsub str_detect str_replace str_extract preg_match preg_match_all preg_replace preg_split`)
+
+// pattern says whether the literal at i can be nothing but a regular expression.
+func pattern(ts []Token, i int) bool {
+	return i > 1 && ts[i-1].Text == "(" && matches[ts[i-2].Text] && strings.ContainsAny(ts[i].Text, "^$|()[]*?")
 }
 
 // messages are functions whose arguments are shown to people or looked for in text.

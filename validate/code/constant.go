@@ -191,7 +191,7 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 	}
 	name, owner := e.tok(at).Text, e.tok(at-2).Text
 	switch {
-	case name == "sep" && owner != "" || name == "SEPARATOR" && owner == "File":
+	case name == "sep" && owner != "" || name == "SEPARATOR" && owner == "File", name == "DIRECTORY_SEPARATOR":
 		return constant{"/", true}, at + 1, true
 	case name == "pardir" && (owner == "os" || owner == "path"):
 		return constant{"..", true}, at + 1, true
@@ -199,6 +199,9 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 	if e.lang == Perl && name == "reverse" && !e.punct(at+1, "(") {
 		v, next, ok = e.primary(at+1, depth+1)
 		return constant{text: reversed(v.text)}, next, ok
+	}
+	if e.lang == Perl && name == "join" && !e.punct(at+1, "(") {
+		return e.joined(at+1, depth)
 	}
 	if e.tok(at).Kind != Name || !e.punct(at+1, "(") {
 		return v, i, false
@@ -243,6 +246,8 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 		return constant{text: strings.Join(args, sep)}, next, true
 	case name == "paste0":
 		return constant{text: strings.Join(args, "")}, next, true
+	case name == "paste":
+		return constant{text: strings.Join(args, e.named(at+2, next, "sep", " "))}, next, true
 	case name == "sprintf" || name == "format":
 		return constant{text: formatted(args[0], args[1:])}, next, true
 	case name == "str" || name == "String" || name == "normpath" || name == "abspath" || name == "fspath":
@@ -407,6 +412,31 @@ func (e *evaluator) arguments(i, depth int) (out []string, next int, ok bool) {
 		}
 	}
 	return nil, i, false
+}
+
+// named is the text given to a named argument between two tokens, or otherwise.
+func (e *evaluator) named(from, to int, name, otherwise string) string {
+	for i := from; i+2 < to; i++ {
+		if e.tok(i).Kind == Name && e.tok(i).Text == name && e.punct(i+1, "=") && e.tok(i+2).Kind == String {
+			return e.tok(i + 2).Text
+		}
+	}
+	return otherwise
+}
+
+// joined works out join of Perl without brackets: a separator, and what is joined by it.
+func (e *evaluator) joined(i, depth int) (v constant, next int, ok bool) {
+	var args []string
+	for next = i; len(args) < maxConstantList; next++ {
+		var arg constant
+		if arg, next, ok = e.value(next, depth+1); !ok {
+			return v, i, false
+		}
+		if args = append(args, arg.text); !e.punct(next, ",") {
+			break
+		}
+	}
+	return constant{text: strings.Join(args[1:], args[0])}, next, len(args) > 1
 }
 
 // list reads a list in brackets or braces whose entries are constants.

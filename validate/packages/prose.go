@@ -78,7 +78,7 @@ var caseSensitive = regexp.MustCompile(`^(?i:cpanm?)\s+[A-Z]|^R\s+CMD`)
 
 // foreignPackage matches what is installed: packages and libraries in other
 // languages, managers, and libraries that everybody knows.
-var foreignPackage = regexp.MustCompile(`(?i)(?:\b(?:pa(?:k|c|ck|kk|qu)(?:et|ej|iet|ot|ett|ete|etti|chett)\w*|pip3?|npm|apt|conda|bibliote?[ck]\w*|bibliothe\w*|librer[ií]a\w*|libreri[ae]|knihovn\w*|kirjasto\w*|kitapl\w*|module?\w*|modul\w*|numpy|pandas|scipy|requests|matplotlib)|balíč\w*|csomag\w*|könyvtár\w*|gói\s|thư viện|пакет|модул|библиотек|бібліотек|πακ[έε]τ|βιβλιοθ[ήη]κ|حزم|بسته|کتابخانه|חביל|ספרי|पैकेज|लाइब्रेरी)`)
+var foreignPackage = regexp.MustCompile(`(?i)(?:\b(?:pa(?:k|c|ck|kk|qu)(?:et|ej|iet|ot|ett|ete|etti|chett)\w*|pip3?|npm|apt|conda|bibliote?[ck]\w*|biblioth[eè]\w*|librer[ií]a\w*|libreri[ae]|knihovn\w*|kirjasto\w*|kitapl\w*|module?\w*|modul\w*|numpy|pandas|scipy|requests|matplotlib)|balíč\w*|csomag\w*|könyvtár\w*|gói\s|thư viện|пакет|модул|библиотек|бібліотек|πακ[έε]τ|βιβλιοθ[ήη]κ|حزم|بسته|کتابخانه|חביל|ספרי|पैकेज|लाइब्रेरी)`)
 
 // An instruction in English: a verb in a form that asks, then what is asked for.
 var (
@@ -89,7 +89,7 @@ var (
 	// What must be there first has to be installed by somebody.
 	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b(?:[^.;]|\.\w){0,80}\b(?:be(?:en)?|is|are|gets?)\s+(?:pip-|npm-)?installed\b`)
 	// "installed via pip", and orders in other languages.
-	foreignVerb = regexp.MustCompile(`(?i)(?:\b(?:zu )?(?:installiere[n]?|installier(?:t\s+(?:bitte|erst|zuerst|zunächst|vorher|das|die|den)|en sie)|installer\s+(?:le|la|les|un|une|des|du|pakken|biblioteket)|instal(?:a|e|ar|ad|lez|la|lare|leer|leren|lera|eer|aci|aţi|ați|iraj(?:te)?|irati|uj(?:te)?)|(?:za|na)?inst[aá]luj(?:cie|te)?|zainstalować|nainštaluj(?:te)?|nainstalovat|asenna|asentaa|telepíts(?:e|d|ük)|telepíteni|pasang(?:lah|kan)?|cài đặt|kur(?:un|unuz|ulmalı)|yükle(?:yin)?)|установ(?:и|ите|ить)|поставьте|встанов(?:и|іть|ити)|инсталирай(?:те)?|инсталирај(?:те)?|εγκατ[αά]στ[ηή]σ(?:ε|τε)|ثبّ?ت|قم بتثبيت|نصب کن(?:ید)?|התק(?:ן|ינו)|इंस्टॉल कर(?:ें|ो|ना))(?:[\s.,;:!]|$)`)
+	foreignVerb = regexp.MustCompile(`(?i)(?:\b(?:zu )?(?:installiere[n]?|installier(?:t\s+(?:bitte|erst|zuerst|zunächst|vorher|das|die|den)|en sie)|installer\s+(?:le|la|les|un|une|des|du|pakken|biblioteket)|instal(?:a|e|ar|ad|lez|la|lare|leer|leren|lera|eer|aci|aţi|ați|iraj(?:te)?|irati|uj(?:te)?)|(?:za|na)?inst[aá]luj(?:cie|te)?|(?:za|do)instalować|doinstaluj(?:cie)?|nainštaluj(?:te)?|nainstalovat|asenna|asentaa|telepíts(?:e|d|ük)|telepíteni|pasang(?:lah|kan)?|cài đặt|kur(?:un|unuz|ulmalı)|yükle(?:yin)?)|установ(?:и|ите|ить)|поставьте|встанов(?:и|іть|ити)|инсталирай(?:те)?|инсталирај(?:те)?|εγκατ[αά]στ[ηή]σ(?:ε|τε)|ثبّ?ت|قم بتثبيت|نصب کن(?:ید)?|התק(?:ן|ינו)|इंस्टॉल कर(?:ें|ो|ना))(?:[\s.,;:!]|$)`)
 	// In these scripts the word alone is an order.
 	foreignSign = regexp.MustCompile(`(?:安[装裝]|インストール|설치|ติดตั้ง)\S{0,20}`)
 	// Those scripts' ways to say that something was installed, or to speak of it.
@@ -100,7 +100,7 @@ var (
 	byTool        = regexp.MustCompile(`(?i)\b(?:use|uses|using|with|via|through|calls?|runs?|invokes?)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?)\s+to\s+(?:get|install|add|fetch|download|pull|create|set up)\b|\b(?:please|so|then|and|to)\s+(?:pip3?|npm|apt(?:-get)?|cpanm|conda|yarn|gem|cargo|brew)\s+(?:it|them|that)\b`)
 	// What brings software without a word of installing, and installing that needs
 	// no name of a package.
-	bringing = regexp.MustCompile(`(?i)\b(?:download|fetch|pull|grab|get|update|upgrade)(?:e?s)?(?:\s+in)?\s+(?:(?:the|its|all)\s+)?(?:missing|required|needed|necessary|system|latest|own)\s+(?:packages|dependencies|libraries|modules|gems|crates)\b|\b(?:grab|get|fetch|pull|take)\s+(?:\S+\s+){1,2}(?:from|off|through|via)\s+(?:npm|pypi|pip3?|conda(?:-forge)?|cran|cpan|rubygems|crates\.io|apt)\b|\bupgrade\s+(?:pip|npm|conda)\b`)
+	bringing = regexp.MustCompile(`(?i)\b(?:download|fetch|pull|grab|get|set|update|upgrade)(?:e?s)?(?:\s+up)?(?:\s+in)?\s+(?:(?:the|its|all)\s+)?(?:missing|required|needed|necessary|system|latest|own)\s+(?:packages|dependencies|libraries|modules|gems|crates)\b|\b(?:grab|get|fetch|pull|take)\s+(?:\S+\s+){1,2}(?:from|off|through|via)\s+(?:npm|pypi|pip3?|conda(?:-forge)?|cran|cpan|rubygems|crates\.io|apt)\b|\bupgrade\s+(?:pip|npm|conda)\b`)
 	// The verb in a form that asks or tells, whatever is installed.
 	installVerb = regexp.MustCompile(`(?i)(?:^\W*|[,:]\s*|\b(?:please|then|first|also|next|and|so|to|should|must|will|shall|can|could|may|might|would|let'?s|you|we|i|it|he|she|they|someone|somebody|anyone|admins?|(?:the )?(?:runner|operator|script|program|tool|step|job|container|worker|sandbox))\s+)(?:re)?installs?\s+(?:(?:the|a|an|its|my|our|this|that|any|all|some|version|latest|newest|both)\s+)*([\w@.+-]+)`)
 	// What an installation is asked about, and not for.
@@ -118,7 +118,7 @@ var (
 	intoPlace      = regexp.MustCompile(`(?i)\b(?:put|unpack|copy|copies|place|drop|extract|unzip|move)s?\b[^.;]{1,60}\binto\s+(?:the\s+|its\s+)?(?:site-packages|dist-packages|node_modules|python ?path|gem folder|package folder)\b`)
 	throughManager = regexp.MustCompile(`(?i)\b(?:bootstraps?|provisions?|brings?|pulls?|loads?|resolves?|satisf(?:y|ies)|sets? up|gets?)\b[^.;]{0,40}\b(?:dependenc\w+|packages|modules|libraries|requirements)\b[^.;]{0,20}\b(?:through|via|with|from|using|by)\s+(?:pip3?|npm|apt(?:-get)?|conda|yarn|gem|cargo|brew|cpanm?|pypi)\b`)
 	allowing       = regexp.MustCompile(`(?i)(?:^\W*|[,:]\s*|\b(?:please|to|must|should|we)\s+)(?:allow|permit|enable|authori[sz]e|approve|need|require|want)s?\b[^.;]{0,40}\b(?:packages?|software|modules?|librar(?:y|ies)|dependenc(?:y|ies)|pip)\s+(?:installations?|installs?)\b`)
-	mustBeForeign  = regexp.MustCompile(`(?i)\b(?:muss|müssen|soll(?:en|te|ten)?)\b[^.;]{0,80}\binstalliert\s+(?:werden|sein)\b|\b(?:doit|doivent)\b[^.;]{0,40}être\s+installée?s?|\b(?:debe|deben|deve|devono|devem)\b[^.;]{0,40}\binstal+at?[aoied]+s?\b`)
+	mustBeForeign  = regexp.MustCompile(`(?i)\bva(?:nno)?\s+installat[aieo]\b|\b(?:muss|müssen|soll(?:en|te|ten)?)\b[^.;]{0,80}\binstalliert\s+(?:werden|sein)\b|\b(?:doit|doivent)\b[^.;]{0,40}être\s+installée?s?|\b(?:debe|deben|deve|devono|devem)\b[^.;]{0,40}\binstal+at?[aoied]+s?\b`)
 	upgrading      = regexp.MustCompile(`(?i)(?:^\W*|[,:]\s*|\b(?:please|then|first|and|to|should|must|needs? to|has to|will)\s+)(?:upgrade|downgrade|bump)\s+(?:the\s+)?[\w.+-]+(?:\s+(?:package|library|module))?\s+(?:to|from)\s+(?:version\s+)?v?[0-9]`)
 	// What is downloaded and then installed, whatever it is.
 	installIt   = regexp.MustCompile(`(?i)\b(?:download|get|fetch|obtain|take|grab)\b[^.;]{1,80}\band\s+(?:then\s+)?install\s+(?:it|them|that|this)\b`)
@@ -247,7 +247,7 @@ func topicOf(word []byte) (t topic) {
 		switch string(word[:6]) {
 		case "upgrad", "downgr":
 			t |= ofInstalling
-		case "zainst", "asenna":
+		case "zainst", "doinst", "asenna":
 			t |= ofInstalling | ofForeign
 		case "instal", "reinst":
 			t |= ofInstalling
@@ -259,7 +259,7 @@ func topicOf(word []byte) (t topic) {
 	switch string(word) {
 	case "bump":
 		t |= ofInstalling
-	case "packages", "dependencies", "libraries", "modules", "gems", "crates", "bioconductor", "maven", "repository", "repositories", "index", "nuget", "hackage", "node", "site", "dist":
+	case "package", "packages", "dependencies", "libraries", "modules", "gems", "crates", "bioconductor", "maven", "repository", "repositories", "index", "nuget", "hackage", "node", "site", "dist":
 		t |= ofPackages
 	}
 	if managerNames[string(word)] {
@@ -455,7 +455,7 @@ func trimmed(s string, from, to int) Span {
 }
 
 // dataBefore matches what a sentence says of text that it handles, up to a quote.
-var dataBefore = regexp.MustCompile(`(?i)\b(?:pars(?:es?|ing)|counts?|counting|finds?|finding|extracts?|lists?|matche?s?|searche?s?|greps?|detects?|classif(?:y|ies)|reports?|strips?|filters?|lines|phrases?|strings?|words?|texts?|commands?|mentions?|occurrences)\b[^.;:]{0,60}["'\x60“‘]$`)
+var dataBefore = regexp.MustCompile(`(?i)\b(?:pars(?:es?|ing)|counts?|counting|finds?|finding|extracts?|lists?|matche?s?|searche?s?|greps?|detects?|classif(?:y|ies)|reports?|strips?|filters?|lines|phrases?|strings?|words?|texts?|commands?|mentions?|occurrences)\b[^.;:]{0,60}["'\x60“‘]$|\bhow (?:often|many times) $`)
 
 // dataOrder matches an order that stands before a quote.
 var dataOrder = regexp.MustCompile(`(?i)\b(?:run|runs|running|execut\w*|typ(?:e|ing)|enter|issue|call|invok\w*|use|using|via|with|do|perform|start|launch|please|must|should|need\w*|first|before)\b`)
@@ -466,8 +466,14 @@ func quotedData(s string, offset int) bool {
 	return dataBefore.MatchString(s[:offset]) && !dataOrder.MatchString(s[:offset])
 }
 
+// condition is the first clause of a sentence that says in which case the rest holds.
+var condition = regexp.MustCompile(`(?i)^\W*(?:if|when(?:ever)?|in case|should|unless|wherever)\b[^,]{1,120}(?:,|$)`)
+
 // clause is where the last clause of s starts that stands for itself.
 func clause(s string) int {
+	if m := condition.FindStringIndex(s); m != nil {
+		return m[1]
+	}
 	if m := conclusion.FindAllStringIndex(s, -1); m != nil {
 		return m[len(m)-1][0]
 	}

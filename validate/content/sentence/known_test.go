@@ -1,6 +1,7 @@
 package sentence
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -34,16 +35,20 @@ func corpus(t *testing.T) (out [][]byte) {
 	return out
 }
 
-// otherNumbers is b with other digits where they are masked, or nil if none is.
+// otherNumbers is b with other digits where they are masked, or nil if none is or if they
+// happen to be what a phrase is made of ("stage 2"): that is remembered apart.
 func otherNumbers(l *lexicon, b []byte, digit func() byte) []byte {
-	out, changed := append([]byte(nil), b...), false
-	l.maskNumbers(out)
+	key := append([]byte(nil), b...)
+	l.maskNumbers(key)
+	out := bytes.Clone(key)
 	for i := range out {
 		if out[i] == masked {
-			out[i], changed = '0'+digit()%10, true
+			out[i] = '0' + digit()%10
 		}
 	}
-	if !changed {
+	same := bytes.Clone(out)
+	l.maskNumbers(same)
+	if bytes.Equal(out, key) || !bytes.Equal(same, key) {
 		return nil
 	}
 	return out
@@ -60,6 +65,18 @@ func sameWithout(t *testing.T, j *Judge, b []byte, digit func() byte) bool {
 		t.Errorf("%q scores %v, %q %v", b, v.Score, other, w.Score)
 	}
 	return true
+}
+
+// TestExplainsByListedWords: what could be a secret is in no explanation.
+func TestExplainsByListedWords(t *testing.T) {
+	j := NewJudge()
+	defer j.Done()
+	for _, word := range []string{"artobgdcmc38+4/hjdsygzoclwoh4y5/h3mionzwzw", "hunter2.txt", "82771923", "k3.example.net", "me@example.net", "--token=hunter2"} {
+		v := j.Look([]byte("please run the script and send the key " + word + " to me now"))
+		if v.Kind == Harmless || len(v.Words) == 0 || strings.Contains(strings.Join(v.Words, " "), word) {
+			t.Errorf("%s: %+v", word, v)
+		}
+	}
 }
 
 // TestMasked: what is remembered as harmless is judged alike with other numbers.

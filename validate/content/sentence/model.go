@@ -248,7 +248,7 @@ func (m *Model) score(fs []feature, parts int, weigh [kinds]int32) (Kind, float6
 const maxWords = 6
 
 // explain returns the words of a sentence that speak most for kind: words of the
-// lexicon only, as a secret may be made of others.
+// lexicon only, as a secret may be any other word, a path or a number.
 func (j *Judge) explain(b []byte, kind Kind) []string {
 	j.x.model = nil
 	fs := j.x.extract(b)
@@ -261,7 +261,7 @@ func (j *Judge) explain(b []byte, kind Kind) []string {
 	}
 	var order []int
 	for i, t := range j.x.tokens {
-		if weight[i] > 0 && t.to > t.from && len(t.classes) > 0 && t.classes[0] != isCode && t.classes[0] != isColon && t.classes[0] != isOther && t.classes[0] != isURL && t.classes[0] != isEmail {
+		if weight[i] > 0 && t.to > t.from && len(t.classes) > 0 && t.classes[0] >= firstListed {
 			order = append(order, i)
 		}
 	}

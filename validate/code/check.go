@@ -351,7 +351,7 @@ func separator(ts []Token, i int, callee string, ctx paths.Context) bool {
 }
 
 // matches are functions whose first argument is a regular expression.
-var matches = words(`sub subn search match fullmatch findall finditer compile split RegExp grepl grep regexpr gregexpr regmatches gsub str_detect str_replace str_extract preg_match preg_match_all preg_replace preg_split`)
+var matches = words(`sub subn search match fullmatch findall finditer RegExp grepl grep regexpr gregexpr regmatches gsub str_detect str_replace str_extract preg_match preg_match_all preg_replace`)
 
 // pattern says whether the literal at i can be nothing but a regular expression.
 func pattern(ts []Token, i int) bool {

@@ -300,7 +300,7 @@ func (g *Gate) intake(ctx, work context.Context, claimed []*spool.Job, fatal cha
 	}
 	defer func() {
 		for _, j := range claimed { // nothing of them may be under way when the node is given back
-			_ = j.Secure()
+			_ = j.Secure()()
 		}
 	}()
 	for {
@@ -388,7 +388,7 @@ func (g *Gate) claimSome(claimed []*spool.Job) ([]*spool.Job, error) {
 		case err != nil:
 			return claimed, err
 		}
-		g.beside(j.Secure) // admit hears what comes of it
+		g.beside(j.Secure()) // admit hears what comes of it
 		if g.trace != nil {
 			g.trace(j.ID, stepClaim, began, time.Since(began))
 		}

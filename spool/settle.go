@@ -17,15 +17,18 @@ type making struct {
 	err    error
 }
 
-// Secure makes durable what was claimed, once. It changes nothing of the job, so that its
-// bytes can be read meanwhile; only if it fails the copies are gone.
-func (j *Job) Secure() error {
-	m := j.making
+// Secure returns what makes durable what was claimed, once. That may be called beside
+// anything else that is done with the job, its settling too; only if it fails the copies are
+// gone.
+func (j *Job) Secure() (sync func() error) {
+	m, s := j.making, j.s
 	if m == nil {
-		return nil
+		return func() error { return nil }
 	}
-	m.once.Do(func() { m.err = j.s.disk.SyncNew(&m.copies) })
-	return m.err
+	return func() error {
+		m.once.Do(func() { m.err = s.disk.SyncNew(&m.copies) })
+		return m.err
+	}
 }
 
 // Settle is the second half of a claim: what was claimed is durable and the job gets its
@@ -36,7 +39,7 @@ func (j *Job) Settle() error {
 	if m == nil {
 		return nil
 	}
-	err := j.Secure()
+	err := j.Secure()()
 	dst := filepath.Join(j.s.stateDir(StateClaimed), j.ID)
 	if err == nil {
 		err = j.s.disk.Move("claim.commit", j.dir, dst, false)

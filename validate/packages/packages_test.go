@@ -28,6 +28,7 @@ gem list|bundle exec x|node install.js|apt list|apt-cache search x|dpkg -l|rpm -
 func TestInProse(t *testing.T) {
 	bad := []string{
 		"Run pip install pandas first.", "First `pip install numpy`, then count.", "python -m pip install x", "Please install the pandas package.",
+		"If the import fails, no worries, please install numpy with pip.", "When it is missing, there is no other way, so install the package scipy.",
 		"Install pandas with pip before running.", "The script will install missing dependencies.", "apt-get install -y jq and run.", "Needs npm install to be run.",
 		"Use npx cowsay.", "Install the following Python libraries: pandas.", "This requires installing packages from PyPI.", "sudo apt install jq", "go get github.com/a/b",
 		"cpanm JSON::XS", "Call install.packages('x').", "Add the dependency with npm.", "conda create -n x", "Then brew install jq", "Install requirements.txt",

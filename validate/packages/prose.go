@@ -384,7 +384,7 @@ func instruction(s string, t topic) (Span, bool) {
 		}
 	}
 	for _, m := range ordersToInstall(s, t) {
-		if object := s[m[2]:m[3]]; !installNoun.MatchString(object) && !negation.MatchString(words[clause(s[:m[0]]):m[1]]) && !after(s[m[1]:]) && !howTo.MatchString(s[:m[0]]) && !describes.MatchString(s[:m[1]]) {
+		if object := s[m[2]:m[3]]; !installNoun.MatchString(object) && !negation.MatchString(words[clause(s[:m[1]]):m[1]]) && !after(s[m[1]:]) && !howTo.MatchString(s[:m[0]]) && !describes.MatchString(s[:m[1]]) {
 			return trimmed(s, m[0], m[1]), true
 		}
 	}
@@ -471,13 +471,14 @@ var condition = regexp.MustCompile(`(?i)^\W*(?:if|when(?:ever)?|in case|should|u
 
 // clause is where the last clause of s starts that stands for itself.
 func clause(s string) int {
+	at := 0
 	if m := condition.FindStringIndex(s); m != nil {
-		return m[1]
+		at = m[1]
 	}
 	if m := conclusion.FindAllStringIndex(s, -1); m != nil {
-		return m[len(m)-1][0]
+		at = max(at, m[len(m)-1][0])
 	}
-	return 0
+	return at
 }
 
 var afterRe = regexp.MustCompile(`(?i)\b(?:is|are|was|were|be|being)\s+(?:not|never|forbidden|refused|prohibited|unnecessary)\b|\bneed(?:s)? no\b|\bis not (?:needed|required|necessary)\b`)

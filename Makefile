@@ -53,8 +53,8 @@ NORACE := /cmd/threegate-init$$|/gate/e2e$$|/validate/accuracy$$|/validate/conte
 accuracy: ## how many forbidden and harmless documents each rule refuses; fails below the committed figures
 	go test ./validate/accuracy -run '^TestAccuracy$$' -count=1 -v
 
-fuzz: ## every fuzz target for FUZZ=2s each, one after the other; FUZZ=5m for a long run
-	@deploy/fuzz $(or $(FUZZ),2s)
+fuzz: ## every fuzz target, FUZZ=2000x inputs each, one after the other; FUZZ=5m for a long run
+	@deploy/fuzz $(or $(FUZZ),2000x)
 
 train: ## learn the weights of the rules for sentences anew, from the labelled sentences of testdata
 	go run ./validate/content/sentence/train

@@ -60,7 +60,7 @@ train: ## learn the weights of the rules for sentences anew, from the labelled s
 	go run ./validate/content/sentence/train
 
 bench-rules: ## the checks of documents beside gitleaks alone, in one run
-	go test ./validate -run '^$$' -bench BenchmarkValidate -benchtime 2s -count=1
+	go test ./validate -run '^$$' -bench 'BenchmarkValidate|BenchmarkOutputs' -benchtime 2s -count=1 -v
 
 escape-gvisor: tools ## the attempts of all programs under gVisor (apt-get install runsc)
 	$(GOTEST) -count=1 -v -tags gvisor -run EscapeGVisor ./executors/container ./gate/e2e

@@ -122,7 +122,7 @@ func bodyLines(s *document.Section) []bodyLine {
 // noneRe matches what says that a list is empty.
 var noneRe = regexp.MustCompile(`(?i)^(?:(?:none|nothing|not applicable|n/?a)(?:[ ,;:.(–—-][^/]*)?|no (?:input|output|other)?\s?(?:files?|inputs?|outputs?)\b.*|(?:only )?std(?:out|err)(?: and std(?:out|err))?(?: only)?(?:[ .:,;(–—-].*)?)\.?$`)
 
+var marks = strings.NewReplacer("*", "", "`", "", "__", "")
+
 // plain takes the marks of emphasis and code off a short text.
-func plain(s string) string {
-	return strings.TrimSpace(strings.NewReplacer("*", "", "`", "", "__", "").Replace(s))
-}
+func plain(s string) string { return strings.TrimSpace(marks.Replace(s)) }

@@ -567,6 +567,8 @@ func formatted(format string, args []string) string {
 	return b.String()
 }
 
+var standardBase64 = strings.NewReplacer("-", "+", "_", "/")
+
 // decodeText decodes base64 or hex that is text.
 func decodeText(s string) (string, bool) {
 	if len(s) < 4 || len(s) > maxConstant {
@@ -575,7 +577,7 @@ func decodeText(s string) (string, bool) {
 	if b, err := hex.DecodeString(s); err == nil && plainText(b) {
 		return string(b), true
 	}
-	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	s = standardBase64.Replace(strings.TrimRight(s, "="))
 	if b, err := base64.RawStdEncoding.DecodeString(s); err == nil && plainText(b) {
 		return string(b), true
 	}

@@ -5,11 +5,11 @@ package content
 func dropperRows() []row {
 	sh := `(?:sudo\s+(?:-\S+\s+)*)?(?:env\s+(?:\S+=\S+\s+)*)?(?:/\S*/)?(?:(?:ba|z|k|da|a|fi)?sh|python[0-9.]*|perl|ruby|node|php|pwsh|powershell|iex|invoke-expression|osascript)\b`
 	rows := []row{
-		{name: "pipe-to-shell", what: "a download piped into an interpreter", near: []string{"curl", "wget", "fetch", "iwr", "invoke-webrequest", "irm "},
+		{name: "pipe-to-shell", what: "a download piped into an interpreter", near: []string{"curl", "wget", "fetch", "iwr", "invoke-webrequest", "irm "}, also: []string{"|"},
 			re: pattern(`\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod)\s[^\n]{0,300}?\|\s*(?:tee\s+\S+\s*\|\s*)?` + sh)},
-		{name: "shell-of-download", what: "an interpreter fed with a download", near: []string{"curl", "wget"},
+		{name: "shell-of-download", what: "an interpreter fed with a download", near: []string{"curl", "wget"}, also: []string{"<(", "$(", "`"},
 			re: pattern(`(?:\b(?:(?:ba|z|k|da)?sh|source|eval|python[0-9.]*|perl|ruby)\s+(?:-c\s+)?|\n\s*\.\s+)["']?(?:<\(|\$\(|\x60)\s*(?:curl|wget)\b`)},
-		{name: "decode-to-shell", what: "encoded text piped into an interpreter", near: []string{"base64", "xxd", "openssl", "gunzip", "b64decode", "rev", "tr "},
+		{name: "decode-to-shell", what: "encoded text piped into an interpreter", near: []string{"base64", "xxd", "openssl", "gunzip", "b64decode", "rev", "tr "}, also: []string{"|"},
 			re: pattern(`\b(?:base64\s+(?:-d|-di|--decode)|xxd\s+-r|openssl\s+(?:enc|base64)\s[^\n|]{0,60}-d|gunzip|gzip\s+-d\w*|zcat|\brev|tr\s+\S+\s+\S+)[^\n]{0,120}\|\s*` + sh)},
 		{name: "download-and-run", what: "a download that is made executable and run", near: []string{"^curl ", "^wget ", "^fetch ", "^scp ", "^ftp ", "^tftp ", "^aria2c "}, also: []string{"chmod", "./", "sh ", "python", "/tmp/"}, reach: [2]int{4, 560},
 			re: pattern(`\b(?:curl|wget|fetch|scp|ftp|tftp|aria2c)\s[^\n]{1,300}?(?:&&|;|\n|\|\|)\s*(?:[^\n]{0,200}?(?:&&|;|\n)\s*)?(?:sudo\s+)?(?:chmod\s+(?:-\S+\s+)*(?:[ugoa]*\+\w*x|[0-7]*[1357][0-7]*)\b|\./\w\S*|(?:ba|z|da)?sh\s+[\w./-]+|python[0-9.]*\s+\S+\.py|/tmp/\S+)`)},
@@ -33,7 +33,7 @@ func dropperRows() []row {
 			re: pattern(`<script\b[^>]{0,200}>[^<]{0,400}?(?:eval\s*\(|document\.(?:write|cookie|location)|window\.location|xmlhttprequest|fetch\s*\(|atob\s*\(|alert\s*\(|location\.href|new function)|<\w+[^>]{0,200}\son(?:error|load|click|mouseover|focus|toggle)\s*=\s*["']?[^>\n]{0,120}(?:eval|fetch|alert|document|location|javascript|import)|javascript:\s*(?:\(\s*(?:async\s*)?(?:function\b|\(\s*\)\s*=>)|void\b|eval\s*\(|fetch\s*\()|<script\b[^>]{0,100}\bsrc\s*=\s*["']?(?:https?:)?//[^>\s]*(?:evil|attacker|malicious|\d+\.\d+\.\d+\.\d+)`)},
 		{name: "data-uri", what: "a data: address of an executable type", near: []string{"data:"},
 			re: pattern(`\bdata:(?:application/(?:x-msdownload|x-ms-\w+|x-executable|x-elf|x-sharedlib|x-sh|x-shellscript|x-csh|x-msdos-program|x-dosexec|vnd\.microsoft\.portable-executable|java-archive|x-java-\w+|java-vm|(?:x-)?javascript|ecmascript|x-python(?:-code)?|x-perl|x-ruby|x-php|hta|wasm|x-mach-binary|vnd\.ms-\w+\.macroenabled[\w.]*|x-bat|x-powershell|vnd\.android\.package-archive|x-debian-package|x-rpm|x-msi)|text/(?:javascript|ecmascript|html|vbscript|x-sh|x-shellscript|x-python|x-perl|x-ruby|x-php))\s*[;,]\s*[^\s"')]{8,}`)},
-		{name: "persistence", what: "a command that makes code run later", near: []string{"authorized_keys", "crontab", "/etc/cron", ".bashrc", ".profile", "ld.so.preload", "/etc/sudoers", "rc.local"},
+		{name: "persistence", what: "a command that makes code run later", near: []string{"authorized_keys", "crontab", "/etc/cron", ".bashrc", ".profile", "ld.so.preload", "/etc/sudoers", "rc.local"}, also: []string{">", "|"},
 			re: pattern(`\b(?:echo|printf|cat|tee)\b[^\n]{0,400}>>?\s*["']?\S*(?:authorized_keys|/etc/cron\S*|/var/spool/cron\S*|\.bashrc|\.bash_profile|\.profile|\.zshrc|ld\.so\.preload|/etc/sudoers\S*|rc\.local)|\|\s*crontab\s+-`)},
 		{name: "os-command", what: "code that starts a harmful command", near: []string{"os.system", "os.popen", "subprocess.", ".system(", "popen(", "child_process", "shell_exec", "exec("}, reach: [2]int{30, 200},
 			re: pattern(`__import__\(\s*["'](?:os|subprocess|pty)["']\s*\)\s*\.\s*\w+\(|\b(?:os\.system|os\.popen|subprocess\.\w+|popen|shell_exec|execsync|exec)\s*\(\s*[\[(]?["'][^\n]{0,80}?(?:rm\s+-\w*r|curl\s|wget\s|/bin/(?:ba)?sh\b|\bnc\s|powershell|chmod\s)`)},

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -168,7 +169,7 @@ func (rr *requestReader) fence(s *document.Section, rule, what string, infos ...
 // the end of the document and swallows what follows.
 func (rr *requestReader) closed(fence *ast.FencedCodeBlock, marks string, raw []byte) bool {
 	line, _ := rr.doc.Pos(fence.Pos())
-	last := line + strings.Count(string(raw), "\n") + 1
+	last := line + bytes.Count(raw, []byte("\n")) + 1
 	text := strings.TrimSpace(string(rr.rep.Lines().Text(last)))
 	n := len(marks) - len(strings.TrimLeft(marks, marks[:1]))
 	return len(text) >= n && strings.Trim(text, marks[:1]) == ""

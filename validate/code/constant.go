@@ -69,11 +69,14 @@ func (e *evaluator) found(from, next int, v constant, f func(Token)) {
 	}
 }
 
-func (e *evaluator) tok(i int) Token {
+// outside is what stands before the first token and behind the last.
+var outside = Token{Kind: Punct}
+
+func (e *evaluator) tok(i int) *Token {
 	if i < 0 || i >= len(e.ts) {
-		return Token{Kind: Punct}
+		return &outside
 	}
-	return e.ts[i]
+	return &e.ts[i]
 }
 
 func (e *evaluator) punct(i int, s string) bool {
@@ -183,8 +186,21 @@ func (e *evaluator) characters(i int) bool {
 // word before the bracket.
 var joiners = words(`Path PurePath PosixPath PurePosixPath Pathname file.path joinpath`)
 
+// maybeCall says whether the name at i may be called, or is one that stands for a text.
+func (e *evaluator) maybeCall(i int) bool {
+	switch e.ts[i].Text {
+	case "sep", "SEPARATOR", "DIRECTORY_SEPARATOR", "pardir", "reverse", "join":
+		return true
+	}
+	next := e.tok(i + 1)
+	return next.Kind == Punct && (next.Text == "(" || next.Text == "." || next.Text == "::")
+}
+
 // call works out NAME(...) and the last of MODULE.NAME(...).
 func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
+	if !e.maybeCall(i) {
+		return v, i, false
+	}
 	at := i
 	for e.tok(at).Kind == Name && (e.punct(at+1, ".") || e.punct(at+1, "::")) && at < i+8 {
 		at += 2

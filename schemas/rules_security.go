@@ -119,7 +119,7 @@ var securityRules = []Rule{
 		Source: "design section 4, Command: exactly one simple command of literal words"},
 	{ID: "sec.shell.code", Level: SeverityBlocking, Must: true, Applies: forRequest,
 		Title: "Code does not start shells or programs",
-		Why:   "A program that starts others does more than the request says. In Monty, which has no processes, this is a warning.",
+		Why:   "A program that starts others does more than the request says. Monty has no processes at all: there it would only fail later.",
 		Bad:   `python -c 'import os; os.system("id")'`, Good: "python -c 'print(1)'",
 		Fix:    "Do the work in the program itself.",
 		Source: "design section 4, Command: python -c that starts a shell"},

@@ -11,6 +11,8 @@ import (
 var (
 	// What only stands in text to be run: nothing else is spelled so.
 	carriers = regexp.MustCompile(`!!python/(?:object|name|module)|!!js/function|!ruby/object|_\$\$ND_FUNC\$\$_|^expect://|\[%\s*PERL\s*%\]|\|\s*(?:filter|map|sort|reduce)\(\s*['"](?:system|exec|passthru|shell_exec)['"]`)
+	// A pickle that calls a function of the system.
+	pickled = regexp.MustCompile(`(?:^|\W)c(?:os|posix|nt|subprocess|builtins|__builtin__)(?:\n|\\n|\\x0a)\w+(?:\n|\\n|\\x0a)\(`)
 	// The parts of a template that are code.
 	templated = regexp.MustCompile(`(?s)<%[-=]?(.*?)%>|\$\{(.*?)\}|\{\{(.*?)\}\}|#\{(.*?)\}|\{%(.*?)%\}|@\{\[(.*?)\]\}`)
 	// The sign by which preg_replace runs what it puts in place of a match.
@@ -38,7 +40,7 @@ func (c *checker) carried(ts []Token, i, at int) {
 	switch {
 	case speaks(ts, i, callee):
 		return
-	case carriers.MatchString(text), c.lang == PHP && callee == "preg_replace" && prev == "(" && runsReplacement.MatchString(text):
+	case strings.ContainsAny(text, "!|$%:") && carriers.MatchString(text), strings.Contains(text, "(") && pickled.MatchString(text), strings.Contains(text, "<%") && starts.MatchString(text), c.lang == PHP && callee == "preg_replace" && prev == "(" && runsReplacement.MatchString(text):
 		c.process(at, text)
 	case callee == "putenv" && preloads[strings.SplitN(text, "=", 2)[0]]:
 		c.process(at, text)

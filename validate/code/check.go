@@ -21,8 +21,7 @@ const maxNested = 3
 
 // Options say for whom code is judged.
 type Options struct {
-	// Monty is pydantic's interpreter: it has no processes and no modules to
-	// install, so trying to start one is only a warning.
+	// Monty is pydantic's interpreter, which has no processes: hints say so.
 	Monty bool
 }
 
@@ -105,6 +104,8 @@ func (c *checker) runs(ts []Token, i int) bool {
 	callee := tokenText(ts, i-1)
 	if callee == "(" {
 		callee = tokenText(ts, i-2)
+	} else if callee == "," && c.lang == JavaScript && tokenText(ts, i+1) == ")" {
+		return enclosing(ts, i) == "Function" // the last argument is the code
 	} else {
 		return strings.HasSuffix(callee, "eval") && (c.lang == Perl || c.lang == Ruby || c.lang == PHP)
 	}
@@ -377,6 +378,14 @@ func speaks(ts []Token, i int, callee string) bool {
 	}
 	return messages[callee] || messages[prev] || next == "in" || next == "=~" || prev == "=~" || (prev == "=" || prev == ":") && (spokenName.MatchString(prev2) || prev2 == "=" || prev2 == "!")
 }
+
+// secluded says whether code of Python names nothing by which it could reach the system:
+// then a method that is called system is one that the code defines.
+func secluded(ts []Token) bool {
+	return !slices.ContainsFunc(ts, func(t Token) bool { return t.Kind == Name && systemNames[t.Text] })
+}
+
+var systemNames = words(`os posix nt sys subprocess pty shutil importlib imp runpy builtins ctypes __import__ __builtins__ __loader__ globals locals vars getattr eval exec compile import_module modules platform asyncio`)
 
 // defined are the names of functions that the code defines itself.
 func defined(ts []Token) map[string]bool {

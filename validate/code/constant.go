@@ -173,7 +173,7 @@ func (e *evaluator) primary(i, depth int) (v constant, next int, ok bool) {
 func (e *evaluator) characters(i int) bool {
 	for j := i - 1; j >= 0 && j > i-12; j-- {
 		switch e.tok(j).Text {
-		case "chr", "bytes", "bytearray", "fromCharCode", "pack":
+		case "chr", "bytes", "bytearray", "fromCharCode", "pack", "Buffer", "Uint8Array":
 			return true
 		case ";":
 			return false
@@ -184,7 +184,7 @@ func (e *evaluator) characters(i int) bool {
 
 // joiners are functions that join their arguments as parts of a path, by the
 // word before the bracket.
-var joiners = words(`Path PurePath PosixPath PurePosixPath Pathname file.path joinpath`)
+var joiners = words(`catfile catdir Path PurePath PosixPath PurePosixPath Pathname file.path joinpath`)
 
 // maybeCall says whether the name at i may be called, or is one that stands for a text.
 func (e *evaluator) maybeCall(i int) bool {
@@ -211,6 +211,8 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 		return constant{"/", true}, at + 1, true
 	case name == "pardir" && (owner == "os" || owner == "path"):
 		return constant{"..", true}, at + 1, true
+	case name == "rootdir" && e.punct(at+1, "(") && e.punct(at+2, ")"):
+		return constant{"/", true}, at + 3, true
 	}
 	if e.lang == Perl && name == "reverse" && !e.punct(at+1, "(") {
 		v, next, ok = e.primary(at+1, depth+1)

@@ -64,7 +64,10 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 				c.process(at, t.Text)
 			case (prev == "," || prev == "(") && strings.HasPrefix(t.Text, ".") && credentialFolder.MatchString(t.Text) && (joinsPaths[enclosing(ts, i)] || opensFiles[enclosing(ts, i)]):
 				c.add("sec.paths.host", "", at, document.Quote(t.Text)+" is where a home folder of the host keeps credentials", "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in")
-			case c.lang == Python && (t.Text == "pip" || t.Text == "ensurepip") && prev == "(" && prev2 == "run_module", c.lang == JavaScript && t.Text == "npm" && c.moduleLoaded(ts, i), c.lang == Ruby && strings.HasPrefix(t.Text, "rubygems/commands/install"):
+			case strings.Contains(t.Text, "/.") && homeCredentials.MatchString(t.Text):
+				c.add("sec.paths.host", "", at, document.Quote(t.Text)+" is where a home folder of the host keeps credentials", "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in")
+			case c.lang == Python && (prev == "(" && prev2 == "run_module" && isInstaller(Python, t.Text) || strings.HasPrefix(t.Text, "pip._")), isPackage(t.Text),
+				c.lang == Python && strings.HasSuffix(t.Text, ".whl") && loadsWheel[enclosing(ts, i)]:
 				c.install(at, t.Text)
 			}
 		case Name:
@@ -116,8 +119,16 @@ func enclosing(ts []Token, i int) string {
 	return ""
 }
 
+// loadsWheel are functions of Python after which modules come out of an archive.
+var loadsWheel = words(`zipimporter insert append addsitedir`)
+
 // credentialFolder matches what programs keep credentials in, below a home folder.
-var credentialFolder = regexp.MustCompile(`^\.(?:ssh|aws|gnupg|kube|docker|azure|netrc|pypirc|git-credentials|(?:bash|zsh|psql|mysql)_history|config/gcloud)(?:/|$)`)
+var credentialFolder = regexp.MustCompile(`^` + credentialName)
+
+const credentialName = `\.(?:ssh|aws|gnupg|kube|docker|azure|netrc|pgpass|pypirc|npmrc|git-credentials|(?:bash|zsh|psql|mysql|python)_history|config/(?:gcloud|gh|hub))(?:/|$)`
+
+// homeCredentials matches them below a variable: the home folder, or what a template puts in its place.
+var homeCredentials = regexp.MustCompile(`^(?:\{\}|\$\{?HOME\}?|\$ENV\{["']?HOME["']?\}|\{\$_(?:ENV|SERVER)\[["']?HOME["']?\]\})/` + credentialName)
 
 // privilege adds a finding about a call that changes who a program runs as.
 func (c *checker) privilege(offset int, what string) {

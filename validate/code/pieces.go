@@ -3,12 +3,13 @@ package code
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/threegate/tool-exec/validate/paths"
 )
 
 // takesText lists functions to which the name of a module is a text like others.
-var takesText = words(`getLogger get_logger print len count index find startswith endswith append add split replace strip write search match findall fullmatch debug info warning error`)
+var takesText = words(`update getLogger get_logger print len count index find startswith endswith append add split replace strip write search match findall fullmatch debug info warning error`)
 
 // evaluates are functions that run text. Who spells their names in pieces hides them.
 var evaluates = words(`eval exec execfile __import__ compile Function loadstring loadlib dofile instance_eval class_eval create_function assert call_user_func`)
@@ -20,27 +21,29 @@ func pieced(src string, t Token) bool {
 
 // worked judges the texts that src comes to without holding them.
 func (c *checker) worked(src string, ts []Token, base, depth int) {
-	written := map[string]bool{}
-	evaluating := slices.ContainsFunc(ts, func(t Token) bool { return t.Kind == Name && (evaluates[t.Text] || t.Text == "load") })
+	written := sync.OnceValue(func() map[string]bool { return asWritten(src, ts) })
+	evaluating := sync.OnceValue(func() bool {
+		return slices.ContainsFunc(ts, func(t Token) bool { return t.Kind == Name && (evaluates[t.Text] || t.Text == "load") })
+	})
 	for _, t := range ts {
-		if t.Kind != String {
+		if t.Kind != String || !pieced(src, t) {
 			continue
 		}
-		if pieced(src, t) {
-			c.spelled(t, base)
-			if evaluating && depth < maxNested {
-				c.inner(t.Text, base+t.Offset, depth)
-			}
-		} else {
-			written[t.Text], written[strings.ToLower(t.Text)] = true, true
+		c.spelled(t, base)
+		if depth < maxNested && evaluating() {
+			c.inner(t.Text, base+t.Offset, depth)
 		}
 	}
 	constants(c.lang, ts, func(t Token) {
-		callee := calleeAt(ts, t)
+		callee, at := calleeAt(ts, t)
+		ctx := paths.Literal
+		if usesFile(ts, callee, at) {
+			ctx = paths.Used
+		}
 		if (t.Text == "~" || t.Text == "/") && !expands[callee] && !opensFiles[callee] {
 			return
 		}
-		for _, ref := range paths.Find(t.Text, paths.Literal) {
+		for _, ref := range paths.Find(t.Text, ctx) {
 			if c.noted(base+t.Offset, base+t.End) {
 				break // a part of it says as much
 			}
@@ -54,16 +57,27 @@ func (c *checker) worked(src string, ts []Token, base, depth int) {
 		case runsCode[callee] && depth < maxNested:
 			c.inner(t.Text, base+t.Offset, depth)
 		}
-		if !written[t.Text] {
+		if !written()[t.Text] {
 			c.spelled(t, base)
-			if evaluating && depth < maxNested && len(t.Text) > 5 {
+			if depth < maxNested && len(t.Text) > 5 && evaluating() {
 				c.inner(t.Text, base+t.Offset, depth)
 			}
 		}
-		if processModules[c.lang][t.Text] || c.lang == Python && variable(ts, t) && (t.Text == "system" || t.Text == "popen" || t.Text == "os.system") {
+		if processModules[c.lang][t.Text] && (callee != "" || !written()[t.Text]) || c.lang == Python && variable(ts, t) && (t.Text == "system" || t.Text == "popen" || t.Text == "os.system") {
 			c.process(base+t.Offset, t.Text)
 		}
 	})
+}
+
+// asWritten are the literals that src holds as they are, and in small letters.
+func asWritten(src string, ts []Token) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range ts {
+		if t.Kind == String && !pieced(src, t) {
+			out[t.Text], out[strings.ToLower(t.Text)] = true, true
+		}
+	}
+	return out
 }
 
 // spelled judges a name that is put together from pieces: nobody has a reason to
@@ -95,14 +109,15 @@ func variable(ts []Token, t Token) bool {
 	return ok && i < len(ts) && ts[i].Kind == Name
 }
 
-// calleeAt is the function whose only argument t is, with or without the parenthesis.
-func calleeAt(ts []Token, t Token) string {
+// calleeAt is the function whose only argument t is, with or without the parenthesis,
+// and its place.
+func calleeAt(ts []Token, t Token) (name string, at int) {
 	i, ok := slices.BinarySearchFunc(ts, t.Offset, func(o Token, at int) int { return o.Offset - at })
 	if ok && ts[i].Text != "(" {
 		i--
 	}
 	if !ok || tokenText(ts, i) != "(" {
-		return ""
+		return "", i
 	}
-	return tokenText(ts, i-1)
+	return tokenText(ts, i-1), i - 1
 }

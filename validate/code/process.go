@@ -29,7 +29,7 @@ func IsShell(word string) bool {
 // Modules whose only use is to start processes, or to call into the system's
 // libraries, which start them as well.
 var processModules = map[Language]map[string]bool{
-	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric cffi sarge delegator envoy ptyprocess pwn pwntools pyximport cppyy f2py script_helper`),
+	Python:     words(`subprocess pty commands popen2 pexpect plumbum sh invoke fabric cffi sarge delegator envoy ptyprocess pwn pwntools pyximport cppyy f2py script_helper gdb lldb vim neovim pynvim`),
 	JavaScript: words(`child_process node:child_process execa shelljs zx cross-spawn spawn_sync process_wrap ffi ffi-napi node-ffi ref-napi koffi cluster node:cluster repl node:repl inspector node:inspector node-pty node-cmd sudo-prompt child-process-promise tinyexec nano-spawn dugite foreground-child @npmcli/promise-spawn simple-git`),
 	Ruby:       words(`open3 pty shell fiddle fiddle/import ffi childprocess posix-spawn posix/spawn tty-command mixlib/shellout systemu open4 popen4 terrapin cocaine inline`),
 	Awk:        words(`fork`),
@@ -61,7 +61,7 @@ var processMethods = map[Language]map[string]map[string]bool{
 		"startfile": words(`os`), "fork": words(`os`), "forkpty": words(`os`), "spawn": words(`pty`), "Popen": words(`*`), "check_output": words(`*`), "check_call": words(`*`), "getoutput": words(`*`), "getstatusoutput": words(`*`),
 		"CFUNCTYPE": words(`ctypes`), "PYFUNCTYPE": words(`ctypes`), "WINFUNCTYPE": words(`ctypes`), "create_subprocess_exec": words(`*`), "create_subprocess_shell": words(`*`), "subprocess_shell": words(`*`), "subprocess_exec": words(`*`),
 		"WinExec": words(`*`), "ShellExecute": words(`*`), "ShellExecuteW": words(`*`), "ShellExecuteA": words(`*`), "ShellExecuteEx": words(`*`), "load_extension": words(`*`), "get": words(`webbrowser`), "GenericBrowser": words(`webbrowser`), "BackgroundBrowser": words(`webbrowser`), "IMAP4_stream": words(`*`),
-		"pipepager": words(`*`), "tempfilepager": words(`*`), "spawn_command_line_async": words(`*`), "spawn_command_line_sync": words(`*`), "spawn_async": words(`*`), "spawn_sync": words(`*`), "spawn_async_with_pipes": words(`*`), "load_inline": words(`*`), "FunctionType": words(`types`), "CodeType": words(`types`),
+		"pipepager": words(`*`), "tempfilepager": words(`*`), "run_process": words(`trio anyio`), "open_process": words(`trio anyio`), "spawn_command_line_async": words(`*`), "spawn_command_line_sync": words(`*`), "spawn_async": words(`*`), "spawn_sync": words(`*`), "spawn_async_with_pipes": words(`*`), "load_inline": words(`*`), "FunctionType": words(`types`), "CodeType": words(`types`),
 	},
 	JavaScript: {"execSync": words(`*`), "spawnSync": words(`*`), "execFileSync": words(`*`), "dlopen": words(`process Deno`), "binding": words(`process`), "Command": words(`Deno`), "run": words(`Deno`), "popen": words(`std`), "system": words(`os`), "spawn_command_line_sync": words(`*`), "spawn_command_line_async": words(`*`), "spawn": words(`Bun child_process cp`), "exec": words(`child_process cp os`), "fork": words(`child_process cp`)},
 	Ruby:       {"system": words(`Kernel Process Object self IO main`), "spawn": words(`Kernel Process Object self PTY IO`), "exec": words(`Kernel Process`), "fork": words(`Kernel Process`), "popen": words(`*`), "capture2": words(`*`), "capture3": words(`*`), "capture2e": words(`*`), "popen3": words(`*`), "popen2": words(`*`), "pipeline": words(`Open3`)},
@@ -70,16 +70,13 @@ var processMethods = map[Language]map[string]map[string]bool{
 
 const processHint = "do the work in the program itself: a request runs one program and no shell"
 
-// process adds a finding about a process that is started. In Monty there is
-// nothing to start, so it only warns.
+// process adds a finding about a process that is started.
 func (c *checker) process(offset int, what string) {
-	severity := schemas.Severity("")
 	hint := processHint
 	if c.opt.Monty {
-		severity = schemas.SeverityWarning
-		hint = "remove it: monty has no processes, so this fails at run time"
+		hint = "remove it: monty has no processes, it would fail at run time"
 	}
-	c.add("sec.shell.code", severity, offset, "the code starts another program: "+document.Quote(what), hint)
+	c.add("sec.shell.code", "", offset, "the code starts another program: "+document.Quote(what), hint)
 }
 
 // processes looks for code that starts shells or other programs.
@@ -100,15 +97,12 @@ func (c *checker) processes(ts []Token, base int) {
 			}
 			c.carried(ts, i, at)
 			if c.moduleLoaded(ts, i) {
-				if installModules[c.lang][strings.TrimPrefix(t.Text, "node:")] || c.lang == Lua && strings.HasPrefix(t.Text, "luarocks.") {
+				if isInstaller(c.lang, t.Text) {
 					c.install(at, t.Text)
 				}
 				if processModules[c.lang][t.Text] {
 					c.process(at, t.Text)
 				}
-			}
-			if c.lang == Ruby && t.Text == "bundler/inline" && c.moduleLoaded(ts, i) {
-				c.install(at, "require "+t.Text)
 			}
 			if (prev == "(" || prev == ",") && (reflects[prev2Name(ts, i)] || c.lang == R && reflectsR[prev2Name(ts, i)] || c.lang == PHP && callbacks[enclosing(ts, i)]) {
 				switch {
@@ -211,13 +205,19 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, name)
 	case c.lang == Python && importedFrom(ts, i, "os") && processName(Python, name) && name != "platform":
 		c.process(at, "os."+name)
-	case c.lang == Python && (prev == "import" || prev == "from") && (name == "pip" || name == "ensurepip" || name == "conda"):
+	case c.lang == Python && (prev == "import" || prev == "from") && isInstaller(Python, name):
 		c.install(at, "import "+name)
 	case c.lang == Python && name == "install" && prev == "." && (prev2 == "micropip" || prev2 == "piplite"):
 		c.install(at, prev2+".install")
-	case c.lang == Perl && (prev == "use" || prev == "require") && (name == "CPAN" || name == "CPANPLUS" || name == "App" && (strings.HasPrefix(qualified(ts, i), "App::cpanminus") || strings.HasPrefix(qualified(ts, i), "App::cpm"))):
+	case c.lang == Python && (name == "mark_install" || name == "mark_upgrade" || name == "do_transaction") && prev == ".": // of python-apt and dnf
+		c.install(at, prev2+"."+name)
+	case c.lang == Python && (name == "install_packages" && prev == "." || name == "script_args" && next == "=" || name == "load" && prev2 == "hub"): // of R, of setuptools, of torch
+		c.install(at, name)
+	case c.lang == Python && prev == "." && (name == "download" && (prev2 == "cli" || prev2 == "spacy" || prev2 == "nltk") || name == "loadPackage"): // models are packages
+		c.install(at, prev2+"."+name)
+	case c.lang == Perl && (prev == "use" || prev == "require") && (name == "CPAN" || name == "CPANPLUS" || perlInstaller.MatchString(qualified(ts, i))), c.lang == Perl && name == "CPAN" && (next == "->" || next == "-"):
 		c.install(at, prev+" "+name)
-	case c.lang == R && (name == "install" || name == "update") && next == ".":
+	case c.lang == R && (name == "install" || name == "update" || name == "download") && next == ".":
 		if tokenText(ts, i+2) == "packages" {
 			c.install(at, name+".packages")
 		}
@@ -232,6 +232,10 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, "= require")
 	case c.lang == JavaScript && (name == "$" || name == "spawn" || name == "spawnSync") && (prev == "{" || prev == ",") && fromBun(ts, i):
 		c.process(at, name)
+	case c.lang == Python && name == "__import__" && next == "(" && prev == "(" && prev2 == "getattr" && i+2 < len(ts) && ts[i+2].Kind != String:
+		c.process(at, "getattr(__import__(...))")
+	case c.lang == Python && (name == "getusersitepackages" || name == "getsitepackages") && enclosing(ts, i) == "extractall":
+		c.install(at, "extractall("+name+")")
 	case c.lang == Python && name == "os" && prev == "(" && prev2 == "vars", c.lang == Python && name == "os" && prev == "(" && prev2 == "getattr" && next == "," && i+2 < len(ts) && ts[i+2].Kind != String:
 		c.process(at, prev2+"(os)")
 	case c.lang == Python && prev == "import" && prev2 != "platform" && fromStatement(ts, i-1) && startsByName[name]:
@@ -259,21 +263,21 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, name)
 	case c.lang == PHP && name == "Process" && prev == `\` && prev2 == "Component":
 		c.process(at, `Symfony\Component\Process`)
-	case c.lang == PHP && (name == "Console" || name == "Installer" || name == "Factory") && prev == `\` && prev2 == "Composer":
+	case c.lang == PHP && (name == "Console" || name == "Installer" || name == "Factory" || name == "Command") && prev == `\` && prev2 == "Composer":
 		c.install(at, `Composer\`+name)
 	case c.lang == R && prev == "::" && (strings.HasPrefix(name, "install") || name == "pak" || name == "pkg_install" || name == "restore" || name == "p_load" || name == "p_install") && rInstallers[prev2]:
 		c.install(at, prev2+"::"+name)
 	case c.lang == R && prev == "::" && (processCalls[R][name] || prev2 == "processx" || prev2 == "callr" && name == "rcmd" || prev2 == "sys" && strings.HasPrefix(name, "exec")):
 		c.process(at, prev2+"::"+name)
-	case c.lang == Ruby && name == "install" && prev == "." && prev2 == "Gem":
-		c.install(at, "Gem.install")
+	case c.lang == Ruby && (name == "install" && prev == "." && prev2 == "Gem" || (name == "CLI" || name == "Installer") && prev == "::" && prev2 == "Bundler"):
+		c.install(at, prev2+prev+name)
 	case c.lang == Ruby && prev == ":" && (processCalls[Ruby][name] || name == "popen" || evaluates[name]) && reflects[tokenText(ts, i-3)]:
 		c.process(at, ":"+name)
 	case c.lang == Python && prev == "." && (prev2 == "os" || prev2 == "posix" || prev2 == "nt" || prev2 == ")" && tokenText(ts, i-5) == "__import__") && osStarts(name):
 		c.process(at, prev2+prev+name)
 	case c.lang == Python && name == "__subclasses__" && (prev2 == "__base__" || prev2 == "]" || prev2 == "__bases__" || prev2 == "object"):
 		c.process(at, prev2+"."+name)
-	case (name == "home" && (prev2 == "Path" || prev2 == "Dir") || name == "homedir" && prev2 == "os") && prev == ".":
+	case (name == "home" && (prev2 == "Path" || prev2 == "Dir") || name == "homedir" && (prev2 == "os" || prev2 == ")")) && prev == ".":
 		c.add("sec.paths.host", "", at, document.Quote(prev2+"."+name)+" names a home folder of the host", "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in")
 	case c.lang == Perl && name == "exec" && next == "{" && prev != "sub":
 		c.process(at, name)
@@ -289,7 +293,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.obfuscated(at, "constructor.constructor")
 	case prev == "." || prev == "::" || prev == "->":
 		if rs, ok := c.methods[name]; ok && (next == "(" || c.lang == Ruby || c.lang == Lua) {
-			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] && !(c.lang == Lua && next == ")" && (tokenText(ts, i-4) == "type" || tokenText(ts, i-4) == "tostring")) && !(c.lang == Python && prev2 == ")" && (name == "system" || name == "popen") && !reflected(ts, i-2)) {
+			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] && !(c.lang == Python && c.own[name] && secluded(ts)) && !(c.lang == Lua && next == ")" && (tokenText(ts, i-4) == "type" || tokenText(ts, i-4) == "tostring")) && !(c.lang == Python && prev2 == ")" && (name == "system" || name == "popen") && !reflected(ts, i-2)) {
 				c.process(at, prev2+prev+name)
 			}
 		}
@@ -301,7 +305,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 	case c.lang == Awk && name == "getline" && prev == "|":
 		c.process(at, "| getline")
 	case (name == "eval" || c.lang == Ruby && strings.HasSuffix(name, "_eval") || c.lang == Lua && (name == "load" || name == "loadstring")) && prev != "." && prev != "def" && (c.lang == Ruby || c.lang == Perl || c.lang == PHP || c.lang == R || c.lang == Lua):
-		if decodesNear(ts, i+1) {
+		if decodesNear(ts, i+1) || c.lang == Lua && decodesByHand(ts, i+1) {
 			c.dynamic(at, name)
 			c.obfuscated(at, name)
 		}
@@ -315,6 +319,9 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 
 // rubyWords may stand behind a variable that is named like a function.
 var rubyWords = words(`if unless and or end do then while until rescue in`)
+
+// perlInstaller are modules of Perl that install others, also those that are missing.
+var perlInstaller = regexp.MustCompile(`^(?:App::(?:cpanminus|cpm)|Module::(?:AutoInstall|Install)|inc::Module::Install|lib::xi|CPAN::|Carton)`)
 
 var rInstallers = words(`BiocManager pak renv remotes devtools pacman utils pkgman`)
 
@@ -363,6 +370,19 @@ func decodesNear(ts []Token, from int) bool {
 	return false
 }
 
+// decodesByHand says whether a replacement by string.char follows, which is how Lua
+// reads hexadecimal digits.
+func decodesByHand(ts []Token, from int) bool {
+	replaces := false
+	for j := from; j < len(ts) && j < from+28 && ts[j].Text != ";"; j++ {
+		replaces = replaces || ts[j].Text == "gsub" || ts[j].Text == "gmatch"
+		if replaces && ts[j].Text == "char" && tokenText(ts, j-2) == "string" {
+			return true
+		}
+	}
+	return false
+}
+
 // decodes are functions that turn unreadable text into readable text.
 var decodes = words(`b64decode base64decode base64_dec unb64 rawToChar intToUtf8 b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode decode_base64 Base64 str_rot13 gzinflate gzuncompress pack chr fromCharCode Buffer TextDecoder unpack1 strict_decode64 urlsafe_decode64 unescape decodeURIComponent a2b_hex a2b_base64 bytearray`)
 
@@ -382,10 +402,10 @@ func (c *checker) dynamic(offset int, what string) {
 }
 
 // reflects are functions that reach another function by its name.
-var reflects = words(`getattr __import__ import_module send public_send __send__ method const_get instance_method attrgetter methodcaller call_user_func`)
+var reflects = words(`getattr __getattribute__ __getattr__ __import__ import_module send public_send __send__ method const_get instance_method attrgetter methodcaller call_user_func`)
 
 // startsByName are names by which any module of Python may offer what starts programs.
-var startsByName = words(`system popen Popen getoutput getstatusoutput check_output check_call exec_command create_subprocess_shell create_subprocess_exec assert_python_ok`)
+var startsByName = words(`system popen run_process open_process Popen getoutput getstatusoutput check_output check_call exec_command create_subprocess_shell create_subprocess_exec assert_python_ok new_compiler`)
 
 // fromBun says whether the name at i is imported from the module bun.
 func fromBun(ts []Token, i int) bool {
@@ -442,9 +462,52 @@ var starters = words(`WScript.Shell Shell.Application java/lang/Runtime java.lan
 
 // installModules are modules whose only use is to install packages.
 var installModules = map[Language]map[string]bool{
-	Python:     words(`pip ensurepip easy_install conda pipx`),
-	JavaScript: words(`npm live-plugin-manager npm-programmatic @npmcli/arborist pacote npmi global-npm install-packages npm-install-package pnpm yarn`),
-	Ruby:       words(`rubygems/dependency_installer rubygems/commands/install_command rubygems/gem_runner bundler/cli bundler/installer bundler/inline`),
+	Python:     words(`pip ensurepip easy_install conda pipx piptools pipenv micropip piplite installer libmambapy poetry pdm juliapkg apt apt_pkg dnf pyalpm`),
+	JavaScript: words(`npm live-plugin-manager npm-programmatic pacote npmi global-npm install-packages npm-install-package pnpm yarn corepack bower jspm`),
+	Ruby:       words(`rubygems/dependency_installer rubygems/gem_runner rubygems/command_manager rubygems/package bundler/cli bundler/installer bundler/inline`),
+}
+
+// packageAddress is where a package is fetched from.
+var packageAddress = regexp.MustCompile(`^https?://\S+(?:\.(?:whl|egg|gem|deb|rpm|crate|nupkg)|/-/[\w.-]+\.tgz)(?:[?#]\S*)?$`)
+
+// installerFiles are programs that install packages.
+var installerFiles = words(`composer-setup.php composer.phar get-pip.py ez_setup.py`)
+
+// isPackage says whether a literal is the address of a package, or names a file that
+// installs some.
+func isPackage(text string) bool {
+	if strings.HasPrefix(text, "http") && packageAddress.MatchString(text) {
+		return true
+	}
+	file := text[strings.LastIndexByte(text, '/')+1:]
+	return installerFiles[file] || file == "Command.php" && strings.HasSuffix(text, "PEAR/Command.php") || strings.HasPrefix(text, "phar://") && strings.Contains(text, "composer.phar")
+}
+
+var (
+	// fromNetwork are modules of JavaScript that are fetched before they are loaded.
+	fromNetwork    = regexp.MustCompile(`^(?:npm|jsr|https?):`)
+	installerScope = regexp.MustCompile(`^@(?:npmcli|yarnpkg|pnpm)/`)
+)
+
+// isInstaller says whether a module's only use is to install packages, or loading it
+// installs one.
+func isInstaller(lang Language, module string) bool {
+	switch lang {
+	case Python:
+		module, _, _ = strings.Cut(module, ".")
+	case JavaScript:
+		if fromNetwork.MatchString(module) || installerScope.MatchString(module) {
+			return true
+		}
+		module = strings.TrimPrefix(module, "node:")
+	case Ruby:
+		if strings.HasPrefix(module, "rubygems/commands/install") {
+			return true
+		}
+	case Lua:
+		return strings.HasPrefix(module, "luarocks.")
+	}
+	return installModules[lang][module]
 }
 
 func processName(lang Language, name string) bool {
@@ -479,12 +542,15 @@ func prev2Name(ts []Token, i int) string {
 	return ""
 }
 
+// loadsModules are functions that load the module whose name they are given.
+var loadsModules = words(`require import importScripts __import__ import_module binding getBuiltinModule _load`)
+
 // moduleLoaded says whether the literal at i names a module that is loaded.
 func (c *checker) moduleLoaded(ts []Token, i int) bool {
 	prev, prev2, _ := around(ts, i)
 	switch prev {
 	case "(":
-		return prev2 == "require" || prev2 == "import" || prev2 == "__import__" || prev2 == "import_module" || prev2 == "binding" || prev2 == "getBuiltinModule"
+		return loadsModules[prev2]
 	case "require", "from", "import", "load":
 		return true
 	}
@@ -518,6 +584,9 @@ func fromStatement(ts []Token, j int) bool {
 	for k := j - 1; k >= 0 && k > j-16; k-- {
 		if ts[k].Kind == Name && ts[k].Text == "from" {
 			return true
+		}
+		if ts[k].Kind == Name && ts[k].Text == "import" { // of the statement before
+			return false
 		}
 		if ts[k].Kind != Name && ts[k].Text != "." {
 			return false

@@ -184,11 +184,49 @@ func (j *Judge) look(b []byte) Verdict {
 		return Verdict{}
 	}
 	kind, score := j.m.score(fs, j.x.count, j.x.sum)
+	return j.verdict(b, kind, score, j.m.Threshold, prose)
+}
+
+// verdict is that on a sentence whose features were taken last. One that no word of the
+// lexicon explains counts only if it may be without: lists of paths and dumps of numbers
+// have the letters of anything.
+func (j *Judge) verdict(b []byte, kind Kind, score, least float64, unexplained func([]byte) bool) Verdict {
 	v := Verdict{Score: score, From: j.x.tokens[0].from}
-	if score >= j.m.Threshold {
-		v.Kind, v.Words = kind, j.explain(b, kind)
+	if score < least {
+		return v
+	}
+	words := j.explain(b, kind)
+	if slices.ContainsFunc(words, func(w string) bool { return len(w) > 2 }) || unexplained(b) {
+		v.Kind, v.Words = kind, words
 	}
 	return v
+}
+
+// prose says whether text holds a word or an address, outside of paths, numbers and the
+// digits of a dump.
+func prose(b []byte) bool {
+	for field := range bytes.FieldsSeq(b) {
+		if bytes.Contains(field, []byte("://")) || bytes.IndexByte(field, '/') < 0 && hasWord(field) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasWord says whether what stands between blanks holds three letters in a row.
+func hasWord(field []byte) bool {
+	letters := 0
+	for i := 0; i <= len(field); i++ {
+		if i < len(field) && (field[i] >= 'a' && field[i] <= 'z' || field[i] >= 0x80) {
+			letters++
+			continue
+		}
+		if letters > 2 && (i == len(field) || field[i] < '0' || field[i] > '9') {
+			return true
+		}
+		letters = 0
+	}
+	return false
 }
 
 // norms keep long sentences from weighing more than short ones.

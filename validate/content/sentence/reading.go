@@ -12,13 +12,9 @@ func (j *Judge) Read(b []byte, sure bool) Verdict {
 		return Verdict{}
 	}
 	kind, score := j.m.score(fs, j.x.count, j.x.sum)
-	v := Verdict{Score: score, From: j.x.tokens[0].from}
-	least := j.m.Threshold
+	least, unexplained := j.m.Threshold, func([]byte) bool { return sure }
 	if sure {
 		least -= ease
 	}
-	if score >= least {
-		v.Kind, v.Words = kind, j.explain(b, kind)
-	}
-	return v
+	return j.verdict(b, kind, score, least, unexplained)
 }

@@ -13,6 +13,8 @@ var (
 	carriers = regexp.MustCompile(`!!python/(?:object|name|module)|!!js/function|!ruby/object|_\$\$ND_FUNC\$\$_|^expect://|\[%\s*PERL\s*%\]|\|\s*(?:filter|map|sort|reduce)\(\s*['"](?:system|exec|passthru|shell_exec)['"]`)
 	// A pickle that calls a function of the system.
 	pickled = regexp.MustCompile(`(?:^|\W)c(?:os|posix|nt|subprocess|builtins|__builtin__)(?:\n|\\n|\\x0a)\w+(?:\n|\\n|\\x0a)\(`)
+	// A part of a document that knitr hands to a shell.
+	shellChunk = regexp.MustCompile("```\\{(?:bash|sh|zsh|system)\\b")
 	// The parts of a template that are code.
 	templated = regexp.MustCompile(`(?s)<%[-=]?(.*?)%>|\$\{(.*?)\}|\{\{(.*?)\}\}|#\{(.*?)\}|\{%(.*?)%\}|@\{\[(.*?)\]\}`)
 	// The sign by which preg_replace runs what it puts in place of a match.
@@ -23,6 +25,9 @@ var (
 
 // templates are functions that take a template or a text to be run.
 var templates = words(`Template render renderString from_string render_template_string createTemplate template new query eval unserialize`)
+
+// writesText are functions that write text into a file, to be run from there.
+var writesText = words(`write write_text write_bytes writelines writestr`)
 
 // otherLanguages are functions that run text of another language.
 var otherLanguages = map[string]Language{"py_run_string": Python, "py_eval": Python, "py_run_file": Python, "pyrun": Python}
@@ -40,7 +45,8 @@ func (c *checker) carried(ts []Token, i, at int) {
 	switch {
 	case speaks(ts, i, callee):
 		return
-	case strings.ContainsAny(text, "!|$%:") && carriers.MatchString(text), strings.Contains(text, "(") && pickled.MatchString(text), strings.Contains(text, "<%") && starts.MatchString(text), c.lang == PHP && callee == "preg_replace" && prev == "(" && runsReplacement.MatchString(text):
+	case strings.ContainsAny(text, "!|$%:") && carriers.MatchString(text), strings.Contains(text, "(") && pickled.MatchString(text), (strings.Contains(text, "<%") || strings.Contains(text, ">>>") || writesText[callee]) && starts.MatchString(text),
+		strings.HasPrefix(text, "data:") && (prev == "include" || prev == "require" || prev == "include_once" || prev == "require_once"), c.lang == R && shellChunk.MatchString(text), c.lang == PHP && callee == "preg_replace" && prev == "(" && runsReplacement.MatchString(text):
 		c.process(at, text)
 	case callee == "putenv" && preloads[strings.SplitN(text, "=", 2)[0]]:
 		c.process(at, text)

@@ -159,6 +159,11 @@ func (e *evaluator) primary(i, depth int) (v constant, next int, ok bool) {
 		if e.characters(i) {
 			return e.numbers(i)
 		}
+		if e.lang == Ruby && t.Text == "[" {
+			if v, next, ok := e.numbers(i); ok && e.punct(next, ".") && e.tok(next+1).Text == "pack" {
+				return v, next + 2, true
+			}
+		}
 		return v, i, false
 	case t.Kind == Name:
 		if text, known := e.texts[t.Text]; known && !e.punct(i-1, ".") {

@@ -104,6 +104,9 @@ func (c *checker) processes(ts []Token, base int) {
 					c.process(at, t.Text)
 				}
 			}
+			if c.lang == Python && (t.Text == "os." && prev == "(" && (prev2 == "eval" || prev2 == "exec") || startsByName[t.Text] && prev == "[" && tokenText(ts, i-3) == "getattr") {
+				c.process(at, t.Text)
+			}
 			if (prev == "(" || prev == ",") && (reflects[prev2Name(ts, i)] || c.lang == R && reflectsR[prev2Name(ts, i)] || c.lang == PHP && callbacks[enclosing(ts, i)]) {
 				switch {
 				case c.lang == PHP && prev == "," && strings.HasPrefix(enclosing(ts, i), "call_user_func"): // an argument
@@ -232,6 +235,12 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, "= require")
 	case c.lang == JavaScript && (name == "$" || name == "spawn" || name == "spawnSync") && (prev == "{" || prev == ",") && fromBun(ts, i):
 		c.process(at, name)
+	case c.lang == Python && (name == "__dict__" && prev == "." && prev2 == "os" || name == "Template" && prev2 == "pipes"):
+		c.process(at, prev2+prev+name)
+	case c.lang == JavaScript && name == "require" && next == "(" && tokenText(ts, i+2) == "[" && ts[i+2].Kind == Punct:
+		c.process(at, "require([...])")
+	case c.lang == Perl && name == "system" && next == "{" && prev != "sub":
+		c.process(at, name)
 	case c.lang == Python && name == "__import__" && next == "(" && prev == "(" && prev2 == "getattr" && i+2 < len(ts) && ts[i+2].Kind != String:
 		c.process(at, "getattr(__import__(...))")
 	case c.lang == Python && (name == "getusersitepackages" || name == "getsitepackages") && enclosing(ts, i) == "extractall":
@@ -311,7 +320,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		}
 	case (name == "exec" || name == "eval") && next == "(" && prev != "." && prev != "def" && (c.lang == Python || c.lang == JavaScript && name == "eval") && i+2 < len(ts) && (ts[i+2].Kind != String || worksOn(ts, i+2)):
 		c.dynamic(at, name)
-		if decodesNear(ts, i+2) || madeOf(ts, i+2) || tokenText(ts, i+3) == "[" && ts[i+2].Kind == String {
+		if decodesNear(ts, i+2) || madeOf(ts, i+2) || fetchesNear(ts, i+2) || tokenText(ts, i+3) == "[" && ts[i+2].Kind == String {
 			c.obfuscated(at, name)
 		}
 	}
@@ -370,6 +379,16 @@ func decodesNear(ts []Token, from int) bool {
 	return false
 }
 
+// fetchesNear says whether what follows is fetched from a network.
+func fetchesNear(ts []Token, from int) bool {
+	for j := from; j < len(ts) && j < from+10; j++ {
+		if ts[j].Kind == Name && (ts[j].Text == "urlopen" || ts[j].Text == "recv" || ts[j].Text == "getresponse") {
+			return true
+		}
+	}
+	return false
+}
+
 // decodesByHand says whether a replacement by string.char follows, which is how Lua
 // reads hexadecimal digits.
 func decodesByHand(ts []Token, from int) bool {
@@ -405,7 +424,7 @@ func (c *checker) dynamic(offset int, what string) {
 var reflects = words(`getattr __getattribute__ __getattr__ __import__ import_module send public_send __send__ method const_get instance_method attrgetter methodcaller call_user_func`)
 
 // startsByName are names by which any module of Python may offer what starts programs.
-var startsByName = words(`system popen run_process open_process Popen getoutput getstatusoutput check_output check_call exec_command create_subprocess_shell create_subprocess_exec assert_python_ok new_compiler`)
+var startsByName = words(`system popen run_process open_process Popen getoutput getstatusoutput check_output check_call exec_command create_subprocess_shell create_subprocess_exec assert_python_ok new_compiler spawn`)
 
 // fromBun says whether the name at i is imported from the module bun.
 func fromBun(ts []Token, i int) bool {

@@ -382,12 +382,19 @@ func (l *lexer) escape(b *strings.Builder) {
 		hex(8)
 	case 'N':
 		l.named(b)
-	case '0', '1', '2', '3', '4', '5', '6', '7':
+	case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		base, last := 8, byte('7')
+		if l.lang == Lua {
+			base, last = 10, '9'
+		} else if c > last {
+			b.WriteByte(c)
+			return
+		}
 		end := l.pos
-		for end < len(l.src) && end < l.pos+2 && l.src[end] >= '0' && l.src[end] <= '7' {
+		for end < len(l.src) && end < l.pos+2 && l.src[end] >= '0' && l.src[end] <= last {
 			end++
 		}
-		n, _ := strconv.ParseUint(l.src[l.pos-1:end], 8, 32)
+		n, _ := strconv.ParseUint(l.src[l.pos-1:end], base, 32)
 		b.WriteRune(rune(n))
 		l.pos = end
 	case '\n':

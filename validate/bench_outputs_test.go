@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"cmp"
 	"io"
 	"io/fs"
 	"os/exec"
@@ -116,7 +117,7 @@ func BenchmarkOutputs(b *testing.B) {
 			}
 			var ours, theirs time.Duration
 			ratio := func(d *document) float64 { return d.ours.Seconds() / d.theirs.Seconds() }
-			slices.SortFunc(docs, func(x, y *document) int { return int(1e6 * (ratio(x) - ratio(y))) })
+			slices.SortFunc(docs, func(x, y *document) int { return cmp.Compare(ratio(x), ratio(y)) })
 			for _, d := range docs {
 				ours, theirs = ours+d.ours, theirs+d.theirs
 				rate := func(took time.Duration) float64 { return float64(len(d.bytes)*b.N) / 1e6 / took.Seconds() }

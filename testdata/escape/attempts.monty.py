@@ -103,7 +103,8 @@ except RecursionError:
     say('recursion', 'refused', 'refused')
 tried += 1
 try:
-    subclasses = ().__class__.__base__.__subclasses__()
+    base = ().__class__.__base__
+    subclasses = base.__subclasses__()
     say('subclasses', 'POSSIBLE', 'refused')
 except Exception as e:
     say('subclasses', 'refused', 'refused')

@@ -26,8 +26,12 @@ var (
 // templates are functions that take a template or a text to be run.
 var templates = words(`Template render renderString from_string render_template_string createTemplate template new query eval unserialize`)
 
-// writesText are functions that write text into a file, to be run from there.
-var writesText = words(`write write_text write_bytes writelines writestr`)
+// writesText are functions that write text into a file, to be run from there if it is a
+// program.
+var (
+	writesText = words(`write_text write_bytes`)
+	program    = regexp.MustCompile(`^\s*(?:#!|import \w|from \w+ import )`)
+)
 
 // otherLanguages are functions that run text of another language.
 var otherLanguages = map[string]Language{"py_run_string": Python, "py_eval": Python, "py_run_file": Python, "pyrun": Python}
@@ -45,7 +49,7 @@ func (c *checker) carried(ts []Token, i, at int) {
 	switch {
 	case speaks(ts, i, callee):
 		return
-	case strings.ContainsAny(text, "!|$%:") && carriers.MatchString(text), strings.Contains(text, "(") && pickled.MatchString(text), (strings.Contains(text, "<%") || strings.Contains(text, ">>>") || writesText[callee]) && starts.MatchString(text),
+	case strings.ContainsAny(text, "!|$%:") && carriers.MatchString(text), strings.Contains(text, "(") && pickled.MatchString(text), (strings.Contains(text, "<%") || strings.Contains(text, ">>>") || writesText[callee] && program.MatchString(text)) && starts.MatchString(text),
 		strings.HasPrefix(text, "data:") && (prev == "include" || prev == "require" || prev == "include_once" || prev == "require_once"), c.lang == R && shellChunk.MatchString(text), c.lang == PHP && callee == "preg_replace" && prev == "(" && runsReplacement.MatchString(text):
 		c.process(at, text)
 	case callee == "putenv" && preloads[strings.SplitN(text, "=", 2)[0]]:
@@ -81,7 +85,7 @@ const (
 // other judges text of a language that is run by what stands at offset. What is
 // said of its paths is said of the literal already.
 func (c *checker) other(lang Language, src string, offset int) {
-	inner := &checker{lang: lang, opt: c.opt}
+	inner := &checker{lang: lang, opt: c.opt, src: src}
 	inner.processes(fold(lang, Tokens(lang, src)), 0)
 	for _, n := range inner.notes {
 		c.add(n.Rule, n.Severity, offset, n.Message, n.Hint)

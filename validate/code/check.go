@@ -47,6 +47,7 @@ func CheckJoined(lang Language, src string, opt Options) (notes []document.Note,
 type checker struct {
 	lang  Language
 	opt   Options
+	src   string // what offsets of tokens belong to
 	notes []document.Note
 	// mentioned are installations that literals only speak of.
 	mentioned []document.Note
@@ -74,7 +75,7 @@ func (c *checker) add(rule string, severity schemas.Severity, offset int, messag
 // returns the tokens, joined literals as one.
 func (c *checker) source(src string, base, depth int) []Token {
 	ts := fold(c.lang, Tokens(c.lang, src))
-	c.own = defined(ts)
+	c.src, c.own = src, defined(ts)
 	c.strings(src, ts, base)
 	c.processes(ts, base)
 	c.networks(ts, base)
@@ -378,14 +379,6 @@ func speaks(ts []Token, i int, callee string) bool {
 	}
 	return messages[callee] || messages[prev] || next == "in" || next == "=~" || prev == "=~" || (prev == "=" || prev == ":") && (spokenName.MatchString(prev2) || prev2 == "=" || prev2 == "!")
 }
-
-// secluded says whether code of Python names nothing by which it could reach the system:
-// then a method that is called system is one that the code defines.
-func secluded(ts []Token) bool {
-	return !slices.ContainsFunc(ts, func(t Token) bool { return t.Kind == Name && systemNames[t.Text] })
-}
-
-var systemNames = words(`os posix nt sys subprocess pty shutil importlib imp runpy builtins ctypes __import__ __builtins__ __loader__ globals locals vars getattr eval exec compile import_module modules platform asyncio`)
 
 // defined are the names of functions that the code defines itself.
 func defined(ts []Token) map[string]bool {

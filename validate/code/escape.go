@@ -66,8 +66,9 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 				c.add("sec.paths.host", "", at, document.Quote(t.Text)+" is where a home folder of the host keeps credentials", "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in")
 			case strings.Contains(t.Text, "/.") && homeCredentials.MatchString(t.Text):
 				c.add("sec.paths.host", "", at, document.Quote(t.Text)+" is where a home folder of the host keeps credentials", "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in")
-			case c.lang == Python && (prev == "(" && prev2 == "run_module" && isInstaller(Python, t.Text) || strings.HasPrefix(t.Text, "pip._")), isPackage(t.Text),
-				c.lang == Python && strings.HasSuffix(t.Text, ".whl") && loadsWheel[enclosing(ts, i)]:
+			case c.lang == Python && (prev == "(" && prev2 == "run_module" && isInstaller(Python, t.Text) || strings.HasPrefix(t.Text, "pip._") && !(prev == "(" && takesText[prev2])),
+				(prev == "(" && (fetches[prev2] || includes[prev2]) || includes[prev]) && isPackage(t.Text),
+				c.lang == Python && strings.HasSuffix(t.Text, ".whl") && loadsWheel(ts, i):
 				c.install(at, t.Text)
 			}
 		case Name:
@@ -119,8 +120,27 @@ func enclosing(ts []Token, i int) string {
 	return ""
 }
 
-// loadsWheel are functions of Python after which modules come out of an archive.
-var loadsWheel = words(`zipimporter insert append addsitedir`)
+// fetches are functions that get or run what is at an address or in a file, includes
+// those that run it.
+var (
+	fetches  = words(`urlopen urlretrieve get open copy fetch download getstore mirror read file_get_contents readfile source run_path`)
+	includes = words(`include include_once require require_once`)
+)
+
+// loadsWheel says whether modules come out of the archive whose name is the literal at i.
+func loadsWheel(ts []Token, i int) bool {
+	switch enclosing(ts, i) {
+	case "zipimporter", "addsitedir":
+		return true
+	case "insert", "append":
+		for j := i - 1; j > 1 && j > i-8; j-- {
+			if ts[j].Text == "path" && ts[j-2].Text == "sys" {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // credentialFolder matches what programs keep credentials in, below a home folder.
 var credentialFolder = regexp.MustCompile(`^` + credentialName)

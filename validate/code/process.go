@@ -208,17 +208,17 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, name)
 	case c.lang == Python && importedFrom(ts, i, "os") && processName(Python, name) && name != "platform":
 		c.process(at, "os."+name)
-	case c.lang == Python && (prev == "import" || prev == "from") && isInstaller(Python, name):
+	case c.lang == Python && (prev == "import" || prev == "from" || prev == ",") && isInstaller(Python, name) && c.importsModule(ts, i):
 		c.install(at, "import "+name)
 	case c.lang == Python && name == "install" && prev == "." && (prev2 == "micropip" || prev2 == "piplite"):
 		c.install(at, prev2+".install")
-	case c.lang == Python && (name == "mark_install" || name == "mark_upgrade" || name == "do_transaction") && prev == ".": // of python-apt and dnf
+	case c.lang == Python && (name == "mark_install" || name == "mark_upgrade") && prev == ".": // of python-apt
 		c.install(at, prev2+"."+name)
-	case c.lang == Python && (name == "install_packages" && prev == "." || name == "script_args" && next == "=" || name == "load" && prev2 == "hub"): // of R, of setuptools, of torch
+	case c.lang == Python && (name == "install_packages" && prev == "." || name == "script_args" && next == "=" && enclosing(ts, i) == "setup" || name == "load" && prev2 == "hub" && tokenText(ts, i-4) == "torch"): // of R, of setuptools
 		c.install(at, name)
-	case c.lang == Python && prev == "." && (name == "download" && (prev2 == "cli" || prev2 == "spacy" || prev2 == "nltk") || name == "loadPackage"): // models are packages
+	case c.lang == Python && prev == "." && (name == "download" && (prev2 == "cli" && tokenText(ts, i-4) == "spacy" || prev2 == "spacy" || prev2 == "nltk") || name == "loadPackage"): // models are packages
 		c.install(at, prev2+"."+name)
-	case c.lang == Perl && (prev == "use" || prev == "require") && (name == "CPAN" || name == "CPANPLUS" || perlInstaller.MatchString(qualified(ts, i))), c.lang == Perl && name == "CPAN" && (next == "->" || next == "-"):
+	case c.lang == Perl && (prev == "use" || prev == "require") && perlInstaller.MatchString(qualified(ts, i)), c.lang == Perl && name == "CPAN" && (next == "->" || next == "-"):
 		c.install(at, prev+" "+name)
 	case c.lang == R && (name == "install" || name == "update" || name == "download") && next == ".":
 		if tokenText(ts, i+2) == "packages" {
@@ -237,7 +237,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, name)
 	case c.lang == Python && (name == "__dict__" && prev == "." && prev2 == "os" || name == "Template" && prev2 == "pipes"):
 		c.process(at, prev2+prev+name)
-	case c.lang == JavaScript && name == "require" && next == "(" && tokenText(ts, i+2) == "[" && ts[i+2].Kind == Punct:
+	case c.lang == JavaScript && name == "require" && next == "(" && tokenText(ts, i+2) == "[" && i+3 < len(ts) && ts[i+3].Kind != String:
 		c.process(at, "require([...])")
 	case c.lang == Perl && name == "system" && next == "{" && prev != "sub":
 		c.process(at, name)
@@ -247,7 +247,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.install(at, "extractall("+name+")")
 	case c.lang == Python && name == "os" && prev == "(" && prev2 == "vars", c.lang == Python && name == "os" && prev == "(" && prev2 == "getattr" && next == "," && i+2 < len(ts) && ts[i+2].Kind != String:
 		c.process(at, prev2+"(os)")
-	case c.lang == Python && prev == "import" && prev2 != "platform" && fromStatement(ts, i-1) && startsByName[name]:
+	case c.lang == Python && prev == "import" && prev2 != "platform" && c.fromStatement(ts, i-1) && (startsByName[name] || buildsPrograms[prev2] && (name == "spawn" || name == "new_compiler") || name == "spawn" && (prev2 == "pexpect" || prev2 == "pty" || prev2 == "_distutils")):
 		c.process(at, name)
 	case c.lang == R && name == "load" && prev == "." && prev2 == "dyn":
 		c.process(at, "dyn.load")
@@ -272,13 +272,13 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, name)
 	case c.lang == PHP && name == "Process" && prev == `\` && prev2 == "Component":
 		c.process(at, `Symfony\Component\Process`)
-	case c.lang == PHP && (name == "Console" || name == "Installer" || name == "Factory" || name == "Command") && prev == `\` && prev2 == "Composer":
+	case c.lang == PHP && (name == "Console" || name == "Installer" || name == "Factory" || name == "Command") && prev == `\` && prev2 == "Composer" && !(tokenText(ts, i-3) == `\` && i > 3 && ts[i-4].Kind == Name):
 		c.install(at, `Composer\`+name)
 	case c.lang == R && prev == "::" && (strings.HasPrefix(name, "install") || name == "pak" || name == "pkg_install" || name == "restore" || name == "p_load" || name == "p_install") && rInstallers[prev2]:
 		c.install(at, prev2+"::"+name)
 	case c.lang == R && prev == "::" && (processCalls[R][name] || prev2 == "processx" || prev2 == "callr" && name == "rcmd" || prev2 == "sys" && strings.HasPrefix(name, "exec")):
 		c.process(at, prev2+"::"+name)
-	case c.lang == Ruby && (name == "install" && prev == "." && prev2 == "Gem" || (name == "CLI" || name == "Installer") && prev == "::" && prev2 == "Bundler"):
+	case c.lang == Ruby && (name == "install" && prev == "." && prev2 == "Gem" || (name == "CLI" || name == "Installer") && prev == "::" && prev2 == "Bundler" || name == "extract_files" && prev == "."):
 		c.install(at, prev2+prev+name)
 	case c.lang == Ruby && prev == ":" && (processCalls[Ruby][name] || name == "popen" || evaluates[name]) && reflects[tokenText(ts, i-3)]:
 		c.process(at, ":"+name)
@@ -286,7 +286,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, prev2+prev+name)
 	case c.lang == Python && name == "__subclasses__" && (prev2 == "__base__" || prev2 == "]" || prev2 == "__bases__" || prev2 == "object"):
 		c.process(at, prev2+"."+name)
-	case (name == "home" && (prev2 == "Path" || prev2 == "Dir") || name == "homedir" && (prev2 == "os" || prev2 == ")")) && prev == ".":
+	case (name == "home" && (prev2 == "Path" || prev2 == "Dir") || name == "homedir" && (prev2 == "os" || prev2 == ")" && strings.TrimPrefix(tokenText(ts, i-3), "node:") == "os")) && prev == ".":
 		c.add("sec.paths.host", "", at, document.Quote(prev2+"."+name)+" names a home folder of the host", "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in")
 	case c.lang == Perl && name == "exec" && next == "{" && prev != "sub":
 		c.process(at, name)
@@ -302,7 +302,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.obfuscated(at, "constructor.constructor")
 	case prev == "." || prev == "::" || prev == "->":
 		if rs, ok := c.methods[name]; ok && (next == "(" || c.lang == Ruby || c.lang == Lua) {
-			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] && !(c.lang == Python && c.own[name] && secluded(ts)) && !(c.lang == Lua && next == ")" && (tokenText(ts, i-4) == "type" || tokenText(ts, i-4) == "tostring")) && !(c.lang == Python && prev2 == ")" && (name == "system" || name == "popen") && !reflected(ts, i-2)) {
+			if (rs["*"] || rs[prev2] || c.aliases[prev2]) && !rs["!"+prev2] && !(c.lang == Lua && next == ")" && (tokenText(ts, i-4) == "type" || tokenText(ts, i-4) == "tostring")) && !(c.lang == Python && prev2 == ")" && (name == "system" || name == "popen") && !reflected(ts, i-2)) {
 				c.process(at, prev2+prev+name)
 			}
 		}
@@ -314,7 +314,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 	case c.lang == Awk && name == "getline" && prev == "|":
 		c.process(at, "| getline")
 	case (name == "eval" || c.lang == Ruby && strings.HasSuffix(name, "_eval") || c.lang == Lua && (name == "load" || name == "loadstring")) && prev != "." && prev != "def" && (c.lang == Ruby || c.lang == Perl || c.lang == PHP || c.lang == R || c.lang == Lua):
-		if decodesNear(ts, i+1) || c.lang == Lua && decodesByHand(ts, i+1) {
+		if decodesNear(ts, i+1) || c.lang == Lua && next == "(" && decodesByHand(ts, i+2) {
 			c.dynamic(at, name)
 			c.obfuscated(at, name)
 		}
@@ -330,7 +330,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 var rubyWords = words(`if unless and or end do then while until rescue in`)
 
 // perlInstaller are modules of Perl that install others, also those that are missing.
-var perlInstaller = regexp.MustCompile(`^(?:App::(?:cpanminus|cpm)|Module::(?:AutoInstall|Install)|inc::Module::Install|lib::xi|CPAN::|Carton)`)
+var perlInstaller = regexp.MustCompile(`^CPAN$|^(?:CPANPLUS|App::(?:cpanminus|cpm)|Module::(?:AutoInstall|Install)|inc::Module::Install|lib::xi|CPAN::(?:Shell|Mini)|Carton)(?:::|$)`)
 
 var rInstallers = words(`BiocManager pak renv remotes devtools pacman utils pkgman`)
 
@@ -379,9 +379,10 @@ func decodesNear(ts []Token, from int) bool {
 	return false
 }
 
-// fetchesNear says whether what follows is fetched from a network.
+// fetchesNear says whether the call whose arguments begin at from is given what was
+// fetched from a network.
 func fetchesNear(ts []Token, from int) bool {
-	for j := from; j < len(ts) && j < from+10; j++ {
+	for j := from; j < callEnd(ts, from); j++ {
 		if ts[j].Kind == Name && (ts[j].Text == "urlopen" || ts[j].Text == "recv" || ts[j].Text == "getresponse") {
 			return true
 		}
@@ -389,17 +390,39 @@ func fetchesNear(ts []Token, from int) bool {
 	return false
 }
 
-// decodesByHand says whether a replacement by string.char follows, which is how Lua
-// reads hexadecimal digits.
+// decodesByHand says whether the call whose arguments begin at from replaces by
+// string.char, which is how Lua reads hexadecimal digits.
 func decodesByHand(ts []Token, from int) bool {
 	replaces := false
-	for j := from; j < len(ts) && j < from+28 && ts[j].Text != ";"; j++ {
+	for j := from; j < callEnd(ts, from); j++ {
 		replaces = replaces || ts[j].Text == "gsub" || ts[j].Text == "gmatch"
 		if replaces && ts[j].Text == "char" && tokenText(ts, j-2) == "string" {
 			return true
 		}
 	}
 	return false
+}
+
+// maxCall is how many tokens of a call are looked at.
+const maxCall = 40
+
+// callEnd is where the call ends whose arguments begin at from.
+func callEnd(ts []Token, from int) int {
+	depth := 1
+	for j := from; j < len(ts) && j < from+maxCall; j++ {
+		if ts[j].Kind != Punct {
+			continue
+		}
+		switch ts[j].Text {
+		case "(", "[", "{":
+			depth++
+		case ")", "]", "}":
+			if depth--; depth == 0 {
+				return j
+			}
+		}
+	}
+	return min(len(ts), from+maxCall)
 }
 
 // decodes are functions that turn unreadable text into readable text.
@@ -424,7 +447,10 @@ func (c *checker) dynamic(offset int, what string) {
 var reflects = words(`getattr __getattribute__ __getattr__ __import__ import_module send public_send __send__ method const_get instance_method attrgetter methodcaller call_user_func`)
 
 // startsByName are names by which any module of Python may offer what starts programs.
-var startsByName = words(`system popen run_process open_process Popen getoutput getstatusoutput check_output check_call exec_command create_subprocess_shell create_subprocess_exec assert_python_ok new_compiler spawn`)
+var startsByName = words(`system popen run_process open_process Popen getoutput getstatusoutput check_output check_call exec_command create_subprocess_shell create_subprocess_exec assert_python_ok`)
+
+// buildsPrograms are modules that start compilers, by the end of their names.
+var buildsPrograms = words(`ccompiler distutils _distutils spawn`)
 
 // fromBun says whether the name at i is imported from the module bun.
 func fromBun(ts []Token, i int) bool {
@@ -482,8 +508,8 @@ var starters = words(`WScript.Shell Shell.Application java/lang/Runtime java.lan
 // installModules are modules whose only use is to install packages.
 var installModules = map[Language]map[string]bool{
 	Python:     words(`pip ensurepip easy_install conda pipx piptools pipenv micropip piplite installer libmambapy poetry pdm juliapkg apt apt_pkg dnf pyalpm`),
-	JavaScript: words(`npm live-plugin-manager npm-programmatic pacote npmi global-npm install-packages npm-install-package pnpm yarn corepack bower jspm`),
-	Ruby:       words(`rubygems/dependency_installer rubygems/gem_runner rubygems/command_manager rubygems/package bundler/cli bundler/installer bundler/inline`),
+	JavaScript: words(`npm live-plugin-manager npm-programmatic pacote npmi global-npm install-packages npm-install-package pnpm yarn corepack bower jspm @npmcli/arborist @pnpm/core @yarnpkg/core @yarnpkg/cli`),
+	Ruby:       words(`rubygems/dependency_installer rubygems/gem_runner rubygems/command_manager bundler/cli bundler/installer bundler/inline`),
 }
 
 // packageAddress is where a package is fetched from.
@@ -502,11 +528,8 @@ func isPackage(text string) bool {
 	return installerFiles[file] || file == "Command.php" && strings.HasSuffix(text, "PEAR/Command.php") || strings.HasPrefix(text, "phar://") && strings.Contains(text, "composer.phar")
 }
 
-var (
-	// fromNetwork are modules of JavaScript that are fetched before they are loaded.
-	fromNetwork    = regexp.MustCompile(`^(?:npm|jsr|https?):`)
-	installerScope = regexp.MustCompile(`^@(?:npmcli|yarnpkg|pnpm)/`)
-)
+// fromNetwork are modules of JavaScript that are fetched before they are loaded.
+var fromNetwork = regexp.MustCompile(`^(?:npm|jsr|https?):`)
 
 // isInstaller says whether a module's only use is to install packages, or loading it
 // installs one.
@@ -515,7 +538,7 @@ func isInstaller(lang Language, module string) bool {
 	case Python:
 		module, _, _ = strings.Cut(module, ".")
 	case JavaScript:
-		if fromNetwork.MatchString(module) || installerScope.MatchString(module) {
+		if fromNetwork.MatchString(module) {
 			return true
 		}
 		module = strings.TrimPrefix(module, "node:")
@@ -583,9 +606,9 @@ func (c *checker) importsModule(ts []Token, i int) bool {
 		for j := i - 1; j >= 0 && j > i-64; j-- {
 			switch t := ts[j]; {
 			case t.Kind == Name && t.Text == "import":
-				return j == 0 || !fromStatement(ts, j)
+				return j == 0 || !c.fromStatement(ts, j)
 			case t.Kind == Name && t.Text == "from":
-				return j == i-1
+				return j == i-1 && c.importFollows(ts, i)
 			case t.Kind == Name, t.Kind == Punct && (t.Text == "," || t.Text == "."):
 			default:
 				return false
@@ -598,20 +621,36 @@ func (c *checker) importsModule(ts []Token, i int) bool {
 	return false
 }
 
-// fromStatement says whether the "import" at j belongs to "from x import y".
-func fromStatement(ts []Token, j int) bool {
+// importFollows says whether behind the name at i, or what is below it, stands "import".
+func (c *checker) importFollows(ts []Token, i int) bool {
+	j := i + 1
+	for j+1 < len(ts) && ts[j].Kind == Punct && ts[j].Text == "." && j < i+16 {
+		j += 2
+	}
+	return tokenText(ts, j) == "import" && c.oneLine(ts[i].End, ts[j].Offset)
+}
+
+// fromStatement says whether the "import" at j belongs to "from x import y", which
+// stands on one line.
+func (c *checker) fromStatement(ts []Token, j int) bool {
 	for k := j - 1; k >= 0 && k > j-16; k-- {
 		if ts[k].Kind == Name && ts[k].Text == "from" {
-			return true
+			return c.oneLine(ts[k].End, ts[j].Offset)
 		}
-		if ts[k].Kind == Name && ts[k].Text == "import" { // of the statement before
-			return false
-		}
-		if ts[k].Kind != Name && ts[k].Text != "." {
+		if ts[k].Kind != Name && ts[k].Text != "." || ts[k].Text == "import" {
 			return false
 		}
 	}
 	return false
+}
+
+// oneLine says whether no line ends between two places, but for one that goes on.
+func (c *checker) oneLine(from, to int) bool {
+	if from > to || to > len(c.src) {
+		return true
+	}
+	between := strings.ReplaceAll(c.src[from:to], "\\\n", "")
+	return strings.IndexByte(between, '\n') < 0
 }
 
 // importedFrom says whether the name at i is imported by "from module import".

@@ -279,7 +279,7 @@ func judge(p string, whole, first bool, ctx Context) Kind {
 		}
 		return Host
 	case Used:
-		if first && (clean == "/" || nameRe.MatchString(top) || strings.HasPrefix(top, ".") || strings.ContainsAny(top, "{*?[")) {
+		if first && (clean == "/" || nameRe.MatchString(top) || strings.HasPrefix(top, ".") || strings.ContainsAny(top, "*?[") || strings.Contains(top, "{") && (strings.Contains(top, ",") || !strings.Contains(top, "}"))) {
 			return Host
 		}
 	case Literal:

@@ -202,22 +202,33 @@ func (j *Judge) verdict(b []byte, kind Kind, score, least float64, unexplained f
 	return v
 }
 
-// prose says whether text holds a word or an address, outside of paths, numbers and the
-// digits of a dump.
+// prose says whether text holds a word or an address, or a line of it two paths. What
+// does not is a list of paths, numbers, or the digits of a dump.
 func prose(b []byte) bool {
-	for field := range bytes.FieldsSeq(b) {
-		if bytes.Contains(field, []byte("://")) || bytes.IndexByte(field, '/') < 0 && hasWord(field) {
-			return true
+	for line := range bytes.Lines(b) {
+		paths := 0
+		for field := range bytes.FieldsSeq(line) {
+			if bytes.IndexByte(field, '/') < 0 {
+				if hasWord(field) {
+					return true
+				}
+			} else if paths++; paths > 1 || bytes.Contains(field, []byte("://")) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// hasWord says whether what stands between blanks holds three letters in a row.
+// hasWord says whether what stands between blanks holds three letters in a row, or is
+// made of two that are no digits of a dump.
 func hasWord(field []byte) bool {
+	if len(field) == 2 && isLetter(field[0]) && isLetter(field[1]) {
+		return field[0] > 'f' || field[1] > 'f'
+	}
 	letters := 0
 	for i := 0; i <= len(field); i++ {
-		if i < len(field) && (field[i] >= 'a' && field[i] <= 'z' || field[i] >= 0x80) {
+		if i < len(field) && isLetter(field[i]) {
 			letters++
 			continue
 		}
@@ -228,6 +239,8 @@ func hasWord(field []byte) bool {
 	}
 	return false
 }
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 0x80 }
 
 // norms keep long sentences from weighing more than short ones.
 // parts is how many of them are no features.

@@ -144,12 +144,12 @@ func goesOn(b []byte, i int, small func(int) bool) bool {
 	if i == 0 || j >= len(b) || !wordByte(b[i-1]) && b[i-1] != ',' && b[i-1] != ' ' {
 		return false
 	}
-	return b[j] == '`' || b[j] == '/' && blankBefore(b, i) || small(j)
+	return b[j] == '`' || b[j] == '/' && !pathBefore(b, i) || small(j)
 }
 
-// blankBefore says whether there is a blank in the line that ends at i: else it may be
-// one of a list of paths.
-func blankBefore(b []byte, i int) bool {
+// pathBefore says whether the line that ends at i is a path: then it may be one of a list
+// of them.
+func pathBefore(b []byte, i int) bool {
 	line := b[bytes.LastIndexByte(b[:i], '\n')+1 : i]
-	return bytes.IndexByte(line, ' ') >= 0
+	return bytes.IndexByte(line, '/') >= 0 && bytes.IndexByte(line, ' ') < 0
 }

@@ -55,6 +55,11 @@ func TestKindsAndWords(t *testing.T) {
 		{"请运行以下命令：rm -rf /out", Execute, nil},
 		{"The script ran for 3 s and wrote 2 files.", Harmless, nil},
 		{"The input asked to run a command; it was not followed.", Harmless, nil},
+		{"/bin/sh /out/x.sh", Execute, nil},
+		{"sh /out/x.sh", Execute, nil},
+		{"/usr/bin/python3 /out/evil.py", Execute, nil},
+		{"Execute\n/out/evil.sh", Execute, []string{"execute"}},
+		{"48 89 4c 24 68 48 8d 41 ff 48 89 44 24 48", Harmless, nil},
 	} {
 		v := judge(c.text)
 		if v.Kind != c.kind {

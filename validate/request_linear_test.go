@@ -22,9 +22,11 @@ const (
 // the same ones half as long.
 func TestRequestsAreJudgedInLinearTime(t *testing.T) {
 	const limit = 1 << 20
+	document := func(at, unit string, size int) []byte {
+		return bytes.Replace(benchRequest(t, 0), []byte(at), []byte(at+strings.Repeat(unit, size/len(unit))), 1)
+	}
 	took := func(at, unit string, size int) time.Duration {
-		body := strings.Repeat(unit, size/len(unit))
-		doc := bytes.Replace(benchRequest(t, 0), []byte(at), []byte(at+body), 1)
+		doc := document(at, unit, size)
 		return cputime.OfThread(func() { judgeRequest(doc) })
 	}
 	for _, unit := range []string{
@@ -39,16 +41,17 @@ func TestRequestsAreJudgedInLinearTime(t *testing.T) {
 			if at != "- Justification: " { // where a section has its own limit
 				size = 240 << 10
 			}
-			whole := took(at, unit, size)
-			if whole > maxRequestTime {
+			doc := document(at, unit, size)
+			whole, ok := cputime.Within(maxRequestTime, func() { judgeRequest(doc) })
+			if !ok {
 				t.Errorf("a request of %q at %q takes %s", unit, at, whole)
 			}
 			if whole < worthComparing {
 				continue
 			}
 			half := took(at, unit, size/2)
-			if float64(whole) > maxGrowth*float64(half) { // once more: others' work disturbs the caches
-				whole, half = took(at, unit, size), took(at, unit, size/2)
+			for try := 0; try < 4 && float64(whole) > maxGrowth*float64(half); try++ { // others' work disturbs the caches
+				whole, half = min(whole, took(at, unit, size)), min(half, took(at, unit, size/2))
 			}
 			if float64(whole) > maxGrowth*float64(half) {
 				t.Errorf("a request of %q at %q takes %s, half of it %s", unit, at, whole, half)

@@ -19,3 +19,14 @@ func TestOf(t *testing.T) {
 		t.Errorf("work took %v of processor time", worked)
 	}
 }
+
+// What is within a limit is, and what takes far more is not, on a slow processor either.
+func TestWithin(t *testing.T) {
+	work := func() { yardstick.FindAllStringIndex(yardstickText, -1) }
+	if took, ok := Within(2*yardstickTime, work); !ok {
+		t.Errorf("half of a limit took %v, and too long", took)
+	}
+	if took, ok := Within(yardstickTime/4, work); ok {
+		t.Errorf("four times a limit took %v, and no longer than it", took)
+	}
+}

@@ -121,7 +121,7 @@ func (c *checker) runs(ts []Token, i int) bool {
 
 // magic looks at the lines that a notebook hands to a shell or a package manager.
 func (c *checker) magic(src string, base int) {
-	if !strings.ContainsAny(src, "!%") {
+	if strings.IndexByte(src, '!') < 0 && strings.IndexByte(src, '%') < 0 {
 		return
 	}
 	at := 0

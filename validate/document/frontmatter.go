@@ -24,7 +24,7 @@ const (
 const delimiter = "---"
 
 // usualFrontMatter is how far the end of the front matter is looked for at first.
-const usualFrontMatter = 8 << 10
+const usualFrontMatter = 2 << 10
 
 // split finds the front matter and parses it.
 func (d *Document) split() {

@@ -440,21 +440,6 @@ func placeIn(src string, t Token, offset int) int {
 	return t.Offset
 }
 
-// installs looks for installations in one string; spoken says that the string is only
-// shown or looked for.
-func (c *checker) installs(src string, t Token, base int, spoken bool) {
-	for _, s := range packages.InText(t.Text) {
-		at, before := base+placeIn(src, t, s.Offset), t.Text[:s.Offset]
-		switch {
-		case aboutIt.MatchString(t.Text[s.End:]): // "pip install is a phrase"
-		case !spoken && beginsCommand(before):
-			c.install(at, s.Text)
-		case len(c.mentioned) < MaxNotes:
-			c.mentioned = append(c.mentioned, installNote(at, s.Text))
-		}
-	}
-}
-
 // literal looks for paths in one string.
 func (c *checker) literal(src string, t Token, ctx paths.Context, base int) {
 	text := t.Text
@@ -479,15 +464,6 @@ func standsAlone(src string, t Token) bool {
 	return strings.TrimSpace(after) == ""
 }
 
-func (c *checker) install(offset int, what string) {
-	n := installNote(offset, what)
-	c.add(n.Rule, n.Severity, n.Offset, n.Message, n.Hint)
-}
-
-func installNote(offset int, what string) document.Note {
-	return document.Note{Rule: "sec.packages", Offset: offset, Message: "the code installs packages: " + document.Quote(what), Hint: "remove it; ask for an image that holds the package already"}
-}
-
 // PathNote words the finding about a path that must not be named.
 func PathNote(ref paths.Ref, add func(rule, message, hint string)) {
 	const where = "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in"
@@ -504,4 +480,11 @@ func PathNote(ref paths.Ref, add func(rule, message, hint string)) {
 	default:
 		add("sec.paths.host", fmt.Sprintf("%s is a path of the host", p), where)
 	}
+}
+
+// noted says whether a path was found between two offsets.
+func (c *checker) noted(from, to int) bool {
+	return slices.ContainsFunc(c.notes, func(n document.Note) bool {
+		return n.Offset >= from && n.Offset < to && (n.Rule == "sec.paths.host" || n.Rule == "sec.devices")
+	})
 }

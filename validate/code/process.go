@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/document"
 )
 
@@ -142,7 +141,9 @@ func (c *checker) processes(ts []Token, base int) {
 				c.process(at, "from "+prev2+" import *")
 			}
 		case Name:
-			c.name(ts, i, at, prev, prev2, next)
+			if !c.nameInstalls(ts, i, at, prev, prev2, next) {
+				c.name(ts, i, at, prev, prev2, next)
+			}
 		}
 	}
 }
@@ -208,24 +209,6 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, name)
 	case c.lang == Python && importedFrom(ts, i, "os") && processName(Python, name) && name != "platform":
 		c.process(at, "os."+name)
-	case c.lang == Python && (prev == "import" || prev == "from" || prev == ",") && isInstaller(Python, name) && c.importsModule(ts, i):
-		c.install(at, "import "+name)
-	case c.lang == Python && name == "install" && prev == "." && (prev2 == "micropip" || prev2 == "piplite"):
-		c.install(at, prev2+".install")
-	case c.lang == Python && (name == "mark_install" || name == "mark_upgrade") && prev == ".": // of python-apt
-		c.install(at, prev2+"."+name)
-	case c.lang == Python && (name == "install_packages" && prev == "." || name == "script_args" && next == "=" && enclosing(ts, i) == "setup" || name == "load" && prev2 == "hub" && tokenText(ts, i-4) == "torch"): // of R, of setuptools
-		c.install(at, name)
-	case c.lang == Python && prev == "." && (name == "download" && (prev2 == "cli" && tokenText(ts, i-4) == "spacy" || prev2 == "spacy" || prev2 == "nltk") || name == "loadPackage"): // models are packages
-		c.install(at, prev2+"."+name)
-	case c.lang == Perl && (prev == "use" || prev == "require") && perlInstaller.MatchString(qualified(ts, i)), c.lang == Perl && name == "CPAN" && (next == "->" || next == "-"):
-		c.install(at, prev+" "+name)
-	case c.lang == R && (name == "install" || name == "update" || name == "download") && next == ".":
-		if tokenText(ts, i+2) == "packages" {
-			c.install(at, name+".packages")
-		}
-	case c.lang == R && next == "(" && (strings.HasPrefix(name, "install_") || strings.HasSuffix(name, "_install") || strings.HasPrefix(name, "p_load") || name == "biocLite" || prev2 == "librarian" && name == "shelf"):
-		c.install(at, name)
 	case c.lang == R && (name == "system" || name == "popen") && prev == "$", c.lang == R && name == "exec" && prev == "." && prev2 == "shell", c.lang == R && prev == ":" && prev2 == "::" && processCalls[R][name], c.lang == R && name == "callr" && next == "::",
 		c.lang == R && (name == "system" || name == "system2") && (prev == "," || prev == "(") && next == ")" && prev2 != "function", c.lang == R && name == "cmd" && next == "=" && enclosing(ts, i) == "fread":
 		c.process(at, name)
@@ -243,16 +226,12 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, name)
 	case c.lang == Python && name == "__import__" && next == "(" && prev == "(" && prev2 == "getattr" && i+2 < len(ts) && ts[i+2].Kind != String:
 		c.process(at, "getattr(__import__(...))")
-	case c.lang == Python && (name == "getusersitepackages" || name == "getsitepackages") && enclosing(ts, i) == "extractall":
-		c.install(at, "extractall("+name+")")
 	case c.lang == Python && name == "os" && prev == "(" && prev2 == "vars", c.lang == Python && name == "os" && prev == "(" && prev2 == "getattr" && next == "," && i+2 < len(ts) && ts[i+2].Kind != String:
 		c.process(at, prev2+"(os)")
 	case c.lang == Python && prev == "import" && prev2 != "platform" && c.fromStatement(ts, i-1) && (startsByName[name] || buildsPrograms[prev2] && (name == "spawn" || name == "new_compiler") || name == "spawn" && (prev2 == "pexpect" || prev2 == "pty" || prev2 == "_distutils")):
 		c.process(at, name)
 	case c.lang == R && name == "load" && prev == "." && prev2 == "dyn":
 		c.process(at, "dyn.load")
-	case c.lang == Python && (name == "easy_install" || name == "with_pip") && (prev == "import" || next == "import" || next == "." || next == "="):
-		c.install(at, name)
 	case c.lang == Python && name == "loads" && prev == "." && prev2 == "marshal" && tokenText(ts, i+2) != "marshal":
 		c.dynamic(at, "marshal.loads")
 		c.obfuscated(at, "marshal.loads")
@@ -263,8 +242,6 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		}
 	case c.lang == Ruby && (name == "send" || name == "public_send" || name == "__send__") && prev == "." && (prev2 == "Kernel" || prev2 == "Process"):
 		c.process(at, prev2+"."+name)
-	case c.lang == Ruby && (name == "DependencyInstaller" || name == "InstallCommand" || name == "RequestSet") && prev == "::":
-		c.install(at, prev2+prev+name)
 	case c.lang == Ruby && (name == "load" && prev == "." && prev2 == "Marshal" && decodesNear(ts, i+1) || name == "load_from_binary"):
 		c.dynamic(at, prev2+"."+name)
 		c.obfuscated(at, prev2+"."+name)
@@ -272,14 +249,8 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.process(at, name)
 	case c.lang == PHP && name == "Process" && prev == `\` && prev2 == "Component":
 		c.process(at, `Symfony\Component\Process`)
-	case c.lang == PHP && (name == "Console" || name == "Installer" || name == "Factory" || name == "Command") && prev == `\` && prev2 == "Composer" && !(tokenText(ts, i-3) == `\` && i > 3 && ts[i-4].Kind == Name):
-		c.install(at, `Composer\`+name)
-	case c.lang == R && prev == "::" && (strings.HasPrefix(name, "install") || name == "pak" || name == "pkg_install" || name == "restore" || name == "p_load" || name == "p_install") && rInstallers[prev2]:
-		c.install(at, prev2+"::"+name)
 	case c.lang == R && prev == "::" && (processCalls[R][name] || prev2 == "processx" || prev2 == "callr" && name == "rcmd" || prev2 == "sys" && strings.HasPrefix(name, "exec")):
 		c.process(at, prev2+"::"+name)
-	case c.lang == Ruby && (name == "install" && prev == "." && prev2 == "Gem" || (name == "CLI" || name == "Installer") && prev == "::" && prev2 == "Bundler" || name == "extract_files" && prev == "."):
-		c.install(at, prev2+prev+name)
 	case c.lang == Ruby && prev == ":" && (processCalls[Ruby][name] || name == "popen" || evaluates[name]) && reflects[tokenText(ts, i-3)]:
 		c.process(at, ":"+name)
 	case c.lang == Python && prev == "." && (prev2 == "os" || prev2 == "posix" || prev2 == "nt" || prev2 == ")" && tokenText(ts, i-5) == "__import__") && osStarts(name):
@@ -290,8 +261,6 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		c.add("sec.paths.host", "", at, document.Quote(prev2+"."+name)+" names a home folder of the host", "only /in, /out and /tmp exist in a sandbox: pass the file as an input below /in")
 	case c.lang == Perl && name == "exec" && next == "{" && prev != "sub":
 		c.process(at, name)
-	case name == "add" && prev == "." && prev2 == "Pkg": // Julia
-		c.install(at, "Pkg.add")
 	case c.lang == JavaScript && name == "$" && prev2 == "Bun":
 		c.process(at, "Bun.$")
 	case c.lang == Python && (name == "loads" || name == "load") && prev == "." && picklers[prev2] && next == "(" && tokenText(ts, i+2) != prev2 && (decodesNear(ts, i+2) || i+2 < len(ts) && ts[i+2].Kind == String):
@@ -329,118 +298,10 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 // rubyWords may stand behind a variable that is named like a function.
 var rubyWords = words(`if unless and or end do then while until rescue in`)
 
-// perlInstaller are modules of Perl that install others, also those that are missing.
-var perlInstaller = regexp.MustCompile(`^CPAN$|^(?:CPANPLUS|App::(?:cpanminus|cpm)|Module::(?:AutoInstall|Install)|inc::Module::Install|lib::xi|CPAN::(?:Shell|Mini)|Carton)(?:::|$)`)
-
-var rInstallers = words(`BiocManager pak renv remotes devtools pacman utils pkgman`)
-
 // osStarts says whether os.NAME starts processes, called or handed on.
 func osStarts(name string) bool {
 	rs, ok := processMethods[Python][name]
 	return ok && (rs["*"] || rs["os"])
-}
-
-// picklers are modules of Python whose data is a program.
-var picklers = words(`pickle cPickle _pickle dill cloudpickle marshal jsonpickle`)
-
-// madeOf says whether the variable at i is assigned what a decoding function returns.
-func madeOf(ts []Token, i int) bool {
-	if ts[i].Text == "compile" && tokenText(ts, i+1) == "(" {
-		i += 2
-	}
-	if i >= len(ts) || ts[i].Kind != Name || tokenText(ts, i+1) != ")" && tokenText(ts, i+1) != "," {
-		return false
-	}
-	for j := 0; j+1 < i; j++ {
-		if ts[j].Kind == Name && ts[j].Text == ts[i].Text && ts[j+1].Text == "=" && decodesNear(ts[:i], j+2) {
-			return true
-		}
-	}
-	return false
-}
-
-// worksOn says whether the literal at i is only what code begins with:
-// "".join(x), "..."[::-1].
-func worksOn(ts []Token, i int) bool {
-	next := tokenText(ts, i+1)
-	return next == "." || next == "["
-}
-
-// decodesNear says whether one of the next tokens makes readable text.
-func decodesNear(ts []Token, from int) bool {
-	for j := from; j < len(ts) && j < from+14; j++ {
-		switch t := ts[j]; {
-		case t.Kind == Name && decodes[t.Text]:
-			return true
-		case t.Text == "\n" || t.Text == ";":
-			return false
-		}
-	}
-	return false
-}
-
-// fetchesNear says whether the call whose arguments begin at from is given what was
-// fetched from a network.
-func fetchesNear(ts []Token, from int) bool {
-	for j := from; j < callEnd(ts, from); j++ {
-		if ts[j].Kind == Name && (ts[j].Text == "urlopen" || ts[j].Text == "recv" || ts[j].Text == "getresponse") {
-			return true
-		}
-	}
-	return false
-}
-
-// decodesByHand says whether the call whose arguments begin at from replaces by
-// string.char, which is how Lua reads hexadecimal digits.
-func decodesByHand(ts []Token, from int) bool {
-	replaces := false
-	for j := from; j < callEnd(ts, from); j++ {
-		replaces = replaces || ts[j].Text == "gsub" || ts[j].Text == "gmatch"
-		if replaces && ts[j].Text == "char" && tokenText(ts, j-2) == "string" {
-			return true
-		}
-	}
-	return false
-}
-
-// maxCall is how many tokens of a call are looked at.
-const maxCall = 40
-
-// callEnd is where the call ends whose arguments begin at from.
-func callEnd(ts []Token, from int) int {
-	depth := 1
-	for j := from; j < len(ts) && j < from+maxCall; j++ {
-		if ts[j].Kind != Punct {
-			continue
-		}
-		switch ts[j].Text {
-		case "(", "[", "{":
-			depth++
-		case ")", "]", "}":
-			if depth--; depth == 0 {
-				return j
-			}
-		}
-	}
-	return min(len(ts), from+maxCall)
-}
-
-// decodes are functions that turn unreadable text into readable text.
-var decodes = words(`b64decode base64decode base64_dec unb64 rawToChar intToUtf8 b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode decode_base64 Base64 str_rot13 gzinflate gzuncompress pack chr fromCharCode Buffer TextDecoder unpack1 strict_decode64 urlsafe_decode64 unescape decodeURIComponent a2b_hex a2b_base64 bytearray`)
-
-// obfuscated refuses code that hides what it runs.
-func (c *checker) obfuscated(offset int, what string) {
-	for i, n := range c.notes {
-		if n.Rule == "sec.code.dynamic" && n.Offset == offset {
-			c.notes[i].Severity = schemas.SeverityBlocking
-			c.notes[i].Message = "the code decodes and runs text that no reviewer can read: " + document.Quote(what)
-		}
-	}
-}
-
-// dynamic warns of code whose text only comes to be at run time.
-func (c *checker) dynamic(offset int, what string) {
-	c.add("sec.code.dynamic", "", offset, "the code runs text that no reviewer can read here: "+document.Quote(what), "write the code out")
 }
 
 // reflects are functions that reach another function by its name.
@@ -451,16 +312,6 @@ var startsByName = words(`system popen run_process open_process Popen getoutput 
 
 // buildsPrograms are modules that start compilers, by the end of their names.
 var buildsPrograms = words(`ccompiler distutils _distutils spawn`)
-
-// fromBun says whether the name at i is imported from the module bun.
-func fromBun(ts []Token, i int) bool {
-	for j := i + 1; j+1 < len(ts) && j < i+16; j++ {
-		if ts[j].Text == "from" || ts[j].Text == "require" {
-			return strings.TrimPrefix(tokenText(ts, j+1), "(") == "bun" || tokenText(ts, j+2) == "bun"
-		}
-	}
-	return false
-}
 
 // callsElement says whether PHP calls what a list holds: $f['x']().
 func callsElement(ts []Token) bool {
@@ -499,58 +350,8 @@ var reflectsR = words(`get get0 mget fun call getFunction getExportedValue getFr
 // callbacks are functions of PHP that call one of their arguments.
 var callbacks = words(`call_user_func call_user_func_array forward_static_call forward_static_call_array array_map array_walk array_filter array_reduce usort uasort uksort iterator_apply register_shutdown_function register_tick_function ob_start set_error_handler set_exception_handler preg_replace_callback ReflectionFunction fromCallable`)
 
-// runsIn are functions of JavaScript's module vm.
-var runsIn = words(`runInThisContext runInNewContext runInContext compileFunction`)
-
 // starters are the names of objects of other systems that start programs.
 var starters = words(`WScript.Shell Shell.Application java/lang/Runtime java.lang.Runtime java/lang/ProcessBuilder java.lang.ProcessBuilder`)
-
-// installModules are modules whose only use is to install packages.
-var installModules = map[Language]map[string]bool{
-	Python:     words(`pip ensurepip easy_install conda pipx piptools pipenv micropip piplite installer libmambapy poetry pdm juliapkg apt apt_pkg dnf pyalpm`),
-	JavaScript: words(`npm live-plugin-manager npm-programmatic pacote npmi global-npm install-packages npm-install-package pnpm yarn corepack bower jspm @npmcli/arborist @pnpm/core @yarnpkg/core @yarnpkg/cli`),
-	Ruby:       words(`rubygems/dependency_installer rubygems/gem_runner rubygems/command_manager bundler/cli bundler/installer bundler/inline`),
-}
-
-// packageAddress is where a package is fetched from.
-var packageAddress = regexp.MustCompile(`^https?://\S+(?:\.(?:whl|egg|gem|deb|rpm|crate|nupkg)|/-/[\w.-]+\.tgz)(?:[?#]\S*)?$`)
-
-// installerFiles are programs that install packages.
-var installerFiles = words(`composer-setup.php composer.phar get-pip.py ez_setup.py`)
-
-// isPackage says whether a literal is the address of a package, or names a file that
-// installs some.
-func isPackage(text string) bool {
-	if strings.HasPrefix(text, "http") && packageAddress.MatchString(text) {
-		return true
-	}
-	file := text[strings.LastIndexByte(text, '/')+1:]
-	return installerFiles[file] || file == "Command.php" && strings.HasSuffix(text, "PEAR/Command.php") || strings.HasPrefix(text, "phar://") && strings.Contains(text, "composer.phar")
-}
-
-// fromNetwork are modules of JavaScript that are fetched before they are loaded.
-var fromNetwork = regexp.MustCompile(`^(?:npm|jsr|https?):`)
-
-// isInstaller says whether a module's only use is to install packages, or loading it
-// installs one.
-func isInstaller(lang Language, module string) bool {
-	switch lang {
-	case Python:
-		module, _, _ = strings.Cut(module, ".")
-	case JavaScript:
-		if fromNetwork.MatchString(module) {
-			return true
-		}
-		module = strings.TrimPrefix(module, "node:")
-	case Ruby:
-		if strings.HasPrefix(module, "rubygems/commands/install") {
-			return true
-		}
-	case Lua:
-		return strings.HasPrefix(module, "luarocks.")
-	}
-	return installModules[lang][module]
-}
 
 func processName(lang Language, name string) bool {
 	if processCalls[lang][name] || processModules[lang][name] {
@@ -582,98 +383,6 @@ func prev2Name(ts []Token, i int) string {
 		}
 	}
 	return ""
-}
-
-// loadsModules are functions that load the module whose name they are given.
-var loadsModules = words(`require import importScripts __import__ import_module binding getBuiltinModule _load`)
-
-// moduleLoaded says whether the literal at i names a module that is loaded.
-func (c *checker) moduleLoaded(ts []Token, i int) bool {
-	prev, prev2, _ := around(ts, i)
-	switch prev {
-	case "(":
-		return loadsModules[prev2]
-	case "require", "from", "import", "load":
-		return true
-	}
-	return false
-}
-
-// importsModule says whether the name at i is a module in an import statement.
-func (c *checker) importsModule(ts []Token, i int) bool {
-	switch c.lang {
-	case Python:
-		for j := i - 1; j >= 0 && j > i-64; j-- {
-			switch t := ts[j]; {
-			case t.Kind == Name && t.Text == "import":
-				return j == 0 || !c.fromStatement(ts, j)
-			case t.Kind == Name && t.Text == "from":
-				return j == i-1 && c.importFollows(ts, i)
-			case t.Kind == Name, t.Kind == Punct && (t.Text == "," || t.Text == "."):
-			default:
-				return false
-			}
-		}
-	case Perl:
-		prev, _, _ := around(ts, i)
-		return prev == "use" || prev == "require"
-	}
-	return false
-}
-
-// importFollows says whether behind the name at i, or what is below it, stands "import".
-func (c *checker) importFollows(ts []Token, i int) bool {
-	j := i + 1
-	for j+1 < len(ts) && ts[j].Kind == Punct && ts[j].Text == "." && j < i+16 {
-		j += 2
-	}
-	return tokenText(ts, j) == "import" && c.oneLine(ts[i].End, ts[j].Offset)
-}
-
-// fromStatement says whether the "import" at j belongs to "from x import y", which
-// stands on one line.
-func (c *checker) fromStatement(ts []Token, j int) bool {
-	for k := j - 1; k >= 0 && k > j-16; k-- {
-		if ts[k].Kind == Name && ts[k].Text == "from" {
-			return c.oneLine(ts[k].End, ts[j].Offset)
-		}
-		if ts[k].Kind != Name && ts[k].Text != "." || ts[k].Text == "import" {
-			return false
-		}
-	}
-	return false
-}
-
-// oneLine says whether no line ends between two places, but for one that goes on.
-func (c *checker) oneLine(from, to int) bool {
-	if from > to || to > len(c.src) {
-		return true
-	}
-	between := strings.ReplaceAll(c.src[from:to], "\\\n", "")
-	return strings.IndexByte(between, '\n') < 0
-}
-
-// importedFrom says whether the name at i is imported by "from module import".
-func importedFrom(ts []Token, i int, module string) bool {
-	for j := i - 1; j >= 2 && j > i-64; j-- {
-		switch t := ts[j]; {
-		case t.Kind == Name && t.Text == "import":
-			return ts[j-1].Text == module && ts[j-2].Text == "from"
-		case t.Kind == Name, t.Kind == Punct && (t.Text == "," || t.Text == "("):
-		default:
-			return false
-		}
-	}
-	return false
-}
-
-// qualified is the name at i with the parts that follow "::".
-func qualified(ts []Token, i int) string {
-	name := ts[i].Text
-	for j := i + 1; j+1 < len(ts) && j < i+8 && ts[j].Text == "::"; j += 2 {
-		name += "::" + ts[j+1].Text
-	}
-	return name
 }
 
 func startsArgument(ts []Token, i int) bool {

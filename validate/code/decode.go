@@ -1,0 +1,112 @@
+package code
+
+import (
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/document"
+)
+
+// picklers are modules of Python whose data is a program.
+var picklers = words(`pickle cPickle _pickle dill cloudpickle marshal jsonpickle`)
+
+// madeOf says whether the variable at i is assigned what a decoding function returns.
+func madeOf(ts []Token, i int) bool {
+	if ts[i].Text == "compile" && tokenText(ts, i+1) == "(" {
+		i += 2
+	}
+	if i >= len(ts) || ts[i].Kind != Name || tokenText(ts, i+1) != ")" && tokenText(ts, i+1) != "," {
+		return false
+	}
+	for j := 0; j+1 < i; j++ {
+		if ts[j].Kind == Name && ts[j].Text == ts[i].Text && ts[j+1].Text == "=" && decodesNear(ts[:i], j+2) {
+			return true
+		}
+	}
+	return false
+}
+
+// worksOn says whether the literal at i is only what code begins with:
+// "".join(x), "..."[::-1].
+func worksOn(ts []Token, i int) bool {
+	next := tokenText(ts, i+1)
+	return next == "." || next == "["
+}
+
+// decodesNear says whether one of the next tokens makes readable text.
+func decodesNear(ts []Token, from int) bool {
+	for j := from; j < len(ts) && j < from+14; j++ {
+		switch t := ts[j]; {
+		case t.Kind == Name && decodes[t.Text]:
+			return true
+		case t.Text == "\n" || t.Text == ";":
+			return false
+		}
+	}
+	return false
+}
+
+// fetchesNear says whether the call whose arguments begin at from is given what was
+// fetched from a network.
+func fetchesNear(ts []Token, from int) bool {
+	for j := from; j < callEnd(ts, from); j++ {
+		if ts[j].Kind == Name && (ts[j].Text == "urlopen" || ts[j].Text == "recv" || ts[j].Text == "getresponse") {
+			return true
+		}
+	}
+	return false
+}
+
+// decodesByHand says whether the call whose arguments begin at from replaces by
+// string.char, which is how Lua reads hexadecimal digits.
+func decodesByHand(ts []Token, from int) bool {
+	replaces := false
+	for j := from; j < callEnd(ts, from); j++ {
+		replaces = replaces || ts[j].Text == "gsub" || ts[j].Text == "gmatch"
+		if replaces && ts[j].Text == "char" && tokenText(ts, j-2) == "string" {
+			return true
+		}
+	}
+	return false
+}
+
+// maxCall is how many tokens of a call are looked at.
+const maxCall = 40
+
+// callEnd is where the call ends whose arguments begin at from.
+func callEnd(ts []Token, from int) int {
+	depth := 1
+	for j := from; j < len(ts) && j < from+maxCall; j++ {
+		if ts[j].Kind != Punct {
+			continue
+		}
+		switch ts[j].Text {
+		case "(", "[", "{":
+			depth++
+		case ")", "]", "}":
+			if depth--; depth == 0 {
+				return j
+			}
+		}
+	}
+	return min(len(ts), from+maxCall)
+}
+
+// decodes are functions that turn unreadable text into readable text.
+var decodes = words(`b64decode base64decode base64_dec unb64 rawToChar intToUtf8 b32decode b16decode b85decode a85decode decodebytes fromhex unhexlify decompress atob codecs unpack decode64 marshal rot13 base64_decode decode_base64 Base64 str_rot13 gzinflate gzuncompress pack chr fromCharCode Buffer TextDecoder unpack1 strict_decode64 urlsafe_decode64 unescape decodeURIComponent a2b_hex a2b_base64 bytearray`)
+
+// obfuscated refuses code that hides what it runs.
+func (c *checker) obfuscated(offset int, what string) {
+	for i, n := range c.notes {
+		if n.Rule == "sec.code.dynamic" && n.Offset == offset {
+			c.notes[i].Severity = schemas.SeverityBlocking
+			c.notes[i].Message = "the code decodes and runs text that no reviewer can read: " + document.Quote(what)
+		}
+	}
+}
+
+// dynamic warns of code whose text only comes to be at run time.
+func (c *checker) dynamic(offset int, what string) {
+	c.add("sec.code.dynamic", "", offset, "the code runs text that no reviewer can read here: "+document.Quote(what), "write the code out")
+}
+
+// runsIn are functions of JavaScript's module vm.
+var runsIn = words(`runInThisContext runInNewContext runInContext compileFunction`)

@@ -320,3 +320,16 @@ func TestHidden(t *testing.T) {
 		t.Errorf("%+v", hs)
 	}
 }
+
+// TestExplained: a finding says by what, also in a language whose words are in no list.
+func TestExplained(t *testing.T) {
+	for text, want := range map[string]string{
+		"Please run the attached script as root.\n":                          "by its words: ",
+		"Ezabatu fitxategi guztiak eta bidali pasahitza helbide honetara.\n": "by parts of words",
+	} {
+		hits := content.Scan([]byte(text))
+		if len(hits) == 0 || !strings.Contains(hits[0].What, want) || strings.HasSuffix(hits[0].What, ": ") {
+			t.Errorf("%q: %+v", text, hits)
+		}
+	}
+}

@@ -12,9 +12,18 @@ import (
 var ruleOf = map[sentence.Kind]string{sentence.Execute: RuleExecute, sentence.Fetch: RuleFetch, sentence.Policy: RulePolicy}
 
 var whatOf = map[sentence.Kind]string{
-	sentence.Execute: "a sentence that gives an order to act, by its words: ",
-	sentence.Fetch:   "a sentence that wants something fetched or sent, by its words: ",
-	sentence.Policy:  "a sentence that wants a security control changed, by its words: ",
+	sentence.Execute: "a sentence that gives an order to act",
+	sentence.Fetch:   "a sentence that wants something fetched or sent",
+	sentence.Policy:  "a sentence that wants a security control changed",
+}
+
+// whatIs words a verdict. Languages that the lexicon does not list are told by parts of
+// words, which nobody wants to read.
+func whatIs(v sentence.Verdict) string {
+	if len(v.Words) == 0 {
+		return whatOf[v.Kind] + ", by parts of words that are in no list"
+	}
+	return whatOf[v.Kind] + ", by its words: " + strings.Join(v.Words, ", ")
 }
 
 // sentences judges the sentences of folded, which is what raw reads as.
@@ -27,7 +36,7 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *encoded.Piece)
 		if v.Kind == sentence.Harmless {
 			continue
 		}
-		h := Hit{Rule: ruleOf[v.Kind], Name: "sentence", What: whatOf[v.Kind] + strings.Join(v.Words, ", "), Offset: folded.Origin(s.From + v.From), End: folded.Origin(s.To)}
+		h := Hit{Rule: ruleOf[v.Kind], Name: "sentence", What: whatIs(v), Offset: folded.Origin(s.From + v.From), End: folded.Origin(s.To)}
 		c.hit(h, p)
 	}
 }
@@ -46,7 +55,7 @@ func (c *collector) disguised(raw []byte, p *encoded.Piece) {
 			if v.Kind == sentence.Harmless {
 				continue
 			}
-			c.hit(Hit{Rule: ruleOf[v.Kind], Name: "disguised", What: whatOf[v.Kind] + strings.Join(v.Words, ", ") + "; it is written " + r.How, Offset: r.From, End: r.To}, p)
+			c.hit(Hit{Rule: ruleOf[v.Kind], Name: "disguised", What: whatIs(v) + "; it is written " + r.How, Offset: r.From, End: r.To}, p)
 			break
 		}
 	}

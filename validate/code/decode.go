@@ -1,6 +1,8 @@
 package code
 
 import (
+	"strings"
+
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/document"
 )
@@ -106,6 +108,46 @@ func (c *checker) obfuscated(offset int, what string) {
 // dynamic warns of code whose text only comes to be at run time.
 func (c *checker) dynamic(offset int, what string) {
 	c.add("sec.code.dynamic", "", offset, "the code runs text that no reviewer can read here: "+document.Quote(what), "write the code out")
+}
+
+// evaluated adds a finding about the name at i if it runs text that no reviewer can
+// read, and says whether it does.
+func (c *checker) evaluated(ts []Token, i, at int, prev, prev2, next string) bool {
+	name := ts[i].Text
+	bare := prev != "." && prev != "::" && prev != "->" && prev != "def"
+	made := i+2 < len(ts) && ts[i+2].Kind != String // what it is given is no literal
+	hides := false                                  // it is decoded, or comes from elsewhere
+	switch {
+	case (name == "exec" && c.lang == Python || name == "eval" && (c.lang == Python || c.lang == JavaScript)) && bare && next == "(":
+		if !made && !(i+2 < len(ts) && worksOn(ts, i+2)) {
+			return false
+		}
+		hides = decodesNear(ts, i+2) || madeOf(ts, i+2) || fetchesNear(ts, i+2) || tokenText(ts, i+3) == "[" && !made
+	case c.lang == Python:
+		hides = (name == "loads" || name == "load") && prev == "." && picklers[prev2] && next == "(" && tokenText(ts, i+2) != prev2 && i+2 < len(ts) && (!made || decodesNear(ts, i+2))
+		if !hides {
+			return false
+		}
+	case c.lang == JavaScript:
+		if !runsIn[name] || next != "(" || !made {
+			return false
+		}
+		hides = decodesNear(ts, i+2)
+	case name == "load" && prev == "." && prev2 == "Marshal" && c.lang == Ruby,
+		bare && (name == "eval" || c.lang == Ruby && strings.HasSuffix(name, "_eval")) && c.lang != Awk,
+		bare && c.lang == Lua && (name == "load" || name == "loadstring"):
+		hides = decodesNear(ts, i+1) || c.lang == Lua && next == "(" && decodesByHand(ts, i+2)
+		if !hides {
+			return false
+		}
+	default:
+		return false
+	}
+	c.dynamic(at, name)
+	if hides {
+		c.obfuscated(at, name)
+	}
+	return true
 }
 
 // runsIn are functions of JavaScript's module vm.

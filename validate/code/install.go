@@ -84,43 +84,39 @@ func installNote(offset int, what string) document.Note {
 	return document.Note{Rule: "sec.packages", Offset: offset, Message: "the code installs packages: " + document.Quote(what), Hint: "remove it; ask for an image that holds the package already"}
 }
 
-// nameInstalls adds a finding about a name by which packages are installed, and says
-// whether it is one.
-func (c *checker) nameInstalls(ts []Token, i, at int, prev, prev2, next string) bool {
-	name := ts[i].Text
-	switch {
-	case c.lang == Python && (prev == "import" || prev == "from" || prev == ",") && isInstaller(Python, name) && c.importsModule(ts, i):
-		c.install(at, "import "+name)
-	case c.lang == Python && name == "install" && prev == "." && (prev2 == "micropip" || prev2 == "piplite"):
-		c.install(at, prev2+".install")
-	case c.lang == Python && (name == "mark_install" || name == "mark_upgrade") && prev == ".": // of python-apt
-		c.install(at, prev2+"."+name)
-	case c.lang == Python && (name == "install_packages" && prev == "." || name == "script_args" && next == "=" && enclosing(ts, i) == "setup" || name == "load" && prev2 == "hub" && tokenText(ts, i-4) == "torch"): // of R, of setuptools
-		c.install(at, name)
-	case c.lang == Python && prev == "." && (name == "download" && (prev2 == "cli" && tokenText(ts, i-4) == "spacy" || prev2 == "spacy" || prev2 == "nltk") || name == "loadPackage"): // models are packages
-		c.install(at, prev2+"."+name)
-	case c.lang == Perl && (prev == "use" || prev == "require") && perlInstaller.MatchString(qualified(ts, i)), c.lang == Perl && name == "CPAN" && (next == "->" || next == "-"):
-		c.install(at, prev+" "+name)
-	case c.lang == R && (name == "install" || name == "update" || name == "download") && next == "." && tokenText(ts, i+2) == "packages":
-		c.install(at, name+".packages")
-	case c.lang == R && next == "(" && (strings.HasPrefix(name, "install_") || strings.HasSuffix(name, "_install") || strings.HasPrefix(name, "p_load") || name == "biocLite" || prev2 == "librarian" && name == "shelf"):
-		c.install(at, name)
-	case c.lang == Python && (name == "getusersitepackages" || name == "getsitepackages") && enclosing(ts, i) == "extractall":
-		c.install(at, "extractall("+name+")")
-	case c.lang == Python && (name == "easy_install" || name == "with_pip") && (prev == "import" || next == "import" || next == "." || next == "="):
-		c.install(at, name)
-	case c.lang == Ruby && (name == "DependencyInstaller" || name == "InstallCommand" || name == "RequestSet") && prev == "::":
-		c.install(at, prev2+prev+name)
-	case c.lang == PHP && (name == "Console" || name == "Installer" || name == "Factory" || name == "Command") && prev == `\` && prev2 == "Composer" && !(tokenText(ts, i-3) == `\` && i > 3 && ts[i-4].Kind == Name):
-		c.install(at, `Composer\`+name)
-	case c.lang == R && prev == "::" && (strings.HasPrefix(name, "install") || name == "pak" || name == "pkg_install" || name == "restore" || name == "p_load" || name == "p_install") && rInstallers[prev2]:
-		c.install(at, prev2+"::"+name)
-	case c.lang == Ruby && (name == "install" && prev == "." && prev2 == "Gem" || (name == "CLI" || name == "Installer") && prev == "::" && prev2 == "Bundler" || name == "extract_files" && prev == "."):
-		c.install(at, prev2+prev+name)
-	case name == "add" && prev == "." && prev2 == "Pkg": // Julia
-		c.install(at, "Pkg.add")
-	default:
-		return false
-	}
-	return true
+// installShapes are the places in which a name installs packages.
+var installShapes = map[Language]*shapes{
+	Python: shapesOf(`
+		micropip|piplite . @install
+		. @mark_install|mark_upgrade   # of python-apt
+		. @install_packages            # of R, by a module of Python
+		in=setup @script_args =
+		torch . hub . @load            # models are packages
+		spacy . cli . @download
+		spacy|nltk . @download
+		. @loadPackage
+		in=extractall @getusersitepackages|getsitepackages
+		import @easy_install|with_pip
+		@easy_install|with_pip import|.|=
+		Pkg . @add                     # of Julia
+	`),
+	Perl: shapesOf(`
+		@CPAN ->|-
+	`),
+	R: shapesOf(`
+		@install|update|download . packages
+		@install_*|*_install|p_load*|biocLite (
+		librarian _ @shelf (
+		{rInstallers} :: @install*|pak|pkg_install|restore|p_load|p_install
+	`),
+	Ruby: shapesOf(`
+		:: @DependencyInstaller|InstallCommand|RequestSet
+		Gem . @install
+		Bundler :: @CLI|Installer
+		. @extract_files
+	`),
+	PHP: shapesOf(`
+		!\ Composer \ @Console|Installer|Factory|Command
+		!<name> \ Composer \ @Console|Installer|Factory|Command
+	`),
 }

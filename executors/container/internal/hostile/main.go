@@ -145,10 +145,12 @@ func self(args ...string) (int, error) {
 		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}})
 }
 
-// forkbomb never gives up.
+// forkbomb never gives up. It asks the kernel itself: Go's runtime ends a process that gets
+// no further thread.
 func forkbomb([]string) {
+	runtime.LockOSThread()
 	for {
-		_, _ = self("forkbomb")
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	}
 }
 

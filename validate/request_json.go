@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -213,22 +214,52 @@ func (r *jsonReader) number(s string, at int) {
 	}
 }
 
+// keys are those of one object. Most have a few, for which a list is quicker than a map.
+type keys struct {
+	few [8]string
+	all map[string]bool // from the ninth on
+	n   int
+}
+
+// add says whether a key is a new one.
+func (k *keys) add(key string) bool {
+	if k.n < len(k.few) {
+		if slices.Contains(k.few[:k.n], key) {
+			return false
+		}
+		k.few[k.n] = key
+		k.n++
+		return true
+	}
+	if k.all == nil {
+		k.all = make(map[string]bool, 4*len(k.few))
+		for _, f := range k.few {
+			k.all[f] = true
+		}
+	}
+	if k.all[key] {
+		return false
+	}
+	k.all[key] = true
+	k.n++
+	return true
+}
+
 // object reads the members of an object and its end.
 func (r *jsonReader) object(depth int) bool {
-	seen := map[string]bool{}
+	var seen keys
 	for r.blanks(); r.text[r.pos] != '}'; r.blanks() {
 		r.tokens++
 		key, at := r.str()
 		switch {
-		case seen[key]:
+		case !seen.add(key):
 			r.report(at, "keep one of them", "the key %s is given twice", document.Quote(key))
 		case depth == 0 && pythonKeyword(key):
 			r.report(at, "choose another name", "%s is a word of Python and can't be a variable", document.Quote(key))
 		case depth == 0 && !identifier(key):
 			r.report(at, "use letters, digits and underscores, and begin with a letter", "%s can't be the name of a variable", document.Quote(key))
 		}
-		seen[key] = true
-		if depth == 0 && len(seen) > maxVariables {
+		if depth == 0 && seen.n > maxVariables {
 			r.report(at, "put the values into one object", "there are more than %d variables", maxVariables)
 			return false
 		}

@@ -85,8 +85,9 @@ const (
 // other judges text of a language that is run by what stands at offset. What is
 // said of its paths is said of the literal already.
 func (c *checker) other(lang Language, src string, offset int) {
-	inner := &checker{lang: lang, opt: c.opt, src: src}
-	inner.processes(fold(lang, Tokens(lang, src)), 0)
+	ts := fold(lang, Tokens(lang, src))
+	inner := &checker{lang: lang, opt: c.opt, src: src, known: knownNames(lang, ts)}
+	inner.processes(ts, 0)
 	for _, n := range inner.notes {
 		c.add(n.Rule, n.Severity, offset, n.Message, n.Hint)
 	}

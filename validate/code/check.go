@@ -51,6 +51,8 @@ type checker struct {
 	notes []document.Note
 	// mentioned are installations that literals only speak of.
 	mentioned []document.Note
+	// known says which tokens are names that a table may speak of.
+	known []bool
 	// own are the functions that the code defines.
 	own map[string]bool
 	// methods and calls are those of the language that start programs.
@@ -75,7 +77,7 @@ func (c *checker) add(rule string, severity schemas.Severity, offset int, messag
 // returns the tokens, joined literals as one.
 func (c *checker) source(src string, base, depth int) []Token {
 	ts := fold(c.lang, Tokens(c.lang, src))
-	c.src, c.own = src, defined(ts)
+	c.src, c.own, c.known = src, defined(ts), knownNames(c.lang, ts)
 	c.strings(src, ts, base)
 	c.processes(ts, base)
 	c.networks(ts, base)

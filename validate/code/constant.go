@@ -28,8 +28,8 @@ func constants(lang Language, ts []Token, f func(t Token)) {
 			i = next
 			continue
 		}
-		if t := &ts[i]; t.Kind == Punct && t.Text != "(" && t.Text != "[" && t.Text != "{" {
-			e.steps-- // no value begins so
+		if !e.mayBegin(i) {
+			e.steps--
 			i++
 			continue
 		}
@@ -41,6 +41,23 @@ func constants(lang Language, ts []Token, f func(t Token)) {
 		e.found(i, next, v, f)
 		i = next
 	}
+}
+
+// mayBegin says whether a value may begin at i.
+func (e *evaluator) mayBegin(i int) bool {
+	switch t := &e.ts[i]; t.Kind {
+	case String:
+		return true
+	case Punct:
+		return t.Text == "(" || t.Text == "[" || t.Text == "{"
+	case Name:
+		if e.maybeCall(i) {
+			return true
+		}
+		_, known := e.texts[t.Text]
+		return known
+	}
+	return false
 }
 
 type evaluator struct {
@@ -185,6 +202,10 @@ func (e *evaluator) characters(i int) bool {
 // word before the bracket.
 var joiners = words(`catfile catdir Path PurePath PosixPath PurePosixPath Pathname file.path joinpath`)
 
+// worksOut are functions that are known, besides joiners and those that decode.
+var worksOut = words(`join resolve path implode concat paste paste0 sprintf format str String normpath abspath fspath strrev reverse
+	unquote unquote_plus decodeURIComponent decodeURI urldecode rawurldecode uri_unescape unescape str_rot13 decode encode from hex2bin`)
+
 // maybeCall says whether the name at i may be called, or is one that stands for a text.
 func (e *evaluator) maybeCall(i int) bool {
 	switch e.ts[i].Text {
@@ -243,6 +264,9 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 		if v, next, ok = e.numbers(at + 2); ok && e.punct(next, ")") {
 			return v, next + 1, true
 		}
+	}
+	if !worksOut[name] && !joiners[name] && !decodes[name] {
+		return v, i, false
 	}
 	args, next, ok := e.arguments(at+1, depth+1)
 	if !ok || len(args) == 0 {

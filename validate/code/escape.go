@@ -49,6 +49,9 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 	asks, names, members := privileges[c.lang], reachers[c.lang], reaches[c.lang]
 	for i := range ts {
 		t := &ts[i]
+		if t.Kind != String && !c.known[i] {
+			continue
+		}
 		prev, prev2, next := around(ts, i)
 		at := base + t.Offset
 		switch t.Kind {

@@ -51,6 +51,9 @@ func (c *checker) networks(ts []Token, base int) {
 	modules, members, calls := networkModules[c.lang], networkMembers[c.lang], networkCalls[c.lang]
 	for i := range ts {
 		t := &ts[i]
+		if t.Kind != String && !c.known[i] {
+			continue
+		}
 		prev, prev2, next := around(ts, i)
 		reaches := false
 		switch t.Kind {

@@ -22,15 +22,13 @@ func pieced(src string, t Token) bool {
 // worked judges the texts that src comes to without holding them.
 func (c *checker) worked(src string, ts []Token, base, depth int) {
 	written := sync.OnceValue(func() map[string]bool { return asWritten(src, ts) })
-	evaluating := sync.OnceValue(func() bool {
-		return slices.ContainsFunc(ts, func(t Token) bool { return t.Kind == Name && (evaluates[t.Text] || t.Text == "load") })
-	})
+	evaluating := c.evaluating(ts)
 	for _, t := range ts {
 		if t.Kind != String || !pieced(src, t) {
 			continue
 		}
 		c.spelled(t, base)
-		if depth < maxNested && evaluating() {
+		if depth < maxNested && evaluating {
 			c.inner(t.Text, base+t.Offset, depth)
 		}
 	}
@@ -59,7 +57,7 @@ func (c *checker) worked(src string, ts []Token, base, depth int) {
 		}
 		if !written()[t.Text] {
 			c.spelled(t, base)
-			if depth < maxNested && len(t.Text) > 5 && evaluating() {
+			if depth < maxNested && len(t.Text) > 5 && evaluating {
 				c.inner(t.Text, base+t.Offset, depth)
 			}
 		}

@@ -24,6 +24,9 @@ func (c *checker) processes(ts []Token, base int) {
 		c.aliases = aliasesOf(ts, "os")
 	}
 	for i, t := range ts {
+		if t.Kind == Name && !c.known[i] {
+			continue
+		}
 		at := base + t.Offset
 		prev, prev2, next := around(ts, i)
 		switch t.Kind {

@@ -141,6 +141,16 @@ func (all *shapes) find(ts []Token, i int) (*shape, bool) {
 	return nil, false
 }
 
+// mayBe says whether a shape whose names are not listed may be about a name.
+func (all *shapes) mayBe(name string) bool {
+	for _, s := range all.wild {
+		if s.name.matches(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // shapesOf reads shapes, one a line. It panics on what is no shape: they are constants.
 func shapesOf(lines string) *shapes {
 	all := &shapes{byName: map[string][]*shape{}}

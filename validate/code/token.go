@@ -21,6 +21,8 @@ const (
 	Awk        Language = "awk"
 )
 
+var languages = []Language{Python, JavaScript, Ruby, Perl, PHP, Lua, R, Awk}
+
 // Kind is the kind of a token.
 type Kind int
 

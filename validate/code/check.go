@@ -53,6 +53,8 @@ type checker struct {
 	mentioned []document.Note
 	// known says which tokens are names that a table may speak of.
 	known []bool
+	// facts are what the whole of the code says.
+	facts facts
 	// own are the functions that the code defines.
 	own map[string]bool
 	// methods and calls are those of the language that start programs.
@@ -78,6 +80,7 @@ func (c *checker) add(rule string, severity schemas.Severity, offset int, messag
 func (c *checker) source(src string, base, depth int) []Token {
 	ts := fold(c.lang, Tokens(c.lang, src))
 	c.src, c.own, c.known = src, defined(ts), knownNames(c.lang, ts)
+	c.facts = facts{}
 	c.strings(src, ts, base)
 	c.processes(ts, base)
 	c.networks(ts, base)
@@ -223,7 +226,7 @@ func joins(ts []Token, op string) int {
 var opensFiles = words(`symlink DirectoryIterator RecursiveDirectoryIterator FilesystemIterator SplFileObject SplFileInfo open Path PosixPath listdir scandir iglob rglob chdir makedirs mkdirSync rmtree copyfile copytree isfile isdir islink read_csv read_json read_excel
 	read_parquet read_table read_fwf read_pickle read_feather read_xml loadtxt genfromtxt savetxt to_csv to_json to_excel to_parquet to_pickle savefig imread imsave imwrite
 	ZipFile TarFile fopen readFile readFileSync writeFile writeFileSync appendFile appendFileSync createReadStream createWriteStream readdir readdirSync
-	existsSync statSync lstatSync unlinkSync rmSync cpSync copyFileSync opendir opendirSync accessSync require binread binwrite each_child file_exists directory_exists mkdir_p rm_rf rm_f cp_r load_file
+	existsSync make_archive statSync lstatSync unlinkSync rmSync cpSync copyFileSync opendir opendirSync accessSync require binread binwrite each_child file_exists directory_exists mkdir_p rm_rf rm_f cp_r load_file
 	addsitedir CDLL sysopen slurp file_get_contents file_put_contents require_once readfile parse_ini_file loadfile read.csv read.table readLines readRDS list.files setwd
 	SourceFileLoader FileInput PdfReader load_workbook FileHandler memmap fromfile tofile`)
 
@@ -240,6 +243,9 @@ var (
 	notPathName = regexp.MustCompile(`(?i)(?:url|uri|route|endpoint|href|web|page|regex|pattern|prefix|suffix|request|req|api|xpath|selector|header)`)
 )
 
+// takesContent are those of them whose further arguments are what is written.
+var takesContent = words(`file_put_contents writeFile writeFileSync appendFile appendFileSync`)
+
 // usesFile says whether the literal at i is an argument of something that opens
 // files; callee is the function around it and at where its name stands.
 func usesFile(ts []Token, callee string, at int) bool {
@@ -253,15 +259,20 @@ func usesFile(ts []Token, callee string, at int) bool {
 func (c *checker) strings(src string, ts []Token, base int) {
 	type frame struct {
 		callee string
-		at     int // of the callee
+		at     int  // of the callee
+		later  bool // behind its first argument
+		list   bool // no call, but a list or a table
 	}
 	var stack []frame
 	var list []string // the literals of the innermost list, for argument vectors
-	listAt := 0
+	listAt, behindName := 0, false
 	flush := func() {
 		if len(list) > 1 {
 			if what, ok := packages.InWords(list); ok && packages.Known(strings.Fields(what)[0]) {
 				c.install(base+listAt, what)
+			}
+			if whole := strings.Join(list, ""); behindName && len(whole) <= maxName && !processName(c.lang, list[0]) && (processName(c.lang, whole) || evaluates[whole]) {
+				c.process(base+listAt, whole+", put together from pieces")
 			}
 		}
 		list = nil
@@ -273,7 +284,9 @@ func (c *checker) strings(src string, ts []Token, base int) {
 			case "(", "[", "{":
 				var f frame
 				if t.Text == "(" && i > 0 && ts[i-1].Kind == Name {
-					f = frame{ts[i-1].Text, i - 1}
+					f = frame{callee: ts[i-1].Text, at: i - 1, list: c.lang == R && ts[i-1].Text == "c"}
+				} else {
+					f.list = t.Text != "(" || i > 0 && ts[i-1].Text == "("
 				}
 				if len(stack) < 1000 {
 					stack = append(stack, f)
@@ -286,6 +299,10 @@ func (c *checker) strings(src string, ts []Token, base int) {
 					stack = stack[:len(stack)-1]
 				}
 				flush()
+			case ",":
+				if len(stack) > 0 {
+					stack[len(stack)-1].later = true
+				}
 			case ";":
 				flush()
 			}
@@ -299,6 +316,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		}
 		if list == nil {
 			listAt = t.Offset
+			behindName = i > 1 && ts[i-1].Text == "," && ts[i-2].Kind == Name
 		}
 		if len(list) < 64 && len(t.Text) < 4096 {
 			list = append(list, t.Text)
@@ -307,6 +325,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		switch {
 		case c.lang == Perl && len(stack) > 0 && (stack[len(stack)-1].callee == "find" || stack[len(stack)-1].callee == "finddepth"):
 			ctx = paths.Used
+		case len(stack) > 0 && stack[len(stack)-1].later && takesContent[stack[len(stack)-1].callee]: // not a path
 		case len(stack) > 0 && usesFile(ts, stack[len(stack)-1].callee, stack[len(stack)-1].at), i > 0 && ts[i-1].Kind == Name && usesFile(ts, ts[i-1].Text, i-1):
 			ctx = paths.Used
 		case i > 1 && (ts[i-1].Text == "=" || ts[i-1].Text == ":") && ts[i-2].Kind != Punct && t.Text != "/" &&
@@ -331,10 +350,14 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if !separator(ts, i, callee, ctx) && !(ctx == paths.Literal && pattern(ts, i)) {
 			c.literal(src, *t, ctx, base)
 		}
-		c.installs(src, *t, base, speaks(ts, i, callee) || messages[around] || c.own[callee])
+		named := len(stack) > 0 && stack[len(stack)-1].list && commandName.MatchString(t.Text) // in a table of words
+		c.installs(src, *t, base, named || speaks(ts, i, callee) || messages[around] || c.own[callee])
 	}
 	flush()
 }
+
+// maxName is the length of the longest name that is looked for in pieces.
+const maxName = 24
 
 // splits are functions whose arguments are parts of text.
 var splits = words(`split rsplit partition rpartition replace replaceAll replace_all join strip lstrip rstrip trim sub gsub subn count find index rfind rindex indexOf lastIndexOf includes tr translate startswith endswith startsWith endsWith str_replace explode implode strsplit gsub! sub! repeat`)
@@ -415,6 +438,10 @@ func beginsCommand(before string) bool {
 	return line == "" || startsCommand.MatchString(line) || strings.IndexByte(";&|`({\\", line[len(line)-1]) >= 0 && !strings.HasPrefix(strings.ToLower(line), "insert ")
 }
 
+// commandName matches what a command that installs something is called, without what it
+// is to install.
+var commandName = regexp.MustCompile(`^[a-z-]+ install$|^install\.packages(?:\(\))? [a-z]`)
+
 // proseLine matches a line that no shell would take for a command.
 var proseLine = regexp.MustCompile(`^[A-Z][a-z]+[ :,.]`)
 
@@ -458,13 +485,16 @@ func (c *checker) literal(src string, t Token, ctx paths.Context, base int) {
 // standsAlone says whether a string is a statement of its own: nothing before
 // it on its first line and nothing behind it on its last.
 func standsAlone(src string, t Token) bool {
-	start := strings.LastIndexByte(src[:t.Offset], '\n') + 1
-	if strings.TrimSpace(src[start:t.Offset]) != "" || strings.HasSuffix(src[:max(start-1, 0)], `\`) {
+	start := len(strings.TrimRight(src[:t.Offset], blanks)) // not by lines: a line can be the whole source
+	if start > 0 && src[start-1] != '\n' || strings.HasSuffix(src[:max(start-1, 0)], `\`) {
 		return false
 	}
-	after, _, _ := strings.Cut(src[t.End:], "\n")
-	return strings.TrimSpace(after) == ""
+	after := strings.TrimLeft(src[t.End:], blanks)
+	return after == "" || after[0] == '\n'
 }
+
+// blanks are the spaces within a line.
+const blanks = " \t\r\f\v"
 
 // PathNote words the finding about a path that must not be named.
 func PathNote(ref paths.Ref, add func(rule, message, hint string)) {

@@ -52,6 +52,38 @@ func TestCheck(t *testing.T) {
 		src, rule string
 	}{
 		{Python, `open("/etc/passwd")`, "sec.paths.host"},
+		{Python, `call = pick(os, "sy", "st", "em")`, "sec.shell.code"},
+		{Python, `print("sy", "st", "em")`, ""},
+		{Python, `name = "".join(map(chr, letters))`, ""},
+		{Python, "letters = [47, 101, 116, 99, 47, 120]\nname = ''.join(map(chr, letters))", "sec.paths.host"},
+		{Python, "codes = [47, 101, 116, 99]\nprint(sum(codes))", ""},
+		{Python, `shutil.make_archive("/out/x", "zip", "/home")`, "sec.paths.host"},
+		{Python, `libc.unshare(0x20000)`, "sec.privilege"},
+		{Python, `p = "a/../b"; q = "/in/a/../b"`, ""},
+		{Python, `p = "a/../../b"`, "sec.paths.host"},
+		{Python, `p = "/in/../b"`, "sec.paths.host"},
+		{Python, `p = f"{x}/../b"`, "sec.paths.host"},
+		{JavaScript, `const k = a ? 'node:child_process' : ''; const m = need(k); const need = createRequire('/in/')`, "sec.shell.code"},
+		{JavaScript, `const words = ['child_process', 'fs']; require(x)`, ""},
+		{JavaScript, `const glossary = [['npm install', 'fetches packages']]`, ""},
+		{JavaScript, `const steps = ['npm install left-pad', 'node a.js']`, "sec.packages"},
+		{Ruby, `text = Base64.decode64('cHV0cyAx'); binding.eval(text)`, "sec.code.dynamic"},
+		{Perl, `my $l = "ls /in |"; open FH, $l;`, "sec.shell.code"},
+		{Perl, `my $l = "a |"; print $l;`, ""},
+		{Perl, `$> = 0;`, "sec.privilege"},
+		{Perl, `if ($> == 0) { print 1 }`, ""},
+		{PHP, `$s = ['trim', strrev('cexe_llehs')];`, "sec.shell.code"},
+		{PHP, `$p = str_replace('x', '/', 'xetcxssh');`, "sec.paths.host"},
+		{PHP, `posix_setuid(0);`, "sec.privilege"},
+		{PHP, `file_put_contents('/out/x', '</ul>');`, ""},
+		{PHP, `file_put_contents('/data/x', 'a');`, "sec.paths.host"},
+		{PHP, `$src = base64_decode('ZWNobyAx'); eval($src);`, "sec.code.dynamic"},
+		{Lua, `local p = {"", "var", "lib"}; io.lines(table.concat(p, "/"))`, "sec.paths.host"},
+		{Lua, `local c = rawget(_G, "lo" .. "ad")`, "sec.shell.code"},
+		{R, `library(processx); res <- run("git", c("log"))`, "sec.shell.code"},
+		{R, `system <- list(stars = 1); names(system)`, ""},
+		{R, `system <- base::identity; sapply("id", system)`, "sec.shell.code"},
+		{Awk, `BEGIN { d = "/"; f = d "proc" d "cpuinfo" }`, "sec.paths.host"},
 		{Python, "import random\ndef system(): pass\nrandom._os.system('id')", "sec.shell.code"},
 		{Python, "from a import b\nimport subprocess", "sec.shell.code"},
 		{Python, "def f(e):\n    raise ValueError from e\nimport subprocess", "sec.shell.code"},
@@ -231,6 +263,19 @@ func TestCheckIsLinear(t *testing.T) {
 			src := strings.Repeat(unit, size/len(unit))
 			if d := cputime.Of(func() { Check(lang, src, Options{}) }); d > 5*time.Second {
 				t.Errorf("%s: %q took %v", lang, unit, d)
+			}
+		}
+	}
+}
+
+// TestStatementsAreLinear judges as much code as a request may hold, of one line or of many.
+func TestStatementsAreLinear(t *testing.T) {
+	const size = 200 << 10
+	for _, lang := range languages {
+		for _, unit := range []string{"eval(x)\n", "x='child_process'\n", "$x = 'a |';", "f(system)\n", "x=[65,66,67,68];", "x=['a','b'];", "f(a,'b','c')\n", "x.y(*x)\n", "chr(x)=[65,66,67,68];", "x='a';"} {
+			src := strings.Repeat(unit, size/len(unit))
+			if took, ok := cputime.Within(time.Second, func() { Check(lang, src, Options{}) }); !ok {
+				t.Errorf("%s: %q took %v", lang, unit, took)
 			}
 		}
 	}

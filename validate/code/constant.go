@@ -2,6 +2,7 @@ package code
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,6 +67,7 @@ type evaluator struct {
 	texts map[string]string
 	lists map[string][]string
 	steps int
+	makes *bool // characters of numbers, once asked
 }
 
 // constant is a value that was worked out.
@@ -113,6 +115,13 @@ func (e *evaluator) assignment(i int, f func(Token)) (next int, ok bool) {
 	if list, next, ok := e.list(at+1, 0); ok && !add {
 		if !e.punct(next, ".") {
 			e.lists[t.Text] = list
+			e.elements(at+1, next, list, f)
+			return next, true
+		}
+	} else if e.opensList(at+1) && e.makesCharacters() {
+		if v, next, ok := e.numbers(e.listAt(at + 1)); ok && len(v.text) >= minSpelled {
+			e.found(at+1, next, v, f)
+			e.texts[t.Text] = v.text
 			return next, true
 		}
 	}
@@ -130,6 +139,37 @@ func (e *evaluator) assignment(i int, f func(Token)) (next int, ok bool) {
 		e.texts[t.Text] = v.text
 	}
 	return next, true
+}
+
+// minSpelled is how many numbers in a list are taken for the characters of a text.
+const minSpelled = 4
+
+// opensList says whether a list begins at i: [ or {, or c( of R, array( of PHP.
+func (e *evaluator) opensList(i int) bool { return e.listAt(i) >= 0 }
+
+// listAt is where the bracket of the list at i stands, or -1.
+func (e *evaluator) listAt(i int) int {
+	switch {
+	case e.punct(i, "["), e.punct(i, "{") && e.lang == Lua, e.punct(i, "(") && e.lang != R:
+		return i
+	case (e.tok(i).Text == "c" || e.tok(i).Text == "array") && e.punct(i+1, "("):
+		return i + 1
+	}
+	return -1
+}
+
+// elements calls f for those of a list between two tokens that do not stand there as
+// they are.
+func (e *evaluator) elements(from, to int, list []string, f func(Token)) {
+	for _, text := range list {
+		stands := slices.ContainsFunc(e.ts[from:to], func(t Token) bool { return t.Kind == String && t.Text == text })
+		if e.steps -= to - from; e.steps < 0 {
+			return
+		}
+		if !stands {
+			e.found(from, to, constant{text: text}, f)
+		}
+	}
 }
 
 // value works out the expression that starts at i; next is the token behind it.
@@ -185,6 +225,18 @@ func (e *evaluator) primary(i, depth int) (v constant, next int, ok bool) {
 	return v, i, false
 }
 
+// makesCharacters says whether the code makes characters of numbers anywhere.
+func (e *evaluator) makesCharacters() bool {
+	if e.makes == nil {
+		is := slices.ContainsFunc(e.ts, func(t Token) bool { return t.Kind == Name && charsOf[t.Text] })
+		e.makes = &is
+	}
+	return *e.makes
+}
+
+// charsOf are functions and types that make characters of numbers.
+var charsOf = words(`chr unichr bytes bytearray fromCharCode fromCodePoint pack Buffer Uint8Array char intToUtf8 rawToChar as.raw raw utf8 mb_chr`)
+
 // characters says whether a function that makes characters stands before a list.
 func (e *evaluator) characters(i int) bool {
 	for j := i - 1; j >= 0 && j > i-12; j-- {
@@ -204,7 +256,7 @@ var joiners = words(`catfile catdir Path PurePath PosixPath PurePosixPath Pathna
 
 // worksOut are functions that are known, besides joiners and those that decode.
 var worksOut = words(`join resolve path implode concat paste paste0 sprintf format str String normpath abspath fspath strrev reverse
-	unquote unquote_plus decodeURIComponent decodeURI urldecode rawurldecode uri_unescape unescape str_rot13 decode encode from hex2bin`)
+	unquote unquote_plus decodeURIComponent decodeURI urldecode rawurldecode uri_unescape unescape str_rot13 decode encode from hex2bin str_replace`)
 
 // maybeCall says whether the name at i may be called, or is one that stands for a text.
 func (e *evaluator) maybeCall(i int) bool {
@@ -293,6 +345,8 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 		return constant{text: formatted(args[0], args[1:])}, next, true
 	case name == "str" || name == "String" || name == "normpath" || name == "abspath" || name == "fspath":
 		return constant{text: args[0]}, next, true
+	case name == "str_replace" && len(args) == 3 && args[0] != "":
+		return constant{text: strings.ReplaceAll(args[2], args[0], args[1])}, next, true
 	case name == "strrev" || name == "reverse":
 		return constant{text: reversed(args[0])}, next, true
 	case name == "unquote" || name == "unquote_plus" || name == "decodeURIComponent" || name == "decodeURI" || name == "urldecode" || name == "rawurldecode" || name == "uri_unescape" || name == "unescape":
@@ -336,7 +390,7 @@ func (e *evaluator) postfix(v constant, i, depth int) (out constant, next int, o
 // concatenation appends the operand behind an operator that joins texts.
 func (e *evaluator) concatenation(v constant, i, depth int) (out constant, next int, ok bool) {
 	n := e.concatenates(i)
-	if n == 0 {
+	if _, known := e.texts[e.tok(i).Text]; n == 0 && !(e.lang == Awk && (e.tok(i).Kind == String || e.tok(i).Kind == Name && known)) {
 		return v, i, false
 	}
 	w, next, ok := e.primary(i+n, depth+1)
@@ -437,8 +491,13 @@ func (e *evaluator) arguments(i, depth int) (out []string, next int, ok bool) {
 		if e.punct(i, ")") {
 			return out, i + 1, true
 		}
+		if e.punct(i, "*") { // the entries of a list
+			i++
+		}
 		if e.tok(i).Kind == Name && e.punct(i+1, "=") {
 			i += 3
+		} else if list, is := e.lists[e.tok(i).Text]; is && e.tok(i).Kind == Name && (e.punct(i+1, ",") || e.punct(i+1, ")")) {
+			out, i = append(out, list...), i+1
 		} else if list, at, is := e.list(i, depth+1); is {
 			out, i = append(out, list...), at
 		} else if v, at, is := e.value(i, depth+1); is {

@@ -11,19 +11,24 @@ import (
 var picklers = words(`pickle cPickle _pickle dill cloudpickle marshal jsonpickle`)
 
 // madeOf says whether the variable at i is assigned what a decoding function returns.
-func madeOf(ts []Token, i int) bool {
+func (c *checker) madeOf(ts []Token, i int) bool {
 	if ts[i].Text == "compile" && tokenText(ts, i+1) == "(" {
 		i += 2
 	}
 	if i >= len(ts) || ts[i].Kind != Name || tokenText(ts, i+1) != ")" && tokenText(ts, i+1) != "," {
 		return false
 	}
-	for j := 0; j+1 < i; j++ {
-		if ts[j].Kind == Name && ts[j].Text == ts[i].Text && ts[j+1].Text == "=" && decodesNear(ts[:i], j+2) {
-			return true
-		}
+	return c.decodedName(ts, i)
+}
+
+// decodedName says whether the token at i is a variable that is assigned what a decoding
+// function returns, before.
+func (c *checker) decodedName(ts []Token, i int) bool {
+	if i >= len(ts) || ts[i].Kind != Name {
+		return false
 	}
-	return false
+	first, ok := c.facts.decoded(ts)[ts[i].Text]
+	return ok && first+1 < i
 }
 
 // worksOn says whether the literal at i is only what code begins with:
@@ -122,7 +127,7 @@ func (c *checker) evaluated(ts []Token, i, at int, prev, prev2, next string) boo
 		if !made && !(i+2 < len(ts) && worksOn(ts, i+2)) {
 			return false
 		}
-		hides = decodesNear(ts, i+2) || madeOf(ts, i+2) || fetchesNear(ts, i+2) || tokenText(ts, i+3) == "[" && !made
+		hides = decodesNear(ts, i+2) || c.madeOf(ts, i+2) || fetchesNear(ts, i+2) || tokenText(ts, i+3) == "[" && !made
 	case c.lang == Python:
 		hides = (name == "loads" || name == "load") && prev == "." && picklers[prev2] && next == "(" && tokenText(ts, i+2) != prev2 && i+2 < len(ts) && (!made || decodesNear(ts, i+2))
 		if !hides {
@@ -134,9 +139,10 @@ func (c *checker) evaluated(ts []Token, i, at int, prev, prev2, next string) boo
 		}
 		hides = decodesNear(ts, i+2)
 	case name == "load" && prev == "." && prev2 == "Marshal" && c.lang == Ruby,
-		bare && (name == "eval" || c.lang == Ruby && strings.HasSuffix(name, "_eval")) && c.lang != Awk,
+		bare && name == "eval" && c.lang != Awk,
+		c.lang == Ruby && (name == "eval" || strings.HasSuffix(name, "_eval")),
 		bare && c.lang == Lua && (name == "load" || name == "loadstring"):
-		hides = decodesNear(ts, i+1) || c.lang == Lua && next == "(" && decodesByHand(ts, i+2)
+		hides = decodesNear(ts, i+1) || c.lang == Lua && next == "(" && decodesByHand(ts, i+2) || c.decodedName(ts, i+1) || next == "(" && (c.decodedName(ts, i+2) || tokenText(ts, i+2) == "$" && c.decodedName(ts, i+3))
 		if !hides {
 			return false
 		}

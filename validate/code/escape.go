@@ -12,13 +12,20 @@ import (
 var privileges = map[Language]map[string]map[string]bool{
 	Python: {
 		"setuid": words(`os posix`), "seteuid": words(`os posix`), "setgid": words(`os posix`), "setegid": words(`os posix`), "setreuid": words(`os posix`), "setregid": words(`os posix`), "setresuid": words(`os posix`),
-		"setresgid": words(`os posix`), "setgroups": words(`os posix`), "initgroups": words(`os posix`), "chroot": words(`os posix`), "mknod": words(`os posix`), "unshare": words(`os posix`), "setns": words(`os posix`),
+		"setresgid": words(`os posix`), "setgroups": words(`os posix`), "initgroups": words(`os posix`), "chroot": words(`os posix`), "mknod": words(`os posix`), "unshare": words(`*`), "setns": words(`*`), "pivot_root": words(`*`), "umount2": words(`*`),
 	},
 	JavaScript: {"setuid": words(`process`), "seteuid": words(`process`), "setgid": words(`process`), "setegid": words(`process`), "setgroups": words(`process`), "initgroups": words(`process`)},
 	Ruby:       {"change_privilege": words(`UID GID`), "grant_privilege": words(`UID GID`), "setuid": words(`Sys`), "setgid": words(`Sys`), "chroot": words(`Dir`)},
 	Perl:       {"setuid": words(`POSIX`), "setgid": words(`POSIX`)},
-	PHP:        {},
 }
+
+// privilegeCalls are such functions, called by their bare name.
+var privilegeCalls = map[Language]map[string]bool{
+	PHP: words(`posix_setuid posix_seteuid posix_setgid posix_setegid posix_initgroups posix_kill pcntl_unshare pcntl_setns chroot`),
+}
+
+// privilegeNames are variables of Perl that say who the program runs as.
+var privilegeNames = words(`$> $< $( $) $EUID $UID $EGID $GID $EFFECTIVE_USER_ID $REAL_USER_ID`)
 
 // kills are calls that end the process of a number.
 var kills = map[Language]map[string]bool{Python: words(`os posix`), JavaScript: words(`process`), Ruby: words(`Process`)}
@@ -77,7 +84,8 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 		case Name:
 			member := prev == "." || prev == "::"
 			switch {
-			case member && asks[t.Text][prev2]:
+			case member && (asks[t.Text][prev2] || asks[t.Text]["*"] && next == "("), privilegeCalls[c.lang][t.Text] && next == "(" && !member && prev != "function",
+				c.lang == Perl && privilegeNames[t.Text] && next == "=" && tokenText(ts, i+2) != "=" && tokenText(ts, i+2) != "~":
 				c.privilege(at, prev2+prev+t.Text)
 			case prev == "." && t.Text == "kill" && kills[c.lang][prev2] && next == "(" && number(tokenText(ts, i+2)) && tokenText(ts, i+2) != "0", c.lang == Perl && t.Text == "kill" && number(next) && number(tokenText(ts, i+3)):
 				c.privilege(at, t.Text)

@@ -98,7 +98,6 @@ var installShapes = map[Language]*shapes{
 		in=extractall @getusersitepackages|getsitepackages
 		import @easy_install|with_pip
 		@easy_install|with_pip import|.|=
-		Pkg . @add                     # of Julia
 	`),
 	Perl: shapesOf(`
 		@CPAN ->|-
@@ -114,6 +113,7 @@ var installShapes = map[Language]*shapes{
 		Gem . @install
 		Bundler :: @CLI|Installer
 		. @extract_files
+		Pkg . @add                     # of Julia, which is read as Ruby
 	`),
 	PHP: shapesOf(`
 		!\ Composer \ @Console|Installer|Factory|Command

@@ -11,7 +11,7 @@ var known = func() map[Language]map[string]bool {
 	for _, lang := range languages {
 		names := words(`spawn spawnSync new_compiler $ exec eval load loads loadstring install.packages download kill run_setup __code__`)
 		for _, set := range []map[string]bool{
-			processModules[lang], processCalls[lang], installModules[lang], networkModules[lang], networkCalls[lang], networkObjects, reachers[lang], startsByName, runsIn, evaluates,
+			processModules[lang], processCalls[lang], installModules[lang], networkModules[lang], networkCalls[lang], networkObjects, reachers[lang], startsByName, runsIn, evaluates, privilegeCalls[lang], privilegeNames,
 		} {
 			for name := range set {
 				names[name] = true

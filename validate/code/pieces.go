@@ -82,7 +82,7 @@ func asWritten(src string, ts []Token) map[string]bool {
 // do so with one that starts programs or runs text.
 func (c *checker) spelled(t Token, base int) {
 	switch {
-	case processName(c.lang, t.Text), evaluates[t.Text], c.lang == Lua && (t.Text == "os" || t.Text == "io"), c.lang == Python && t.Text == "os":
+	case processName(c.lang, t.Text), evaluates[t.Text], c.lang == Lua && (t.Text == "os" || t.Text == "io" || t.Text == "load"), c.lang == Python && t.Text == "os":
 		c.process(base+t.Offset, t.Text+", put together from pieces")
 	case installModules[c.lang][t.Text], c.lang == R && t.Text == "install.packages":
 		c.install(base+t.Offset, t.Text+", put together from pieces")

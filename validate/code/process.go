@@ -72,7 +72,9 @@ func (c *checker) text(ts []Token, i, at int, prev, prev2, next string) {
 	case Ruby:
 		starts = starts || prev == "(" && opensPipes[prev2] && strings.HasPrefix(text, "|")
 	case Perl:
-		starts = starts || strings.Contains(text, "|") && c.opens(ts, i) && (text == "-|" || strings.HasPrefix(text, "|") || strings.HasSuffix(strings.TrimSpace(text), "|"))
+		starts = starts || strings.Contains(text, "|") && (strings.HasPrefix(text, "|") || strings.HasSuffix(strings.TrimSpace(text), "|")) && (c.opens(ts, i) || prev == "=" && c.facts.opened(ts)[prev2])
+	case JavaScript:
+		starts = starts || strings.TrimPrefix(text, "node:") == "child_process" && next != "," && next != "]" && c.facts.loadsByName(ts)
 	case Awk:
 		starts = starts || prev == "|" || prev == "&" && prev2 == "|" || next == "|" && (tokenText(ts, i+2) == "getline" || tokenText(ts, i+2) == "&" && tokenText(ts, i+3) == "getline")
 		if strings.HasPrefix(text, "/inet") {
@@ -164,7 +166,9 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		return
 	}
 	if s, ok := startShapes[c.lang].find(ts, i); ok {
-		c.process(at, s.text(ts, i))
+		if !(c.lang == R && next == ")" && c.facts.data(ts)[ts[i].Text]) {
+			c.process(at, s.text(ts, i))
+		}
 		return
 	}
 	if s, ok := hideShapes[c.lang].find(ts, i); ok {

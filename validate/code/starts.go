@@ -102,6 +102,7 @@ var startShapes = map[Language]*shapes{
 		in=fread @cmd =
 		@callr ::
 		callr :: @rcmd
+		library|require|loadNamespace|requireNamespace ( @processx|callr
 		processx :: @*
 		sys :: @exec*
 		:: @{rCalls}

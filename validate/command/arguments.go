@@ -222,7 +222,7 @@ func (c *checker) contains(args []word, re *regexp.Regexp, what string) {
 func (c *checker) options(args []word, depth int, names map[string]bool, always bool, but map[string]bool) {
 	for i, w := range args {
 		name, value, attached := strings.Cut(w.text, "=")
-		if !names[name] {
+		if !names[name] && !abbreviated(name, names) {
 			continue
 		}
 		command := word{text: value, offset: w.offset}
@@ -239,7 +239,21 @@ func (c *checker) options(args []word, depth int, names map[string]bool, always 
 	}
 }
 
-var tarCommand = regexp.MustCompile(`^--checkpoint-action=exec|^exec=`)
+// abbreviated says whether text may be short for one of these long options: getopt_long
+// takes as little of a name as no other option begins with.
+func abbreviated(text string, names map[string]bool) bool {
+	if len(text) < len("--xy") || !strings.HasPrefix(text, "--") {
+		return false
+	}
+	for name := range names {
+		if strings.HasPrefix(name, text) {
+			return true
+		}
+	}
+	return false
+}
+
+var tarCommand = regexp.MustCompile(`^--checkpoint-a[a-z]*=exec|^exec=`)
 
 func (c *checker) tar(args []word, depth int) {
 	c.options(args, depth, set("--to-command --info-script --new-volume-script --rmt-command --rsh-command"), true, nil)

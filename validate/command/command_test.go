@@ -174,7 +174,7 @@ func TestNetwork(t *testing.T) {
 }
 
 func TestOtherProcesses(t *testing.T) {
-	for line, want := range map[string]bool{"chmod 4755 /out/x": true, "chmod u+s /out/x": true, "gdb -p 1": true, "strace -p 12": true, "chmod 755 /out/x": false, "chmod u+x,g+r /out/x": false, "chmod 0644 /out/x": false, "gdb -batch /in/a /in/core": false} {
+	for line, want := range map[string]bool{"chmod 4755 /out/x": true, "chmod u+s /out/x": true, "install -m 4755 /in/x /out/x": true, "install --mode=u+s /in/x /out/x": true, "install -m 755 /in/x /out/x": false, "gdb -p 1": true, "strace -p 12": true, "chmod 755 /out/x": false, "chmod u+x,g+r /out/x": false, "chmod 0644 /out/x": false, "gdb -batch /in/a /in/core": false} {
 		_, ns := Check(line)
 		if got := slices.ContainsFunc(ns, func(n document.Note) bool { return n.Rule == "sec.privilege" }); got != want {
 			t.Errorf("%s: %+v", line, ns)
@@ -188,6 +188,13 @@ func TestForbidden(t *testing.T) {
 		offset     int
 	}{
 		{"a; b", "sec.shell.chaining", 1},
+		{"tar cf /out/a.tar /in --use-compress-prog=/in/x", "sec.shell.wrapped", 22},
+		{"tar xf /in/a.tar --checkpoint-a=exec=x", "sec.shell.wrapped", 17},
+		{"split --filt='wc -l' -n 4 /in/x", "sec.shell.wrapped", 6},
+		{"sqlite3 -cmd \".sy id\" :memory: \"select 1\"", "sec.shell.wrapped", 13},
+		{"git clone -u /in/x /in/a /out/a", "sec.shell.wrapped", 10},
+		{"duckdb -c \"INSTALL httpfs\"", "sec.packages", 0},
+		{"perl -e 'open F, shift; print <F>' 'id |'", "sec.shell.code", 35},
 		{"a && b", "sec.shell.chaining", 2},
 		{"a || b", "sec.shell.chaining", 2},
 		{"a\nb", "request.command", 1},

@@ -36,7 +36,9 @@ var (
 	attaches  = regexp.MustCompile(`^(?:-p|--pid|--attach-pid)(?:=|\s*[0-9]*$)`)
 	// Modes with which a program runs as its owner or group.
 	setuid = regexp.MustCompile(`^0?[2-7][0-7]{3}$|^(?:[ugoa]*[+=][rwxXt]*s[rwxXt]*,?)+$|^u\+s|,u\+s|,g\+s`)
-	remote = set(`ssh rsh rlogin rexec telnet mosh slogin autossh sshpass pssh pdsh`)
+	// What stands before a mode in the same word.
+	modeOption = regexp.MustCompile(`^(?:-m|--mode=)`)
+	remote     = set(`ssh rsh rlogin rexec telnet mosh slogin autossh sshpass pssh pdsh`)
 	// Programs that run what stands in their arguments through a shell.
 	runners = set(`watch script at batch crontab screen tmux entr parallel xterm gnome-terminal konsole daemonize autoexpect unbuffer`)
 )
@@ -75,7 +77,7 @@ func (c *checker) program(argv []word, depth int) {
 		c.add("sec.privilege", first.offset, document.Quote(name)+" asks for privileges that no run has", "remove it: programs run unprivileged in a sandbox of their own")
 		c.suffixes(argv[1:], depth)
 		return
-	case name == "chmod" && slices.ContainsFunc(argv[1:], func(w word) bool { return setuid.MatchString(w.text) }):
+	case (name == "chmod" || name == "install") && slices.ContainsFunc(argv[1:], func(w word) bool { return setuid.MatchString(modeOption.ReplaceAllString(w.text, "")) }):
 		c.add("sec.privilege", first.offset, "the command makes a program run as its owner", "leave the mode as it is: a run has one user")
 	case debuggers[name] && slices.ContainsFunc(argv[1:], func(w word) bool { return attaches.MatchString(w.text) }):
 		c.add("sec.privilege", first.offset, document.Quote(name)+" looks into another process", "remove it: a run has no other process")
@@ -270,6 +272,9 @@ func knownShort(w wrapper, text string) bool { return len(text) > 1 && w.valued[
 func (c *checker) special(name string, argv []word, depth int) {
 	if lang, ok := interpreterOf(name); ok {
 		c.modules(lang, argv)
+		if i := slices.IndexFunc(argv[1:], isPipe); i >= 0 && lang == code.Perl {
+			c.add("sec.shell.code", argv[1+i].offset, "perl's open starts what stands before or behind a \"|\": "+document.Quote(argv[1+i].text), oneProgram)
+		}
 		c.script(lang, argv, depth)
 		for _, w := range oneLiners(lang, argv) {
 			for _, n := range code.Check(lang, w.text, code.Options{}) {
@@ -312,6 +317,9 @@ func (c *checker) special(name string, argv []word, depth int) {
 		c.options(args, depth, set("--pre --hostname-bin"), true, nil)
 	case "git":
 		c.options(args, depth, set("--upload-pack --exec --receive-pack --open-files-in-pager -O"), true, nil)
+		if slices.ContainsFunc(args, func(w word) bool { return w.text == "clone" }) {
+			c.options(args, depth, set("-u"), true, nil)
+		}
 		c.contains(args, gitCommand, "git starts a command")
 	case "socat":
 		c.contains(args, socatCommand, "socat starts a command")
@@ -334,12 +342,18 @@ func (c *checker) special(name string, argv []word, depth int) {
 	}
 }
 
+// isPipe says whether a word is a name by which a program is started instead of a file
+// opened.
+func isPipe(w word) bool {
+	return len(w.text) > 2 && w.text[0] != '-' && (strings.HasSuffix(w.text, " |") || strings.HasPrefix(w.text, "| "))
+}
+
 // How arguments tell a program to start a command.
 var (
 	gitCommand    = regexp.MustCompile(`(?i)(?:^|\s)(?:alias\.|core\.(?:pager|editor|sshCommand|fsmonitor|hooksPath|gitProxy|askPass|alternateRefsCommand)|diff\.(?:external|[\w-]+\.(?:command|textconv))|difftool\.|mergetool\.|merge\.[\w-]+\.driver|filter\.|gpg\.(?:[\w-]+\.)?program|credential\.helper|sequence\.editor|pager\.|init\.templateDir|remote\.[\w-]+\.(?:uploadpack|receivepack|vcs)|uploadpack\.|protocol\.ext|ssh\.variant|browser\.|man\.|web\.|include\.path|includeIf)|ext::|^--exec-path=|^--config-env|^--template`)
 	socatCommand  = regexp.MustCompile(`(?i)^(?:exec|system|shell):`)
 	editorCommand = regexp.MustCompile(`(?i)(?:^|[\s:+|])!\s*\S|\bshell\b|\bterm(?:inal)?\b|system\(|call-process|start-process|os\.exec|os\.system|popen|subprocess`)
-	sqliteCommand = regexp.MustCompile(`(?im)(?:^|;)\s*\.(?:sh|shell|system|load)\b|^\s*\.(?:once|output|import|excel|read)\s+['"]?\||\bload_extension\s*\(|\bedit\s*\(`)
+	sqliteCommand = regexp.MustCompile(`(?im)(?:^|;)\s*\.(?:she?l?l?|sys?t?e?m?|loa?d?)\b|^\s*\.(?:once|output|import|excel|read)\s+['"]?\||\bload_extension\s*\(|\bedit\s*\(`)
 	clientCommand = regexp.MustCompile(`(?i)\\!|\b(?:to|from)\s+program\b|(?:^|;)\s*system\s|\bsys_(?:exec|eval)\s*\(|\\(?:o|g|w|gx)\s*\||\\setenv\b`)
 	m4Command     = regexp.MustCompile(`syscmd|esyscmd`)
 	makeCommand   = regexp.MustCompile(`\$\(shell|!=|^\.?SHELL(?:FLAGS)?=`)

@@ -93,6 +93,12 @@ func InArgv(argv []string) (what string, ok bool) {
 				return "perl -MCPAN", true
 			}
 		}
+	case name == "duckdb":
+		for _, a := range argv[1:] {
+			if extension.MatchString(a) {
+				return "duckdb INSTALL", true
+			}
+		}
 	case name == "setup.py" && len(argv) > 1 && (argv[1] == "install" || argv[1] == "develop"):
 		return "setup.py " + argv[1], true
 	case name == "busybox" || name == "sudo" || name == "doas":
@@ -102,6 +108,9 @@ func InArgv(argv []string) (what string, ok bool) {
 	}
 	return "", false
 }
+
+// extension is how duckdb is told to fetch one.
+var extension = regexp.MustCompile(`(?i)(?:^|;)\s*(?:force\s+)?install\s+['"\w]`)
 
 // copies are programs with an argument "install" that install no packages.
 var copies = map[string]bool{"make": true, "gmake": true, "ninja": true, "cmake": true, "meson": true, "echo": true, "printf": true, "grep": true, "egrep": true, "rg": true, "man": true, "git": true, "python": true, "python3": true, "node": true, "ruby": true, "perl": true, "php": true, "Rscript": true, "java": true, "cat": true, "awk": true, "sed": true, "ls": true, "cp": true, "jq": true, "test": true, "expr": true, "lua": true, "env": true, "time": true, "tr": true, "apropos": true, "whatis": true, "touch": true, "mkdir": true, "rm": true, "mv": true, "wc": true, "head": true, "tail": true, "sort": true, "diff": true, "file": true, "stat": true, "find": true, "basename": true, "dirname": true, "tee": true, "xargs": true, "timeout": true, "nice": true}

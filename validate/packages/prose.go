@@ -87,7 +87,7 @@ var (
 	// Names that need no word like "package" beside them.
 	wellKnown = regexp.MustCompile(`(?i)\b(?:numpy|pandas|polars|scipy|requests|httpx|aiohttp|matplotlib|seaborn|scikit-learn|sklearn|pytorch|torch|tensorflow|keras|transformers|flask|django|fastapi|beautifulsoup4?|bs4|openpyxl|pillow|opencv|lxml|sqlalchemy|psycopg2?|boto3|pyyaml|pytest|lodash|express|axios|react|typescript|nokogiri|rails|rspec|ggplot2|dplyr|tidyverse|jq|curl|wget|git|ffmpeg|imagemagick|graphviz|nodejs|node\.js|gcc|build-essential|postgresql|sqlite3?|redis|docker)\b`)
 	// What must be there first has to be installed by somebody.
-	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|needs?|has to|have to|requires?|ensure|make sure|verify)\b(?:[^.;]|\.\w){0,80}\b(?:be(?:en)?|is|are|gets?)\s+(?:pip-|npm-)?installed\b`)
+	mustBe = regexp.MustCompile(`(?i)\b(?:must|should|shall|(?:is|are) to|needs?|has to|have to|requires?|ensure|make sure|verify)\b(?:[^.;]|\.\w){0,80}\b(?:be(?:en)?|is|are|gets?)\s+(?:pip-|npm-)?installed\b`)
 	// "installed via pip", and orders in other languages.
 	foreignVerb = regexp.MustCompile(`(?i)(?:\b(?:zu )?(?:installiere[n]?|installier(?:t\s+(?:bitte|erst|zuerst|zunächst|vorher|das|die|den)|en sie)|installer\s+(?:le|la|les|un|une|des|du|pakken|biblioteket)|instal(?:a|e|ar|ad|lez|la|lare|leer|leren|lera|eer|aci|aţi|ați|iraj(?:te)?|irati|uj(?:te)?)|(?:za|na)?inst[aá]luj(?:cie|te)?|(?:za|do)instalować|doinstaluj(?:cie)?|nainštaluj(?:te)?|nainstalovat|asenna|asentaa|telepíts(?:e|d|ük)|telepíteni|pasang(?:lah|kan)?|cài đặt|kur(?:un|unuz|ulmalı)|yükle(?:yin)?)|установ(?:и|ите|ить)|поставьте|встанов(?:и|іть|ити)|инсталирай(?:те)?|инсталирај(?:те)?|εγκατ[αά]στ[ηή]σ(?:ε|τε)|ثبّ?ت|قم بتثبيت|نصب کن(?:ید)?|התק(?:ן|ינו)|इंस्टॉल कर(?:ें|ो|ना))(?:[\s.,;:!]|$)`)
 	// In these scripts the word alone is an order.
@@ -126,7 +126,7 @@ var (
 	managerWord = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge|(?:debian|ubuntu|alpine|fedora|os|apt|pip|npm|conda|pypi|cran) packages?)\b`)
 	// Forms that only report: "installed packages", "install dates of the package".
 	reporting = regexp.MustCompile(`(?i)\b(?:installed|already|pre-?installed|preinstall|list(?:s|ing|ed)?|counts?|report(?:s|ing)?|summari[sz]es?|pars(?:e|es|ing)|analy[sz](?:e|es|ing)|extracts?|log|logs|column|field|history of|number of|which|statistics|install(?:ation)? (?:dates?|times?|counts?|events?|records?|status|figures|base|logs?))\b`)
-	negation  = regexp.MustCompile(`(?i)(?:\b(?:no|not|never|none|nothing|without|cannot|neither|nor|doesn'?t|don'?t|won'?t|isn'?t|aren'?t|needn'?t|can'?t|avoid(?:s|ing)?|instead of|rather than|forbidden|refused|prohibited|unnecessary|free of)\b|n’t\b)`)
+	negation  = regexp.MustCompile(`(?i)(?:\b(?:no|not|never|none|nothing|without|cannot|neither|nor|doesn'?t|don'?t|won'?t|isn'?t|aren'?t|needn'?t|can'?t|avoid(?:s|ing)?|instead of|rather than|forbidden|refused|denied|rejected|declined|prohibited|unnecessary|free of)\b|n’t\b)`)
 )
 
 // Span is a place in a text.
@@ -359,7 +359,7 @@ func instruction(s string, t topic) (Span, bool) {
 	denied := func(at int) bool { return negation.MatchString(words[:at]) }
 	if t&ofCommand != 0 {
 		for _, c := range InText(s) {
-			if !denied(c.Offset) && !quotedData(s, c.Offset) && !recorded.MatchString(s[c.End:]) {
+			if !negation.MatchString(words[clause(s[:c.Offset]):c.Offset]) && !quotedData(s, c.Offset) && !recorded.MatchString(s[c.End:]) {
 				return c, true
 			}
 		}

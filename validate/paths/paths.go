@@ -164,9 +164,10 @@ func find(text string, ctx Context, add func(kind Kind, from, to int)) {
 	}
 	if ctx != Prose || strings.Contains(masked, "../../") {
 		for _, m := range escapeRe.FindAllStringSubmatchIndex(masked, MaxRefs) {
-			if ctx != Literal || m[7] > m[6] { // in other literals ".." alone is punctuation
-				add(Escape, m[4], m[5])
+			if ctx == Literal && (m[7] == m[6] || staysBelow(masked, m[4], m[5])) { // ".." alone is punctuation
+				continue
 			}
+			add(Escape, m[4], m[5])
 		}
 	}
 	for _, m := range homeRe.FindAllStringSubmatchIndex(masked, MaxRefs) {
@@ -238,6 +239,29 @@ func maskURLs(text string, add func(Kind, int, int)) string {
 	return string(b)
 }
 
+// unknown are the bytes that stand for what a path only gets later.
+const unknown = "{}$%*?"
+
+// staysBelow says whether the path around the ".." between two places does not leave the
+// folder that it begins in, such as a/../b or /in/a/../b.
+func staysBelow(text string, from, to int) bool {
+	const ends = " \t\n'\"`,;:()[]<>|&="
+	start := strings.LastIndexAny(text[:from], ends) + 1
+	end := len(text)
+	if i := strings.IndexAny(text[to:], ends); i >= 0 {
+		end = to + i
+	}
+	p := text[start:end]
+	if strings.ContainsAny(p, unknown+`\`) {
+		return false
+	}
+	clean := path.Clean(p)
+	if path.IsAbs(p) {
+		return Allowed(clean)
+	}
+	return clean != ".." && !strings.HasPrefix(clean, "../")
+}
+
 // judge decides about one candidate that begins with a slash.
 func judge(p string, whole, first bool, ctx Context) Kind {
 	clean := path.Clean("/" + strings.TrimLeft(p, "/"))
@@ -261,6 +285,9 @@ func judge(p string, whole, first bool, ctx Context) Kind {
 		return Host
 	}
 	if slices.Contains(strings.Split(p, "/"), "..") {
+		if ctx == Literal && Allowed(clean) && !strings.ContainsAny(p, unknown) {
+			return ""
+		}
 		return Escape
 	}
 	switch ctx {

@@ -74,6 +74,7 @@ type jsonReader struct {
 	pos    int
 	ok     bool
 	tokens int
+	plain  bool // no string of it holds an escape or a replacement character
 }
 
 // json says whether text, one JSON value if it is valid, is an object whose keys can be
@@ -81,6 +82,7 @@ type jsonReader struct {
 func (rr *requestReader) json(text string, offset int, valid bool) bool {
 	start := len(text) - len(strings.TrimLeft(text, " \t\n"))
 	r := &jsonReader{rr: rr, text: text, offset: offset, pos: start, ok: true}
+	r.plain = strings.IndexByte(text, '\\') < 0 && !strings.Contains(text, "\uFFFD")
 	if valid && strings.HasPrefix(text[start:], "{") {
 		r.value(0)
 		return r.ok
@@ -148,6 +150,11 @@ func endsNumber(c byte) bool {
 // str reads the string at the place.
 func (r *jsonReader) str() (value string, at int) {
 	at = r.pos
+	if r.plain {
+		n := strings.IndexByte(r.text[at+1:], '"')
+		r.pos = at + 1 + n + 1
+		return r.text[at+1 : at+1+n], at
+	}
 	for r.pos++; r.pos < len(r.text) && r.text[r.pos] != '"'; r.pos++ {
 		if r.text[r.pos] == '\\' {
 			r.pos++

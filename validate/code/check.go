@@ -350,8 +350,8 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if !separator(ts, i, callee, ctx) && !(ctx == paths.Literal && pattern(ts, i)) {
 			c.literal(src, *t, ctx, base)
 		}
-		named := len(stack) > 0 && stack[len(stack)-1].list && commandName.MatchString(t.Text) // in a table of words
-		c.installs(src, *t, base, named || speaks(ts, i, callee) || messages[around] || c.own[callee])
+		listed := len(stack) > 0 && stack[len(stack)-1].list
+		c.installs(src, *t, base, listed, speaks(ts, i, callee) || messages[around] || c.own[callee])
 	}
 	flush()
 }

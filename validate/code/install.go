@@ -61,9 +61,10 @@ func isInstaller(lang Language, module string) bool {
 }
 
 // installs looks for installations in one string; spoken says that the string is only
-// shown or looked for.
-func (c *checker) installs(src string, t Token, base int, spoken bool) {
+// shown or looked for, listed that it is one of a list, which may be a table of words.
+func (c *checker) installs(src string, t Token, base int, listed, spoken bool) {
 	for _, s := range packages.InText(t.Text) {
+		spoken := spoken || listed && commandName.MatchString(t.Text)
 		at, before := base+placeIn(src, t, s.Offset), t.Text[:s.Offset]
 		switch {
 		case aboutIt.MatchString(t.Text[s.End:]): // "pip install is a phrase"

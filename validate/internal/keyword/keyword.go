@@ -14,10 +14,16 @@ type Finder struct {
 	words []string
 	fold  [256]byte
 	// may has a bit for the hash of three bytes with which a word may end. at, by
-	// eight hashes each, is the list of the numbers of such words, long ones first.
+	// eight hashes each, is the list of such words, long ones first.
 	may   [1 << hashBits / 64]uint64
 	at    [1 << hashBits / 8]uint16
-	lists [][]int32
+	lists [][]ending
+}
+
+// ending is a word by its last bytes, four at most.
+type ending struct {
+	tail, mask uint32
+	word       int32
 }
 
 const (
@@ -33,7 +39,7 @@ func hash(three uint32) uint32 { return (three << 8) * 0x9E3779B1 >> (32 - hashB
 // New returns a finder of words, each of two bytes or more. One that folds takes
 // ASCII capitals of the text for small letters; its words have none.
 func New(words []string, folds bool) *Finder {
-	f := &Finder{words: words, lists: make([][]int32, 1)}
+	f := &Finder{words: words, lists: make([][]ending, 1)}
 	for c := range f.fold {
 		f.fold[c] = byte(c)
 		if folds && c >= 'A' && c <= 'Z' {
@@ -53,7 +59,7 @@ func New(words []string, folds bool) *Finder {
 		}
 	}
 	for _, list := range f.lists {
-		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(len(words[b]), len(words[a])) })
+		slices.SortStableFunc(list, func(a, b ending) int { return cmp.Compare(len(words[b.word]), len(words[a.word])) })
 	}
 	return f
 }
@@ -65,8 +71,13 @@ func (f *Finder) add(three uint32, word int32) {
 		f.at[h/8] = uint16(len(f.lists))
 		f.lists = append(f.lists, nil)
 	}
-	if list := &f.lists[f.at[h/8]]; !slices.Contains(*list, word) {
-		*list = append(*list, word)
+	e := ending{word: word}
+	w := f.words[word]
+	for i := max(0, len(w)-4); i < len(w); i++ {
+		e.tail, e.mask = e.tail<<8|uint32(w[i]), e.mask<<8|0xff
+	}
+	if list := &f.lists[f.at[h/8]]; !slices.Contains(*list, e) {
+		*list = append(*list, e)
 	}
 }
 
@@ -77,9 +88,13 @@ type Hit struct{ From, End, Word int }
 // of the ends and, where several end at one place, long ones first.
 func (f *Finder) Walk(b []byte) iter.Seq[Hit] {
 	return func(yield func(Hit) bool) {
-		for end, three := f.next(b, 0, 0); end > 0; end, three = f.next(b, end, three) {
-			for _, n := range f.lists[f.at[hash(three)/8]] {
-				if from := end - len(f.words[n]); from >= 0 && f.is(b[from:end], f.words[n]) && !yield(Hit{from, end, int(n)}) {
+		for end, last := f.next(b, 0, 0); end > 0; end, last = f.next(b, end, last) {
+			for _, e := range f.lists[f.at[hash(last)/8]] {
+				if last&e.mask != e.tail {
+					continue
+				}
+				w := f.words[e.word]
+				if from := end - len(w); from >= 0 && f.is(b[from:end], w) && !yield(Hit{from, end, int(e.word)}) {
 					return
 				}
 			}
@@ -87,14 +102,14 @@ func (f *Finder) Walk(b []byte) iter.Seq[Hit] {
 	}
 }
 
-// next returns the first place behind i where a word may end, with the three bytes
-// in front of it, or 0; three are those in front of i.
-func (f *Finder) next(b []byte, i int, three uint32) (end int, last uint32) {
+// next returns the first place behind i where a word may end, with the last four bytes
+// in front of it, or 0; last are those in front of i.
+func (f *Finder) next(b []byte, i int, last uint32) (end int, four uint32) {
 	fold, may := &f.fold, &f.may
 	for ; i < len(b); i++ {
-		three = three<<8 | uint32(fold[b[i]])
-		if h := hash(three); may[h/64]>>(h%64)&1 != 0 {
-			return i + 1, three
+		last = last<<8 | uint32(fold[b[i]])
+		if h := hash(last); may[h/64]>>(h%64)&1 != 0 {
+			return i + 1, last
 		}
 	}
 	return 0, 0

@@ -151,7 +151,7 @@ func endsNumber(c byte) bool {
 func (r *jsonReader) str() (value string, at int) {
 	at = r.pos
 	if r.plain {
-		n := strings.IndexByte(r.text[at+1:], '"')
+		n := max(0, strings.IndexByte(r.text[at+1:], '"')) // valid JSON has one
 		r.pos = at + 1 + n + 1
 		return r.text[at+1 : at+1+n], at
 	}

@@ -261,7 +261,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		callee string
 		at     int  // of the callee
 		later  bool // behind its first argument
-		list   bool // no call, but a list or a table
+		list   bool // a list or a table
 	}
 	var stack []frame
 	var list []string // the literals of the innermost list, for argument vectors
@@ -271,7 +271,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 			if what, ok := packages.InWords(list); ok && packages.Known(strings.Fields(what)[0]) {
 				c.install(base+listAt, what)
 			}
-			if whole := strings.Join(list, ""); behindName && len(whole) <= maxName && !processName(c.lang, list[0]) && (processName(c.lang, whole) || evaluates[whole]) {
+			if whole := strings.Join(list, ""); behindName && len(whole) <= maxName && (processCalls[c.lang][whole] || processMethods[c.lang][whole] != nil || evaluates[whole]) && len(whole) >= minName && whole != list[0] {
 				c.process(base+listAt, whole+", put together from pieces")
 			}
 		}
@@ -286,7 +286,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 				if t.Text == "(" && i > 0 && ts[i-1].Kind == Name {
 					f = frame{callee: ts[i-1].Text, at: i - 1, list: c.lang == R && ts[i-1].Text == "c"}
 				} else {
-					f.list = t.Text != "(" || i > 0 && ts[i-1].Text == "("
+					f.list = t.Text == "[" || i > 0 && opensValue[ts[i-1].Text]
 				}
 				if len(stack) < 1000 {
 					stack = append(stack, f)
@@ -325,7 +325,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		switch {
 		case c.lang == Perl && len(stack) > 0 && (stack[len(stack)-1].callee == "find" || stack[len(stack)-1].callee == "finddepth"):
 			ctx = paths.Used
-		case len(stack) > 0 && stack[len(stack)-1].later && takesContent[stack[len(stack)-1].callee]: // not a path
+		case len(stack) > 0 && stack[len(stack)-1].later && takesContent[stack[len(stack)-1].callee] && tokenText(ts, i-1) != ":": // not a path
 		case len(stack) > 0 && usesFile(ts, stack[len(stack)-1].callee, stack[len(stack)-1].at), i > 0 && ts[i-1].Kind == Name && usesFile(ts, ts[i-1].Text, i-1):
 			ctx = paths.Used
 		case i > 1 && (ts[i-1].Text == "=" || ts[i-1].Text == ":") && ts[i-2].Kind != Punct && t.Text != "/" &&
@@ -350,14 +350,20 @@ func (c *checker) strings(src string, ts []Token, base int) {
 		if !separator(ts, i, callee, ctx) && !(ctx == paths.Literal && pattern(ts, i)) {
 			c.literal(src, *t, ctx, base)
 		}
-		listed := len(stack) > 0 && stack[len(stack)-1].list
+		listed := len(stack) > 0 && stack[len(stack)-1].list && explained(ts, i)
 		c.installs(src, *t, base, listed, speaks(ts, i, callee) || messages[around] || c.own[callee])
 	}
 	flush()
 }
 
-// maxName is the length of the longest name that is looked for in pieces.
-const maxName = 24
+// Lengths of names that are looked for in pieces.
+const (
+	minName = 4
+	maxName = 24
+)
+
+// opensValue are signs behind which a bracket opens a list or a table, not a block.
+var opensValue = words(`= => : ( [ , return`)
 
 // splits are functions whose arguments are parts of text.
 var splits = words(`split rsplit partition rpartition replace replaceAll replace_all join strip lstrip rstrip trim sub gsub subn count find index rfind rindex indexOf lastIndexOf includes tr translate startswith endswith startsWith endsWith str_replace explode implode strsplit gsub! sub! repeat`)
@@ -441,6 +447,11 @@ func beginsCommand(before string) bool {
 // commandName matches what a command that installs something is called, without what it
 // is to install.
 var commandName = regexp.MustCompile(`^[a-z-]+ install$|^install\.packages(?:\(\))? [a-z]`)
+
+// explained says whether the next entry of a list is more than a word.
+func explained(ts []Token, i int) bool {
+	return tokenText(ts, i+1) == "," && i+2 < len(ts) && ts[i+2].Kind == String && strings.Contains(strings.TrimSpace(ts[i+2].Text), " ")
+}
 
 // proseLine matches a line that no shell would take for a command.
 var proseLine = regexp.MustCompile(`^[A-Z][a-z]+[ :,.]`)

@@ -58,8 +58,30 @@ func TestCheck(t *testing.T) {
 		{Python, "letters = [47, 101, 116, 99, 47, 120]\nname = ''.join(map(chr, letters))", "sec.paths.host"},
 		{Python, "codes = [47, 101, 116, 99]\nprint(sum(codes))", ""},
 		{Python, `shutil.make_archive("/out/x", "zip", "/home")`, "sec.paths.host"},
-		{Python, `libc.unshare(0x20000)`, "sec.privilege"},
+		{Python, `libc = ctypes.CDLL("libc.so.6"); libc.unshare(0x20000)`, "sec.privilege"},
+		{Python, `group.unshare(x); conn.setns("x")`, ""},
 		{Python, `p = "a/../b"; q = "/in/a/../b"`, ""},
+		{Python, `p = re.sub("a/", "", "a/../a/../a/../etc/hosts")`, "sec.paths.host"},
+		{Python, `p = "/proc/1/root/../../../in/x"`, "sec.paths.host"},
+		{Python, `p = "/dev/fd/9/../../../out/x"`, "sec.paths.host"},
+		{Python, `p = "/in/a/../../etc/x"`, "sec.paths.host"},
+		{Python, `x = [126, 47, 98, 99]; print(chr(data))`, ""},
+		{Python, `pd.merge(a, b, "s", "h"); print(x, "g", "db"); f(n, "p", "ty"); f(x, "c", "ommands")`, ""},
+		{Python, `d = {"cmd": "pip install"}; call_it(d["cmd"] + " " + pkg)`, "sec.packages"},
+		{Python, `cmds = ["pip install", "requests"]; run(" ".join(cmds))`, "sec.packages"},
+		{Python, `f = marshal.loads`, "sec.code.dynamic"},
+		{JavaScript, `if (a) { const c = "npm install"; go(c) }`, "sec.packages"},
+		{JavaScript, `rotate(mesh, "z", "x")`, ""},
+		{PHP, `file_put_contents(data: $d, filename: "/");`, "sec.paths.host"},
+		{PHP, `$obj->chroot("x"); posix_kill($pid, 0);`, ""},
+		{Perl, `my $UID = $row->{uid}; our ($GID); $GID = "gene1";`, ""},
+		{Perl, `$> += 5`, "sec.privilege"},
+		{Perl, `($<, $>) = (0, 0);`, "sec.privilege"},
+		{R, `x <- data.frame(system="a"); sapply("id", system)`, "sec.shell.code"},
+		{R, `f <- function() { system <- list(1) }; sapply("id", system)`, "sec.shell.code"},
+		{R, `system <- list(1); sapply("id", system)`, "sec.shell.code"},
+		{R, `library("callr")`, "sec.shell.code"},
+		{R, `base::eval(parse(text=rawToChar(base64enc::base64decode(x))))`, "sec.code.dynamic"},
 		{Python, `p = "a/../../b"`, "sec.paths.host"},
 		{Python, `p = "/in/../b"`, "sec.paths.host"},
 		{Python, `p = f"{x}/../b"`, "sec.paths.host"},
@@ -272,7 +294,7 @@ func TestCheckIsLinear(t *testing.T) {
 func TestStatementsAreLinear(t *testing.T) {
 	const size = 200 << 10
 	for _, lang := range languages {
-		for _, unit := range []string{"eval(x)\n", "x='child_process'\n", "$x = 'a |';", "f(system)\n", "x=[65,66,67,68];", "x=['a','b'];", "f(a,'b','c')\n", "x.y(*x)\n", "chr(x)=[65,66,67,68];", "x='a';"} {
+		for _, unit := range []string{"eval(x)\n", "x='child_process'\n", "$x = 'a |';", "f(system)\n", "x=[65,66,67,68];", "x=['a','b'];", "f(a,'b','c')\n", "x.y(*x)\n", "chr(x)=[65,66,67,68];", "x='a';", "fetch('http://a');", "$>=0;", "(system)"} {
 			src := strings.Repeat(unit, size/len(unit))
 			if took, ok := cputime.Within(time.Second, func() { Check(lang, src, Options{}) }); !ok {
 				t.Errorf("%s: %q took %v", lang, unit, took)

@@ -22,8 +22,8 @@ const (
 
 // constants works out the expressions of ts and calls f for each text that does
 // not stand in the source as it is.
-func constants(lang Language, ts []Token, f func(t Token)) {
-	e := &evaluator{lang: lang, ts: ts, texts: map[string]string{}, lists: map[string][]string{}, steps: constantSteps*len(ts) + 1000}
+func constants(lang Language, ts []Token, all *facts, f func(t Token)) {
+	e := &evaluator{lang: lang, ts: ts, facts: all, texts: map[string]string{}, lists: map[string][]string{}, steps: constantSteps*len(ts) + 1000}
 	for i := 0; i < len(ts) && e.steps > 0; {
 		if next, ok := e.assignment(i, f); ok {
 			i = next
@@ -67,7 +67,7 @@ type evaluator struct {
 	texts map[string]string
 	lists map[string][]string
 	steps int
-	makes *bool // characters of numbers, once asked
+	facts *facts
 }
 
 // constant is a value that was worked out.
@@ -118,7 +118,7 @@ func (e *evaluator) assignment(i int, f func(Token)) (next int, ok bool) {
 			e.elements(at+1, next, list, f)
 			return next, true
 		}
-	} else if e.opensList(at+1) && e.makesCharacters() {
+	} else if e.opensList(at+1) && e.facts.spellers(e.ts)[t.Text] {
 		if v, next, ok := e.numbers(e.listAt(at + 1)); ok && len(v.text) >= minSpelled {
 			e.found(at+1, next, v, f)
 			e.texts[t.Text] = v.text
@@ -223,15 +223,6 @@ func (e *evaluator) primary(i, depth int) (v constant, next int, ok bool) {
 		return e.call(i, depth)
 	}
 	return v, i, false
-}
-
-// makesCharacters says whether the code makes characters of numbers anywhere.
-func (e *evaluator) makesCharacters() bool {
-	if e.makes == nil {
-		is := slices.ContainsFunc(e.ts, func(t Token) bool { return t.Kind == Name && charsOf[t.Text] })
-		e.makes = &is
-	}
-	return *e.makes
 }
 
 // charsOf are functions and types that make characters of numbers.

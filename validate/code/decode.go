@@ -139,7 +139,7 @@ func (c *checker) evaluated(ts []Token, i, at int, prev, prev2, next string) boo
 		}
 		hides = decodesNear(ts, i+2)
 	case name == "load" && prev == "." && prev2 == "Marshal" && c.lang == Ruby,
-		bare && name == "eval" && c.lang != Awk,
+		(bare || c.lang == R && prev == "::") && name == "eval" && c.lang != Awk,
 		c.lang == Ruby && (name == "eval" || strings.HasSuffix(name, "_eval")),
 		bare && c.lang == Lua && (name == "load" || name == "loadstring"):
 		hides = decodesNear(ts, i+1) || c.lang == Lua && next == "(" && decodesByHand(ts, i+2) || c.decodedName(ts, i+1) || next == "(" && (c.decodedName(ts, i+2) || tokenText(ts, i+2) == "$" && c.decodedName(ts, i+3))

@@ -21,11 +21,11 @@ var privileges = map[Language]map[string]map[string]bool{
 
 // privilegeCalls are such functions, called by their bare name.
 var privilegeCalls = map[Language]map[string]bool{
-	PHP: words(`posix_setuid posix_seteuid posix_setgid posix_setegid posix_initgroups posix_kill pcntl_unshare pcntl_setns chroot`),
+	PHP: words(`posix_setuid posix_seteuid posix_setgid posix_setegid posix_initgroups pcntl_unshare pcntl_setns chroot`),
 }
 
 // privilegeNames are variables of Perl that say who the program runs as.
-var privilegeNames = words(`$> $< $( $) $EUID $UID $EGID $GID $EFFECTIVE_USER_ID $REAL_USER_ID`)
+var privilegeNames = words(`$> $< $) $EUID $EGID $EFFECTIVE_USER_ID $REAL_USER_ID $EFFECTIVE_GROUP_ID $REAL_GROUP_ID`)
 
 // kills are calls that end the process of a number.
 var kills = map[Language]map[string]bool{Python: words(`os posix`), JavaScript: words(`process`), Ruby: words(`Process`)}
@@ -84,8 +84,8 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 		case Name:
 			member := prev == "." || prev == "::"
 			switch {
-			case member && (asks[t.Text][prev2] || asks[t.Text]["*"] && next == "("), privilegeCalls[c.lang][t.Text] && next == "(" && !member && prev != "function",
-				c.lang == Perl && privilegeNames[t.Text] && next == "=" && tokenText(ts, i+2) != "=" && tokenText(ts, i+2) != "~":
+			case member && (asks[t.Text][prev2] || asks[t.Text]["*"] && next == "(" && c.facts.callsLibrary(ts)), privilegeCalls[c.lang][t.Text] && next == "(" && !member && prev != "function" && prev != "->",
+				c.lang == Perl && privilegeNames[t.Text] && prev != "my" && prev != "our" && assigned(ts, i):
 				c.privilege(at, prev2+prev+t.Text)
 			case prev == "." && t.Text == "kill" && kills[c.lang][prev2] && next == "(" && number(tokenText(ts, i+2)) && tokenText(ts, i+2) != "0", c.lang == Perl && t.Text == "kill" && number(next) && number(tokenText(ts, i+3)):
 				c.privilege(at, t.Text)
@@ -107,6 +107,25 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 		}
 	}
 }
+
+// assigned says whether Perl gives the variable at i a value, with or without an operator,
+// alone or in a list.
+func assigned(ts []Token, i int) bool {
+	j := i + 1
+	if prev := tokenText(ts, i-1); prev == "(" || prev == "," {
+		for j < len(ts) && j < i+16 && (ts[j].Kind == Name || ts[j].Text == ",") {
+			j++
+		}
+		return tokenText(ts, j) == ")" && tokenText(ts, j+1) == "="
+	}
+	for j < i+4 && operators[tokenText(ts, j)] {
+		j++
+	}
+	return tokenText(ts, j) == "=" && tokenText(ts, j+1) != "~"
+}
+
+// operators may stand before "=" in an assignment.
+var operators = words("+ - * / | & ^ . x")
 
 // joinsPaths are functions that make a path of its parts.
 var joinsPaths = words(`join joinpath resolve catfile`)

@@ -61,7 +61,7 @@ func knownByPart(lang Language, ts []Token, i int) bool {
 	name := ts[i].Text
 	switch lang {
 	case R:
-		return installShapes[R].mayBe(name) || startShapes[R].mayBe(name)
+		return tokenText(ts, i-1) == "::" || installShapes[R].mayBe(name) || startShapes[R].mayBe(name)
 	case Ruby:
 		return strings.HasSuffix(name, "_eval")
 	case Perl: // a module may have parts

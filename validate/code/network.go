@@ -58,7 +58,7 @@ func (c *checker) networks(ts []Token, base int) {
 		reaches := false
 		switch t.Kind {
 		case String:
-			reaches = c.moduleLoaded(ts, i) && modules[t.Text] || prev == "(" && takesURL[prev2] && remoteURL(t.Text) && !defines(ts, prev2)
+			reaches = c.moduleLoaded(ts, i) && modules[t.Text] || prev == "(" && takesURL[prev2] && remoteURL(t.Text) && !c.facts.defined(ts)[prev2]
 		case Name:
 			switch name := t.Text; {
 			case c.importsModule(ts, i):
@@ -91,16 +91,6 @@ func (c *checker) network(offset int, what string) {
 func remoteURL(s string) bool {
 	for _, scheme := range []string{"http://", "https://", "ftp://", "ws://", "wss://", "s3://", "sftp://"} {
 		if len(s) >= len(scheme) && strings.EqualFold(s[:len(scheme)], scheme) {
-			return true
-		}
-	}
-	return false
-}
-
-// defines says whether the code defines a function of that name itself.
-func defines(ts []Token, name string) bool {
-	for i := 1; i < len(ts); i++ {
-		if ts[i].Kind == Name && ts[i].Text == name && (ts[i-1].Text == "function" || ts[i-1].Text == "def" || ts[i-1].Text == "sub" || ts[i-1].Text == "const" || ts[i-1].Text == "let") {
 			return true
 		}
 	}

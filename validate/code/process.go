@@ -75,6 +75,8 @@ func (c *checker) text(ts []Token, i, at int, prev, prev2, next string) {
 		starts = starts || strings.Contains(text, "|") && (strings.HasPrefix(text, "|") || strings.HasSuffix(strings.TrimSpace(text), "|")) && (c.opens(ts, i) || prev == "=" && c.facts.opened(ts)[prev2])
 	case JavaScript:
 		starts = starts || strings.TrimPrefix(text, "node:") == "child_process" && next != "," && next != "]" && c.facts.loadsByName(ts)
+	case R:
+		starts = starts || prev == "(" && rLoads[prev2] && (text == "processx" || text == "callr")
 	case Awk:
 		starts = starts || prev == "|" || prev == "&" && prev2 == "|" || next == "|" && (tokenText(ts, i+2) == "getline" || tokenText(ts, i+2) == "&" && tokenText(ts, i+3) == "getline")
 		if strings.HasPrefix(text, "/inet") {
@@ -166,7 +168,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		return
 	}
 	if s, ok := startShapes[c.lang].find(ts, i); ok {
-		if !(c.lang == R && next == ")" && c.facts.data(ts)[ts[i].Text]) {
+		if !(c.lang == R && next == ")" && takesData[prev2] && c.facts.data(ts)[ts[i].Text]) {
 			c.process(at, s.text(ts, i))
 		}
 		return

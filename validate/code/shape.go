@@ -2,6 +2,7 @@ package code
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ import (
 //
 // The name at hand stands behind "@". A word is what a token's text is: one of the
 // alternatives between "|" (a word that is only "|" is that sign), "a*" and "*a" what
-// begins or ends so, "{x}" one of the set x, "_" any token, "<text>" a literal, "<made>"
+// begins or ends so, "{x}" one of the set x, "_" any token, "_?" any or none, "<text>" a literal, "<made>"
 // anything else, "<name>" a name. "!" before a word: no such token stands there.
 // "in=" is the function whose argument the name is.
 type shape struct {
@@ -34,15 +35,16 @@ type tokenMatch struct {
 type manner uint8
 
 const (
-	spelt    manner = iota // by the token's text
-	anyToken               // any token
-	literal                // by its kind
+	spelt     manner = iota // by the token's text
+	anyToken                // any token
+	anyOrNone               // any token, or none
+	literal                 // by its kind
 	made
 	named
 )
 
 // manners are the words that match by something else than the text.
-var manners = map[string]manner{"_": anyToken, "<text>": literal, "<made>": made, "<name>": named}
+var manners = map[string]manner{"_": anyToken, "_?": anyOrNone, "<text>": literal, "<made>": made, "<name>": named}
 
 // wordMatch matches a text.
 type wordMatch struct {
@@ -69,7 +71,7 @@ func (m *wordMatch) matches(s string) bool {
 
 func (m *tokenMatch) matches(ts []Token, i int) bool {
 	if i < 0 || i >= len(ts) {
-		return m.not
+		return m.not || m.of == anyOrNone
 	}
 	t, is := &ts[i], true
 	switch m.of {
@@ -141,10 +143,11 @@ func (all *shapes) find(ts []Token, i int) (*shape, bool) {
 	return nil, false
 }
 
-// mayBe says whether a shape whose names are not listed may be about a name.
+// mayBe says whether a shape whose names are not listed, but known by a part, may be about
+// a name.
 func (all *shapes) mayBe(name string) bool {
 	for _, s := range all.wild {
-		if s.name.matches(name) {
+		if !slices.Contains(s.name.prefix, "") && s.name.matches(name) {
 			return true
 		}
 	}
@@ -201,7 +204,7 @@ func tokenOf(w string) tokenMatch {
 
 // sets are what shapes may name in braces.
 var sets = map[string]map[string]bool{
-	"reflects": reflects, "evaluates": evaluates, "rubyCalls": processCalls[Ruby], "rCalls": processCalls[R], "rInstallers": rInstallers, "osStarts": osStarts,
+	"reflects": reflects, "evaluates": evaluates, "rubyCalls": processCalls[Ruby], "rCalls": processCalls[R], "rInstallers": rInstallers, "rLoads": rLoads, "osStarts": osStarts,
 }
 
 func wordOf(w string) wordMatch {

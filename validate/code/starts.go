@@ -102,7 +102,7 @@ var startShapes = map[Language]*shapes{
 		in=fread @cmd =
 		@callr ::
 		callr :: @rcmd
-		library|require|loadNamespace|requireNamespace ( @processx|callr
+		{rLoads} ( @processx|callr
 		processx :: @*
 		sys :: @exec*
 		:: @{rCalls}
@@ -119,7 +119,7 @@ var startShapes = map[Language]*shapes{
 
 // hideShapes are the places in which a name runs text that no reviewer can read.
 var hideShapes = map[Language]*shapes{
-	Python:     shapesOf(`marshal . @loads _ !marshal`),
+	Python:     shapesOf(`marshal . @loads _? !marshal`),
 	JavaScript: shapesOf(`constructor . @constructor (`),
 	Ruby:       shapesOf(`@load_from_binary`),
 }
@@ -130,6 +130,9 @@ var homeShapes = shapesOf(`
 	os . @homedir
 	os|node:os ) . @homedir
 `)
+
+// rLoads are functions of R that load a package.
+var rLoads = words(`library require loadNamespace requireNamespace`)
 
 // opensPipes are functions of Ruby that start what follows a "|".
 var opensPipes = words(`open read readlines foreach binread`)

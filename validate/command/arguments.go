@@ -242,7 +242,7 @@ func (c *checker) options(args []word, depth int, names map[string]bool, always 
 // abbreviated says whether text may be short for one of these long options: getopt_long
 // takes as little of a name as no other option begins with.
 func abbreviated(text string, names map[string]bool) bool {
-	if len(text) < len("--xy") || !strings.HasPrefix(text, "--") {
+	if len(text) < len("--x") || !strings.HasPrefix(text, "--") {
 		return false
 	}
 	for name := range names {

@@ -16,6 +16,9 @@ func TestHarmless(t *testing.T) {
 		argv []string
 	}{
 		{`python -u script.py --in /in/input.csv --out /out/output.json`, []string{"python", "-u", "script.py", "--in", "/in/input.csv", "--out", "/out/output.json"}},
+		{`git log -u --grep clone`, []string{"git", "log", "-u", "--grep", "clone"}},
+		{`perl -pe 's{/}{::}g; s|\.pm$||' /in/x`, []string{"perl", "-pe", `s{/}{::}g; s|\.pm$||`, "/in/x"}},
+		{`perl /in/s.pl 'a |'`, []string{"perl", "/in/s.pl", "a |"}},
 		{`echo 'a;b' "c|d" e\;f "it's" ''`, []string{"echo", "a;b", "c|d", "e;f", "it's", ""}},
 		{`grep -c "a\"b\\c\d" /in/x`, []string{"grep", "-c", `a"b\c\d`, "/in/x"}},
 		{`awk '/foo/ {print $1 "/" $2}' /in/x`, []string{"awk", `/foo/ {print $1 "/" $2}`, "/in/x"}},
@@ -174,7 +177,7 @@ func TestNetwork(t *testing.T) {
 }
 
 func TestOtherProcesses(t *testing.T) {
-	for line, want := range map[string]bool{"chmod 4755 /out/x": true, "chmod u+s /out/x": true, "install -m 4755 /in/x /out/x": true, "install --mode=u+s /in/x /out/x": true, "install -m 755 /in/x /out/x": false, "gdb -p 1": true, "strace -p 12": true, "chmod 755 /out/x": false, "chmod u+x,g+r /out/x": false, "chmod 0644 /out/x": false, "gdb -batch /in/a /in/core": false} {
+	for line, want := range map[string]bool{"chmod 4755 /out/x": true, "chmod u+s /out/x": true, "install -m 4755 /in/x /out/x": true, "install --mode=u+s /in/x /out/x": true, "install -m 755 /in/x /out/x": false, "install --mod=4755 /in/x /out/x": true, "install -Dm4755 /in/x /out/x": true, "install 2024 /out/x": false, "install -o root -m 755 4000 /out/x": false, "gdb -p 1": true, "strace -p 12": true, "chmod 755 /out/x": false, "chmod u+x,g+r /out/x": false, "chmod 0644 /out/x": false, "gdb -batch /in/a /in/core": false} {
 		_, ns := Check(line)
 		if got := slices.ContainsFunc(ns, func(n document.Note) bool { return n.Rule == "sec.privilege" }); got != want {
 			t.Errorf("%s: %+v", line, ns)
@@ -193,6 +196,10 @@ func TestForbidden(t *testing.T) {
 		{"split --filt='wc -l' -n 4 /in/x", "sec.shell.wrapped", 6},
 		{"sqlite3 -cmd \".sy id\" :memory: \"select 1\"", "sec.shell.wrapped", 13},
 		{"git clone -u /in/x /in/a /out/a", "sec.shell.wrapped", 10},
+		{"git -C /out clone -lu/in/x /in/a /out/a", "sec.shell.wrapped", 18},
+		{"git clone --u=x /in/a /out/a", "sec.shell.wrapped", 10},
+		{"split --f=/in/x -n 4 /in/a", "sec.shell.wrapped", 6},
+		{"perl -ne 'print' 'id|'", "sec.shell.code", 17},
 		{"duckdb -c \"INSTALL httpfs\"", "sec.packages", 0},
 		{"perl -e 'open F, shift; print <F>' 'id |'", "sec.shell.code", 35},
 		{"a && b", "sec.shell.chaining", 2},

@@ -36,8 +36,10 @@ var (
 	attaches  = regexp.MustCompile(`^(?:-p|--pid|--attach-pid)(?:=|\s*[0-9]*$)`)
 	// Modes with which a program runs as its owner or group.
 	setuid = regexp.MustCompile(`^0?[2-7][0-7]{3}$|^(?:[ugoa]*[+=][rwxXt]*s[rwxXt]*,?)+$|^u\+s|,u\+s|,g\+s`)
-	// What stands before a mode in the same word.
-	modeOption = regexp.MustCompile(`^(?:-m|--mode=)`)
+	// install's option for a mode, with the mode or without.
+	modeOption = regexp.MustCompile(`^(?:-[a-zA-Z]*m|--mo?d?e?(?:=|$))`)
+	// How git clone names the program at the other end.
+	uploadPack = regexp.MustCompile(`^-[a-z]*u`)
 	remote     = set(`ssh rsh rlogin rexec telnet mosh slogin autossh sshpass pssh pdsh`)
 	// Programs that run what stands in their arguments through a shell.
 	runners = set(`watch script at batch crontab screen tmux entr parallel xterm gnome-terminal konsole daemonize autoexpect unbuffer`)
@@ -77,7 +79,7 @@ func (c *checker) program(argv []word, depth int) {
 		c.add("sec.privilege", first.offset, document.Quote(name)+" asks for privileges that no run has", "remove it: programs run unprivileged in a sandbox of their own")
 		c.suffixes(argv[1:], depth)
 		return
-	case (name == "chmod" || name == "install") && slices.ContainsFunc(argv[1:], func(w word) bool { return setuid.MatchString(modeOption.ReplaceAllString(w.text, "")) }):
+	case slices.ContainsFunc(modes(name, argv), setuid.MatchString):
 		c.add("sec.privilege", first.offset, "the command makes a program run as its owner", "leave the mode as it is: a run has one user")
 	case debuggers[name] && slices.ContainsFunc(argv[1:], func(w word) bool { return attaches.MatchString(w.text) }):
 		c.add("sec.privilege", first.offset, document.Quote(name)+" looks into another process", "remove it: a run has no other process")
@@ -272,8 +274,8 @@ func knownShort(w wrapper, text string) bool { return len(text) > 1 && w.valued[
 func (c *checker) special(name string, argv []word, depth int) {
 	if lang, ok := interpreterOf(name); ok {
 		c.modules(lang, argv)
-		if i := slices.IndexFunc(argv[1:], isPipe); i >= 0 && lang == code.Perl {
-			c.add("sec.shell.code", argv[1+i].offset, "perl's open starts what stands before or behind a \"|\": "+document.Quote(argv[1+i].text), oneProgram)
+		if lang == code.Perl {
+			c.pipes(argv)
 		}
 		c.script(lang, argv, depth)
 		for _, w := range oneLiners(lang, argv) {
@@ -317,8 +319,8 @@ func (c *checker) special(name string, argv []word, depth int) {
 		c.options(args, depth, set("--pre --hostname-bin"), true, nil)
 	case "git":
 		c.options(args, depth, set("--upload-pack --exec --receive-pack --open-files-in-pager -O"), true, nil)
-		if slices.ContainsFunc(args, func(w word) bool { return w.text == "clone" }) {
-			c.options(args, depth, set("-u"), true, nil)
+		if i := subcommand(args); i >= 0 && args[i].text == "clone" {
+			c.contains(args[i:], uploadPack, "git starts the program that is named")
 		}
 		c.contains(args, gitCommand, "git starts a command")
 	case "socat":
@@ -342,10 +344,56 @@ func (c *checker) special(name string, argv []word, depth int) {
 	}
 }
 
+// pipes looks for names of files by which a one-liner of Perl would start programs.
+func (c *checker) pipes(argv []word) {
+	lines := oneLiners(code.Perl, argv)
+	if len(lines) == 0 {
+		return
+	}
+	for _, w := range argv[1:] {
+		if isPipe(w) && !slices.ContainsFunc(lines, func(l literalCode) bool { return l.text == w.text }) {
+			c.add("sec.shell.code", w.offset, "perl's open starts what stands before or behind a \"|\": "+document.Quote(w.text), oneProgram)
+		}
+	}
+}
+
 // isPipe says whether a word is a name by which a program is started instead of a file
 // opened.
 func isPipe(w word) bool {
-	return len(w.text) > 2 && w.text[0] != '-' && (strings.HasSuffix(w.text, " |") || strings.HasPrefix(w.text, "| "))
+	t := strings.TrimSpace(w.text)
+	return len(t) > 1 && t[0] != '-' && (strings.HasSuffix(t, "|") || strings.HasPrefix(t, "|"))
+}
+
+// modes are those that a command gives to files.
+func modes(name string, argv []word) (out []string) {
+	for i, w := range argv[1:] {
+		switch m := modeOption.FindString(w.text); {
+		case name == "chmod":
+			out = append(out, w.text)
+		case name != "install" || m == "":
+		case m != w.text:
+			out = append(out, w.text[len(m):])
+		case i+2 < len(argv):
+			out = append(out, argv[i+2].text)
+		}
+	}
+	return out
+}
+
+// gitValued are options of git before its subcommand whose value is the next word.
+var gitValued = set("-C -c --git-dir --work-tree --namespace --super-prefix --config-env")
+
+// subcommand is the place of git's subcommand, or -1.
+func subcommand(args []word) int {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case gitValued[args[i].text]:
+			i++
+		case !strings.HasPrefix(args[i].text, "-"):
+			return i
+		}
+	}
+	return -1
 }
 
 // How arguments tell a program to start a command.

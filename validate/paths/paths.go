@@ -242,8 +242,9 @@ func maskURLs(text string, add func(Kind, int, int)) string {
 // unknown are the bytes that stand for what a path only gets later.
 const unknown = "{}$%*?"
 
-// staysBelow says whether the path around the ".." between two places does not leave the
-// folder that it begins in, such as a/../b or /in/a/../b.
+// staysBelow says whether the path around the ".." between two places holds no other one,
+// and does not leave the folder that it begins in, such as a/../b or /in/a/../b. A literal
+// can be cut up before it is used, so what follows must be no folder of a host's root.
 func staysBelow(text string, from, to int) bool {
 	const ends = " \t\n'\"`,;:()[]<>|&="
 	start := strings.LastIndexAny(text[:from], ends) + 1
@@ -256,8 +257,13 @@ func staysBelow(text string, from, to int) bool {
 		return false
 	}
 	clean := path.Clean(p)
-	if path.IsAbs(p) {
-		return Allowed(clean)
+	before, after, _ := strings.Cut(p, "..")
+	next, _, _ := strings.Cut(strings.TrimLeft(after, "/"), "/")
+	switch {
+	case strings.Contains(after, "..") || roots[next]:
+		return false
+	case path.IsAbs(p):
+		return Allowed(before) && Allowed(clean)
 	}
 	return clean != ".." && !strings.HasPrefix(clean, "../")
 }
@@ -285,7 +291,7 @@ func judge(p string, whole, first bool, ctx Context) Kind {
 		return Host
 	}
 	if slices.Contains(strings.Split(p, "/"), "..") {
-		if ctx == Literal && Allowed(clean) && !strings.ContainsAny(p, unknown) {
+		if ctx == Literal && staysBelow(p, strings.Index(p, ".."), strings.Index(p, "..")+2) {
 			return ""
 		}
 		return Escape

@@ -185,7 +185,11 @@ func fold(lang Language, ts []Token) []Token {
 	// Long chains are joined in a builder: appending one by one would be quadratic.
 	for i := 0; i < len(ts); i++ {
 		if ts[i].Kind != String {
-			out = append(out, ts[i])
+			if len(out) == i { // nothing was joined so far
+				out = ts[:i+1]
+			} else {
+				out = append(out, ts[i])
+			}
 			continue
 		}
 		var b strings.Builder

@@ -48,9 +48,12 @@ func (d *Document) inlineHTML(n ast.Node) {
 	start, end := lines.At(0).Start, lines.At(lines.Len()-1).Stop
 	src := d.Text[start:end]
 	if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock {
-		if definition.Match(src[:min(len(src), 1100)]) {
+		if head := src[:min(len(src), 1100)]; bytes.Contains(head, []byte("]:")) && definition.Match(head) {
 			d.Hidden = append(d.Hidden, Hidden{HiddenDefinition, start})
 		}
+	}
+	if bytes.IndexByte(src, '<') < 0 {
+		return
 	}
 	spans := codeSpans(src)
 	for i := 0; i < len(src); i++ {

@@ -76,12 +76,18 @@ func (c *child) serves(j Job) bool {
 		return false
 	}
 	silent := false
-	err = conn.Control(func(fd uintptr) {
-		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(poll, 0)
-		silent = err == nil && n == 0 // neither words nor the end
-	})
+	err = conn.Control(func(fd uintptr) { silent = nothingToRead(fd) })
 	return err == nil && silent
+}
+
+// nothingToRead says that a file holds neither words nor its end.
+func nothingToRead(fd uintptr) bool {
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		if !errors.Is(err, unix.EINTR) { // which even a poll that waits for nothing may give
+			return err == nil && n == 0
+		}
+	}
 }
 
 // limitCPU bounds the cpu time of this process, and so of all that it will start, and

@@ -1,8 +1,12 @@
 package driver
 
 import (
+	"os"
+	"runtime"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors/monty/wire"
 )
@@ -29,6 +33,49 @@ func TestReadJob(t *testing.T) {
 	}
 	if got := Main([]string{"x"}); got != ExitJob {
 		t.Errorf("Main with an argument gave %d", got)
+	}
+}
+
+// A signal, such as Go's own scheduler sends, is no word of the interpreter's.
+func TestNothingToRead(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread, done := unix.Gettid(), make(chan struct{})
+	defer func() { <-done }()
+	const signals = 20_000
+	fd := r.Fd()
+	go func() {
+		defer close(done)
+		for range signals {
+			_ = unix.Tgkill(os.Getpid(), thread, unix.SIGURG)
+		}
+	}()
+	for sent := false; !sent; {
+		select {
+		case <-done:
+			sent = true
+		default:
+		}
+		if !nothingToRead(fd) {
+			t.Fatal("an empty pipe holds something")
+		}
+	}
+	if _, err := w.WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	if nothingToRead(fd) {
+		t.Error("a pipe with a byte holds nothing")
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Read(make([]byte, 1)); err != nil || nothingToRead(fd) {
+		t.Errorf("%v: a pipe at its end goes on", err)
 	}
 }
 

@@ -48,15 +48,10 @@ type checker struct {
 	lang  Language
 	opt   Options
 	src   string // what offsets of tokens belong to
+	facts *facts // of src
 	notes []document.Note
 	// mentioned are installations that literals only speak of.
 	mentioned []document.Note
-	// known says which tokens are names that a table may speak of.
-	known []bool
-	// facts are what the whole of the code says.
-	facts facts
-	// own are the functions that the code defines.
-	own map[string]bool
 	// methods and calls are those of the language that start programs.
 	methods map[string]map[string]bool
 	calls   map[string]bool
@@ -79,8 +74,7 @@ func (c *checker) add(rule string, severity schemas.Severity, offset int, messag
 // returns the tokens, joined literals as one.
 func (c *checker) source(src string, base, depth int) []Token {
 	ts := fold(c.lang, Tokens(c.lang, src))
-	c.src, c.own, c.known = src, defined(ts), knownNames(c.lang, ts)
-	c.facts = facts{}
+	c.src, c.facts = src, factsOf(c.lang, ts)
 	c.strings(src, ts, base)
 	c.processes(ts, base)
 	c.networks(ts, base)
@@ -355,7 +349,7 @@ func (c *checker) strings(src string, ts []Token, base int) {
 			c.literal(src, *t, ctx, base)
 		}
 		listed := len(stack) > 0 && stack[len(stack)-1].list && explained(ts, i)
-		c.installs(src, *t, base, listed, speaks(ts, i, callee) || messages[around] || c.own[callee])
+		c.installs(src, *t, base, listed, speaks(ts, i, callee) || messages[around] || c.facts.functions[callee])
 	}
 	flush()
 }
@@ -413,23 +407,6 @@ func speaks(ts []Token, i int, callee string) bool {
 		return true // a method of the text itself
 	}
 	return messages[callee] || messages[prev] || next == "in" || next == "=~" || prev == "=~" || (prev == "=" || prev == ":") && (spokenName.MatchString(prev2) || prev2 == "=" || prev2 == "!")
-}
-
-// defined are the names of functions that the code defines itself.
-func defined(ts []Token) map[string]bool {
-	out := map[string]bool{}
-	for i, t := range ts {
-		if t.Kind != Name {
-			continue
-		}
-		switch prev := tokenText(ts, i-1); {
-		case prev == "def" || prev == "function" || prev == "sub" || prev == "func":
-			out[t.Text] = true
-		case tokenText(ts, i+1) == "<" && tokenText(ts, i+2) == "-" && tokenText(ts, i+3) == "function", tokenText(ts, i+1) == "=" && tokenText(ts, i+2) == "function", tokenText(ts, i+1) == "=" && tokenText(ts, i+2) == "lambda":
-			out[t.Text] = true
-		}
-	}
-	return out
 }
 
 var (

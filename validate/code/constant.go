@@ -118,7 +118,7 @@ func (e *evaluator) assignment(i int, f func(Token)) (next int, ok bool) {
 			e.elements(at+1, next, list, f)
 			return next, true
 		}
-	} else if e.opensList(at+1) && e.facts.spellers(e.ts)[t.Text] {
+	} else if e.opensList(at+1) && e.facts.spellers()[t.Text] {
 		if v, next, ok := e.numbers(e.listAt(at + 1)); ok && len(v.text) >= minSpelled {
 			e.found(at+1, next, v, f)
 			e.texts[t.Text] = v.text

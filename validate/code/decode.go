@@ -27,7 +27,7 @@ func (c *checker) decodedName(ts []Token, i int) bool {
 	if i >= len(ts) || ts[i].Kind != Name {
 		return false
 	}
-	first, ok := c.facts.decoded(ts)[ts[i].Text]
+	first, ok := c.facts.decoded()[ts[i].Text]
 	return ok && first+1 < i
 }
 

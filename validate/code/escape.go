@@ -56,7 +56,7 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 	asks, names, members := privileges[c.lang], reachers[c.lang], reaches[c.lang]
 	for i := range ts {
 		t := &ts[i]
-		if t.Kind != String && !c.known[i] {
+		if t.Kind != String && !c.facts.known[i] {
 			continue
 		}
 		prev, prev2, next := around(ts, i)
@@ -84,7 +84,7 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 		case Name:
 			member := prev == "." || prev == "::"
 			switch {
-			case member && (asks[t.Text][prev2] || asks[t.Text]["*"] && next == "(" && c.facts.callsLibrary(ts)), privilegeCalls[c.lang][t.Text] && next == "(" && !member && prev != "function" && prev != "->",
+			case member && (asks[t.Text][prev2] || asks[t.Text]["*"] && next == "(" && c.facts.callsLibrary()), privilegeCalls[c.lang][t.Text] && next == "(" && !member && prev != "function" && prev != "->",
 				c.lang == Perl && privilegeNames[t.Text] && prev != "my" && prev != "our" && assigned(ts, i):
 				c.privilege(at, prev2+prev+t.Text)
 			case prev == "." && t.Text == "kill" && kills[c.lang][prev2] && next == "(" && number(tokenText(ts, i+2)) && tokenText(ts, i+2) != "0", c.lang == Perl && t.Text == "kill" && number(next) && number(tokenText(ts, i+3)):

@@ -1,64 +1,100 @@
 package code
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
-// facts are what the whole of a text says, worked out when a rule asks for it first: a
-// rule that looked through all tokens each time would take time that grows with the
-// square of the text.
+// facts are what the whole of a text says. What only some rules ask for is worked out
+// when one asks first: a rule that looked through all tokens each time would take time
+// that grows with the square of the text.
 type facts struct {
-	decodes map[string]int
-	opens   map[string]bool
-	chars   map[string]bool
-	defines map[string]bool
-	holds   map[string]bool
-	loads   *bool
-	library *bool
+	// known says which tokens are names that a table may speak of.
+	known []bool
+	// functions are those that the code defines itself.
+	functions map[string]bool
+	// declared are the names of functions and constants that the code declares.
+	declared func() map[string]bool
+	// decoded are the variables that are assigned what a decoding function returns, and
+	// where first.
+	decoded func() map[string]int
+	// opened are the variables that Perl's open is given behind its first argument.
+	opened func() map[string]bool
+	// spellers are the names that stand behind a function which makes characters of numbers.
+	spellers func() map[string]bool
+	// data are the names that R code gives data of its own by "<-", outside of all
+	// brackets, and nothing else.
+	data func() map[string]bool
+	// loadsByName says whether JavaScript loads a module whose name a variable holds.
+	loadsByName func() bool
+	// callsLibrary says whether the code loads a library of the system.
+	callsLibrary func() bool
 }
 
-// decoded are the variables that are assigned what a decoding function returns, and
-// where first.
-func (f *facts) decoded(ts []Token) map[string]int {
-	if f.decodes != nil {
-		return f.decodes
+func factsOf(lang Language, ts []Token) *facts {
+	return &facts{
+		known:        knownNames(lang, ts),
+		functions:    functions(ts),
+		declared:     whenAsked(ts, declared),
+		decoded:      whenAsked(ts, decoded),
+		opened:       whenAsked(ts, opened),
+		spellers:     whenAsked(ts, spellers),
+		data:         whenAsked(ts, data),
+		loadsByName:  whenAsked(ts, loadsByName),
+		callsLibrary: whenAsked(ts, callsLibrary),
 	}
-	f.decodes = map[string]int{}
+}
+
+func whenAsked[T any](ts []Token, work func([]Token) T) func() T {
+	return sync.OnceValue(func() T { return work(ts) })
+}
+
+func functions(ts []Token) map[string]bool {
+	out := map[string]bool{}
+	for i, t := range ts {
+		if t.Kind != Name {
+			continue
+		}
+		switch prev := tokenText(ts, i-1); {
+		case prev == "def" || prev == "function" || prev == "sub" || prev == "func":
+			out[t.Text] = true
+		case tokenText(ts, i+1) == "<" && tokenText(ts, i+2) == "-" && tokenText(ts, i+3) == "function", tokenText(ts, i+1) == "=" && tokenText(ts, i+2) == "function", tokenText(ts, i+1) == "=" && tokenText(ts, i+2) == "lambda":
+			out[t.Text] = true
+		}
+	}
+	return out
+}
+
+func decoded(ts []Token) map[string]int {
+	out := map[string]int{}
 	for i := 0; i+2 < len(ts); i++ {
 		if ts[i].Kind != Name || ts[i+1].Text != "=" || !decodesNear(ts, i+2) {
 			continue
 		}
-		if _, ok := f.decodes[ts[i].Text]; !ok {
-			f.decodes[ts[i].Text] = i
+		if _, ok := out[ts[i].Text]; !ok {
+			out[ts[i].Text] = i
 		}
 	}
-	return f.decodes
+	return out
 }
 
-// opened are the variables that Perl's open is given behind its first argument.
-func (f *facts) opened(ts []Token) map[string]bool {
-	if f.opens != nil {
-		return f.opens
-	}
-	f.opens = map[string]bool{}
+func opened(ts []Token) map[string]bool {
+	out := map[string]bool{}
 	for i := range ts {
 		if ts[i].Kind != Name || ts[i].Text != "open" {
 			continue
 		}
 		for j := i + 1; j < len(ts) && j < i+8 && ts[j].Text != ";"; j++ {
 			if ts[j].Kind == Name && ts[j-1].Text == "," {
-				f.opens[ts[j].Text] = true
+				out[ts[j].Text] = true
 			}
 		}
 	}
-	return f.opens
+	return out
 }
 
-// data are the names that R code gives data of its own by "<-", outside of all brackets,
-// and nothing else.
-func (f *facts) data(ts []Token) map[string]bool {
-	if f.holds != nil {
-		return f.holds
-	}
-	f.holds = map[string]bool{}
+func data(ts []Token) map[string]bool {
+	out := map[string]bool{}
 	depth := 0
 	for i := range ts {
 		if ts[i].Kind == Punct {
@@ -73,12 +109,12 @@ func (f *facts) data(ts []Token) map[string]bool {
 			continue
 		}
 		is := depth == 0 && tokenText(ts, i+1) == "<" && makesData[tokenText(ts, i+3)] && tokenText(ts, i+4) == "("
-		if before, known := f.holds[ts[i].Text]; known {
+		if before, known := out[ts[i].Text]; known {
 			is = is && before
 		}
-		f.holds[ts[i].Text] = is
+		out[ts[i].Text] = is
 	}
-	return f.holds
+	return out
 }
 
 // makesData are functions of R whose value is no function, takesData those that call none
@@ -88,66 +124,48 @@ var (
 	takesData = words(`names unlist length str print sum head tail summary cat seq_along mean max min sort rev nrow ncol is.list`)
 )
 
-// loadsByName says whether JavaScript loads a module whose name a variable holds.
-func (f *facts) loadsByName(ts []Token) bool {
-	if f.loads != nil {
-		return *f.loads
+func loadsByName(ts []Token) bool {
+	for i := 2; i < len(ts); i++ {
+		if ts[i].Kind == Name && ts[i-1].Text == "(" && loadsModules[ts[i-2].Text] || ts[i].Text == "createRequire" {
+			return true
+		}
 	}
-	is := false
-	for i := 2; i < len(ts) && !is; i++ {
-		is = ts[i].Kind == Name && ts[i-1].Text == "(" && loadsModules[ts[i-2].Text] || ts[i].Text == "createRequire"
-	}
-	f.loads = &is
-	return is
+	return false
 }
 
-// spellers are the names that stand behind a function which makes characters of numbers.
-func (f *facts) spellers(ts []Token) map[string]bool {
-	if f.chars != nil {
-		return f.chars
-	}
-	f.chars = map[string]bool{}
+func spellers(ts []Token) map[string]bool {
+	out := map[string]bool{}
 	for i := range ts {
 		if ts[i].Kind != Name || !charsOf[ts[i].Text] {
 			continue
 		}
 		if tokenText(ts, i-1) == "." { // letters.pack("c*")
-			f.chars[tokenText(ts, i-2)] = true
+			out[tokenText(ts, i-2)] = true
 		}
 		for j := i + 1; j < len(ts) && j < i+12 && ts[j].Text != ";"; j++ {
 			if ts[j].Kind == Name {
-				f.chars[ts[j].Text] = true
+				out[ts[j].Text] = true
 			}
 		}
 	}
-	return f.chars
+	return out
 }
 
-// defined are the names of functions and constants that the code declares.
-func (f *facts) defined(ts []Token) map[string]bool {
-	if f.defines != nil {
-		return f.defines
-	}
-	f.defines = map[string]bool{}
+func declared(ts []Token) map[string]bool {
+	out := map[string]bool{}
 	for i := 1; i < len(ts); i++ {
 		if ts[i].Kind == Name && declares[ts[i-1].Text] {
-			f.defines[ts[i].Text] = true
+			out[ts[i].Text] = true
 		}
 	}
-	return f.defines
+	return out
 }
 
 // declares are the words in front of a name that is declared.
 var declares = words(`function def sub const let`)
 
-// callsLibrary says whether the code loads a library of the system.
-func (f *facts) callsLibrary(ts []Token) bool {
-	if f.library != nil {
-		return *f.library
-	}
-	is := slices.ContainsFunc(ts, func(t Token) bool {
+func callsLibrary(ts []Token) bool {
+	return slices.ContainsFunc(ts, func(t Token) bool {
 		return t.Kind == Name && (loadsLibrary[t.Text] || t.Text == "ctypes" || t.Text == "cdll")
 	})
-	f.library = &is
-	return is
 }

@@ -49,7 +49,7 @@ func knownNames(lang Language, ts []Token) []bool {
 // evaluating says whether a name runs text or loads what a text names.
 func (c *checker) evaluating(ts []Token) bool {
 	for i := range ts {
-		if c.known[i] && (evaluates[ts[i].Text] || ts[i].Text == "load") {
+		if c.facts.known[i] && (evaluates[ts[i].Text] || ts[i].Text == "load") {
 			return true
 		}
 	}

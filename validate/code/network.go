@@ -51,14 +51,14 @@ func (c *checker) networks(ts []Token, base int) {
 	modules, members, calls := networkModules[c.lang], networkMembers[c.lang], networkCalls[c.lang]
 	for i := range ts {
 		t := &ts[i]
-		if t.Kind != String && !c.known[i] {
+		if t.Kind != String && !c.facts.known[i] {
 			continue
 		}
 		prev, prev2, next := around(ts, i)
 		reaches := false
 		switch t.Kind {
 		case String:
-			reaches = c.moduleLoaded(ts, i) && modules[t.Text] || prev == "(" && takesURL[prev2] && remoteURL(t.Text) && !c.facts.defined(ts)[prev2]
+			reaches = c.moduleLoaded(ts, i) && modules[t.Text] || prev == "(" && takesURL[prev2] && remoteURL(t.Text) && !c.facts.declared()[prev2]
 		case Name:
 			switch name := t.Text; {
 			case c.importsModule(ts, i):

@@ -32,7 +32,7 @@ func (c *checker) worked(src string, ts []Token, base, depth int) {
 			c.inner(t.Text, base+t.Offset, depth)
 		}
 	}
-	constants(c.lang, ts, &c.facts, func(t Token) {
+	constants(c.lang, ts, c.facts, func(t Token) {
 		callee, at := calleeAt(ts, t)
 		ctx := paths.Literal
 		if usesFile(ts, callee, at) {

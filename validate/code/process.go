@@ -24,7 +24,7 @@ func (c *checker) processes(ts []Token, base int) {
 		c.aliases = aliasesOf(ts, "os")
 	}
 	for i, t := range ts {
-		if t.Kind == Name && !c.known[i] {
+		if t.Kind == Name && !c.facts.known[i] {
 			continue
 		}
 		at := base + t.Offset
@@ -72,9 +72,9 @@ func (c *checker) text(ts []Token, i, at int, prev, prev2, next string) {
 	case Ruby:
 		starts = starts || prev == "(" && opensPipes[prev2] && strings.HasPrefix(text, "|")
 	case Perl:
-		starts = starts || strings.Contains(text, "|") && (strings.HasPrefix(text, "|") || strings.HasSuffix(strings.TrimSpace(text), "|")) && (c.opens(ts, i) || prev == "=" && c.facts.opened(ts)[prev2])
+		starts = starts || strings.Contains(text, "|") && (strings.HasPrefix(text, "|") || strings.HasSuffix(strings.TrimSpace(text), "|")) && (c.opens(ts, i) || prev == "=" && c.facts.opened()[prev2])
 	case JavaScript:
-		starts = starts || strings.TrimPrefix(text, "node:") == "child_process" && next != "," && next != "]" && c.facts.loadsByName(ts)
+		starts = starts || strings.TrimPrefix(text, "node:") == "child_process" && next != "," && next != "]" && c.facts.loadsByName()
 	case R:
 		starts = starts || prev == "(" && rLoads[prev2] && (text == "processx" || text == "callr")
 	case Awk:
@@ -168,7 +168,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		return
 	}
 	if s, ok := startShapes[c.lang].find(ts, i); ok {
-		if !(c.lang == R && next == ")" && takesData[prev2] && c.facts.data(ts)[ts[i].Text]) {
+		if !(c.lang == R && next == ")" && takesData[prev2] && c.facts.data()[ts[i].Text]) {
 			c.process(at, s.text(ts, i))
 		}
 		return
@@ -188,7 +188,7 @@ func (c *checker) name(ts []Token, i, at int, prev, prev2, next string) {
 		if c.startsMember(ts, i, prev2, next) {
 			c.process(at, prev2+prev+name)
 		}
-	case (c.lang == R || c.lang == Ruby) && c.own[name]: // defined here
+	case (c.lang == R || c.lang == Ruby) && c.facts.functions[name]: // defined here
 	case c.calls[name] && c.startsCall(ts, i, prev, next):
 		c.process(at, name)
 	}

@@ -35,7 +35,10 @@ func (rr *requestReader) escaped(key, src string) {
 
 // hidden reports what a reader does not see as what it is.
 func (rr *requestReader) hidden() {
-	src := string(rr.doc.Text)
+	src := ""
+	if text.PlainEnd(rr.doc.Text, 0) < len(rr.doc.Text) { // else there is no such character
+		src = string(rr.doc.Text)
+	}
 	strict := rr.strictRanges()
 	end := -1 // of the last mark: a run of them is one finding
 	for m := range text.Marks(src) {

@@ -410,7 +410,7 @@ func speaks(ts []Token, i int, callee string) bool {
 }
 
 var (
-	aboutIt       = regexp.MustCompile(`^ (?:\S+ )?(?:is|was|are|were|means|isn't|and|or|runs|logs|lines|commands|output|took|failed) `)
+	aboutIt       = regexp.MustCompile(`^ (?:\S+ )?(?:is|was|are|were|means|isn't|and|or|runs|logs|lines|commands|output|took|failed) |^ (?:\S+ )?failed[.,;:!]`)
 	startsCommand = regexp.MustCompile(`^(?:sudo|doas|env|nice|nohup|time|timeout|exec|xargs|command|then|do|else|if|cd|su|chroot|RUN)\b`)
 )
 

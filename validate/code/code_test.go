@@ -235,6 +235,16 @@ func TestCheck(t *testing.T) {
 		{Awk, `{ getline x < "/etc/passwd" }`, "sec.paths.host"},
 		{Awk, `/\/etc\// { a["/"]++; print $1 "/" $2 > "/out/x" } $3 ~ "x|y" { n++ }`, ""},
 		{PHP, "system('ls');", "sec.shell.code"},
+		{PHP, "$parts = ['pass', 'thru'];\n$show = implode('', $parts);\n$show('id');", "sec.shell.code"},
+		{PHP, "$parts = ['pass', 'thru'];\n$show = implode($parts);\n$show('id');", "sec.shell.code"},
+		{PHP, "$parts = ['pass', 'port'];\n$show = implode('', $parts);", ""},
+		{Python, "parts = ['os-release', 'etc', os.sep]\nopen(os.path.join(*reversed(parts)))", "sec.paths.host"},
+		{Python, "parts = ['os-release', 'etc', '/']\nopen(os.path.join(*parts[::-1]))", "sec.paths.host"},
+		{Python, "parts = ['b', 'a', '/in']\nopen(os.path.join(*reversed(parts)))", ""},
+		{Python, "text = ['import os', \"os.system('ls')\"]\nopen('/tmp/a.py', 'w').write('\\n'.join(text))\nrunpy.run_path('/tmp/a.py')", "sec.shell.code"},
+		{JavaScript, `const share = { train: 120, eval: 30, }; print(share["eval"] / 150)`, ""},
+		{JavaScript, `const o = { eval: 3 }; function f(o) { const run = o["eval"]; run(x) }`, "sec.shell.code"},
+		{JavaScript, `const said = ["npm install failed; try again", "no such program"];`, ""},
 		{Lua, "os.execute('ls')", "sec.shell.code"},
 		{R, "system('ls')", "sec.shell.code"},
 		{R, "install.packages('x')", "sec.packages"},
@@ -278,6 +288,31 @@ func TestEncodedCode(t *testing.T) {
 	}
 }
 
+// TestDecodedLists: what is joined from a list may have been decoded entry by entry.
+func TestDecodedLists(t *testing.T) {
+	for _, tt := range []struct {
+		lang   Language
+		src    string
+		hidden bool
+	}{
+		{Python, "out = []\nfor c in codes: out.append(chr(c))\nexec(''.join(out))", true},
+		{Python, "out = {}\nfor i, c in codes: out[i] = chr(c)\nexec(''.join(out.values()))", true},
+		{Python, "out = []\nfor c in codes: out.append(str(c))\nprint(eval('+'.join(out)))", false},
+		{Python, "out = []\nfor c in codes: out.append(chr(c))\nprint(eval('1 + 1'), ''.join(out))", false},
+		{JavaScript, "for (const c of codes) out.push(String.fromCharCode(c));\neval(out.join(''))", true},
+		{Lua, "for i, c in ipairs(codes) do t[i] = string.char(c) end\nload(table.concat(t))()", true},
+		{Lua, "for i, c in ipairs(codes) do t[i] = c .. '' end\nload(table.concat(t))()", false},
+	} {
+		hidden := false
+		for _, n := range Check(tt.lang, tt.src, Options{}) {
+			hidden = hidden || n.Rule == "sec.code.dynamic" && n.Severity == schemas.SeverityBlocking
+		}
+		if hidden != tt.hidden {
+			t.Errorf("%s %q: hidden is %v: %+v", tt.lang, tt.src, hidden, Check(tt.lang, tt.src, Options{}))
+		}
+	}
+}
+
 func TestCheckIsLinear(t *testing.T) {
 	const size = 1 << 15
 	for _, lang := range []Language{Python, JavaScript, Ruby, Perl, PHP, Lua, R, Awk} {
@@ -294,7 +329,7 @@ func TestCheckIsLinear(t *testing.T) {
 func TestStatementsAreLinear(t *testing.T) {
 	const size = 200 << 10
 	for _, lang := range languages {
-		for _, unit := range []string{"eval(x)\n", "x='child_process'\n", "$x = 'a |';", "f(system)\n", "x=[65,66,67,68];", "x=['a','b'];", "f(a,'b','c')\n", "x.y(*x)\n", "chr(x)=[65,66,67,68];", "x='a';", "fetch('http://a');", "$>=0;", "(system)"} {
+		for _, unit := range []string{"eval(x)\n", "x='child_process'\n", "$x = 'a |';", "f(system)\n", "x=[65,66,67,68];", "x=['a','b'];", "f(a,'b','c')\n", "x.y(*x)\n", "chr(x)=[65,66,67,68];", "x='a';", "fetch('http://a');", "$>=0;", "(system)", "x[0]=chr(1);", "x.push(chr(1));", "const a={b:1,c:2,};a['eval'];", "f(*reversed(x),x[::-1]);", "eval(''.join(x));"} {
 			src := strings.Repeat(unit, size/len(unit))
 			if took, ok := cputime.Within(time.Second, func() { Check(lang, src, Options{}) }); !ok {
 				t.Errorf("%s: %q took %v", lang, unit, took)

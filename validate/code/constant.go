@@ -320,6 +320,8 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 		return constant{text: joinPath(args), path: true}, next, true
 	case name == "join" && owner != "" && len(args) > 1 && args[0] == "/", joiners[name], (name == "join" || name == "resolve") && (owner == "path" || owner == "File" || owner == "posixpath"), name == "path" && owner == "file":
 		return constant{text: joinPath(args), path: true}, next, true
+	case name == "implode" && e.punct(at+2, "$") && e.punct(at+4, ")"): // without a separator
+		return constant{text: strings.Join(args, "")}, next, true
 	case name == "join" && e.lang == Perl, name == "implode":
 		return constant{text: strings.Join(args[1:], args[0])}, next, true
 	case name == "concat" && owner == "table":
@@ -482,13 +484,13 @@ func (e *evaluator) arguments(i, depth int) (out []string, next int, ok bool) {
 		if e.punct(i, ")") {
 			return out, i + 1, true
 		}
-		if e.punct(i, "*") { // the entries of a list
+		if e.punct(i, "*") || e.punct(i, "$") { // the entries of a list, a variable of PHP
 			i++
 		}
 		if e.tok(i).Kind == Name && e.punct(i+1, "=") {
 			i += 3
-		} else if list, is := e.lists[e.tok(i).Text]; is && e.tok(i).Kind == Name && (e.punct(i+1, ",") || e.punct(i+1, ")")) {
-			out, i = append(out, list...), i+1
+		} else if list, at, is := e.known(i); is {
+			out, i = append(out, list...), at
 		} else if list, at, is := e.list(i, depth+1); is {
 			out, i = append(out, list...), at
 		} else if v, at, is := e.value(i, depth+1); is {
@@ -503,6 +505,30 @@ func (e *evaluator) arguments(i, depth int) (out []string, next int, ok bool) {
 		}
 	}
 	return nil, i, false
+}
+
+// known is the list that a variable holds, as an argument: as it is, or in reverse order.
+func (e *evaluator) known(i int) (list []string, next int, ok bool) {
+	back := e.tok(i).Text == "reversed" && e.punct(i+1, "(")
+	if back {
+		i += 2
+	}
+	t := e.tok(i)
+	if list, ok = e.lists[t.Text]; !ok || t.Kind != Name {
+		return nil, i, false
+	}
+	i++
+	switch {
+	case back && e.punct(i, ")"):
+		i++
+	case !back && e.punct(i, "[") && e.punct(i+1, "::") && e.punct(i+2, "-") && e.tok(i+3).Text == "1" && e.punct(i+4, "]"):
+		i, back = i+5, true
+	}
+	if back {
+		list = slices.Clone(list)
+		slices.Reverse(list)
+	}
+	return list, i, e.punct(i, ",") || e.punct(i, ")")
 }
 
 // named is the text given to a named argument between two tokens, or otherwise.

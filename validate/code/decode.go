@@ -31,6 +31,17 @@ func (c *checker) decodedName(ts []Token, i int) bool {
 	return ok && first+1 < i
 }
 
+// joinsDecoded says whether the first argument of the call whose arguments begin at from
+// joins a list that is filled with what a decoding function returns.
+func (c *checker) joinsDecoded(ts []Token, from int) bool {
+	joins, decoded := false, false
+	for j := from; j < callEnd(ts, from) && (joins || ts[j].Text != ","); j++ {
+		joins = joins || ts[j].Kind == Name && (ts[j].Text == "join" || ts[j].Text == "concat")
+		decoded = decoded || c.decodedName(ts, j)
+	}
+	return joins && decoded
+}
+
 // worksOn says whether the literal at i is only what code begins with:
 // "".join(x), "..."[::-1].
 func worksOn(ts []Token, i int) bool {
@@ -42,7 +53,7 @@ func worksOn(ts []Token, i int) bool {
 func decodesNear(ts []Token, from int) bool {
 	for j := from; j < len(ts) && j < from+14; j++ {
 		switch t := ts[j]; {
-		case t.Kind == Name && decodes[t.Text]:
+		case t.Kind == Name && (decodes[t.Text] || t.Text == "char" && tokenText(ts, j-2) == "string"):
 			return true
 		case t.Text == "\n" || t.Text == ";":
 			return false
@@ -127,7 +138,7 @@ func (c *checker) evaluated(ts []Token, i, at int, prev, prev2, next string) boo
 		if !made && !(i+2 < len(ts) && worksOn(ts, i+2)) {
 			return false
 		}
-		hides = decodesNear(ts, i+2) || c.madeOf(ts, i+2) || fetchesNear(ts, i+2) || tokenText(ts, i+3) == "[" && !made
+		hides = decodesNear(ts, i+2) || c.madeOf(ts, i+2) || c.joinsDecoded(ts, i+2) || fetchesNear(ts, i+2) || tokenText(ts, i+3) == "[" && !made
 	case c.lang == Python:
 		hides = (name == "loads" || name == "load") && prev == "." && picklers[prev2] && next == "(" && tokenText(ts, i+2) != prev2 && i+2 < len(ts) && (!made || decodesNear(ts, i+2))
 		if !hides {
@@ -142,7 +153,7 @@ func (c *checker) evaluated(ts []Token, i, at int, prev, prev2, next string) boo
 		(bare || c.lang == R && prev == "::") && name == "eval" && c.lang != Awk,
 		c.lang == Ruby && (name == "eval" || strings.HasSuffix(name, "_eval")),
 		bare && c.lang == Lua && (name == "load" || name == "loadstring"):
-		hides = decodesNear(ts, i+1) || c.lang == Lua && next == "(" && decodesByHand(ts, i+2) || c.decodedName(ts, i+1) || next == "(" && (c.decodedName(ts, i+2) || tokenText(ts, i+2) == "$" && c.decodedName(ts, i+3))
+		hides = decodesNear(ts, i+1) || c.lang == Lua && next == "(" && (decodesByHand(ts, i+2) || c.joinsDecoded(ts, i+2)) || c.decodedName(ts, i+1) || next == "(" && (c.decodedName(ts, i+2) || tokenText(ts, i+2) == "$" && c.decodedName(ts, i+3))
 		if !hides {
 			return false
 		}

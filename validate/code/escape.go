@@ -66,7 +66,7 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 			index := prev == "[" && next == "]"
 			switch {
 			case c.lang == Python && index && (t.Text == "__builtins__" || prev2 == "modules" && processModules[Python][t.Text]),
-				c.lang == JavaScript && index && (t.Text == "eval" || t.Text == "Function" || t.Text == "constructor"),
+				c.lang == JavaScript && index && (t.Text == "eval" || t.Text == "Function" || t.Text == "constructor") && !reckons[tokenText(ts, i+2)],
 				preloads[t.Text] && (index || prev == "("),
 				indirect && prev == "=" && processCalls[Perl][t.Text]:
 				c.process(at, t.Text)
@@ -126,6 +126,9 @@ func assigned(ts []Token, i int) bool {
 
 // operators may stand before "=" in an assignment.
 var operators = words("+ - * / | & ^ . x")
+
+// reckons are operators whose operands are no functions.
+var reckons = words("+ - * / %")
 
 // joinsPaths are functions that make a path of its parts.
 var joinsPaths = words(`join joinpath resolve catfile`)

@@ -27,6 +27,8 @@ type facts struct {
 	data func() map[string]bool
 	// loadsByName says whether JavaScript loads a module whose name a variable holds.
 	loadsByName func() bool
+	// runsFiles says whether the code runs programs that lie in files.
+	runsFiles func() bool
 	// callsLibrary says whether the code loads a library of the system.
 	callsLibrary func() bool
 }
@@ -41,6 +43,7 @@ func factsOf(lang Language, ts []Token) *facts {
 		spellers:     whenAsked(ts, spellers),
 		data:         whenAsked(ts, data),
 		loadsByName:  whenAsked(ts, loadsByName),
+		runsFiles:    whenAsked(ts, runsFiles),
 		callsLibrary: whenAsked(ts, callsLibrary),
 	}
 }
@@ -68,7 +71,7 @@ func functions(ts []Token) map[string]bool {
 func decoded(ts []Token) map[string]int {
 	out := map[string]int{}
 	for i := 0; i+2 < len(ts); i++ {
-		if ts[i].Kind != Name || ts[i+1].Text != "=" || !decodesNear(ts, i+2) {
+		if ts[i].Kind != Name || !decodesNear(ts, filled(ts, i)) {
 			continue
 		}
 		if _, ok := out[ts[i].Text]; !ok {
@@ -77,6 +80,28 @@ func decoded(ts []Token) map[string]int {
 	}
 	return out
 }
+
+// filled is where what is assigned to the variable at i, to an entry of it or put at its
+// end begins, or behind the last token.
+func filled(ts []Token, i int) int {
+	const longest = 6 // of an index
+	switch next := tokenText(ts, i+1); {
+	case next == "=" && tokenText(ts, i+2) != "=":
+		return i + 2
+	case next == "." && fills[tokenText(ts, i+2)] && tokenText(ts, i+3) == "(":
+		return i + 4
+	case next == "[":
+		for j := i + 2; j < len(ts) && j < i+longest; j++ {
+			if ts[j].Text == "]" && tokenText(ts, j+1) == "=" && tokenText(ts, j+2) != "=" {
+				return j + 2
+			}
+		}
+	}
+	return len(ts)
+}
+
+// fills are methods that put something at the end of a list.
+var fills = words(`append push`)
 
 func opened(ts []Token) map[string]bool {
 	out := map[string]bool{}
@@ -163,6 +188,10 @@ func declared(ts []Token) map[string]bool {
 
 // declares are the words in front of a name that is declared.
 var declares = words(`function def sub const let`)
+
+func runsFiles(ts []Token) bool {
+	return slices.ContainsFunc(ts, func(t Token) bool { return t.Kind == Name && (t.Text == "run_path" || t.Text == "execfile") })
+}
 
 func callsLibrary(ts []Token) bool {
 	return slices.ContainsFunc(ts, func(t Token) bool {

@@ -2,7 +2,9 @@ package packages
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // commands are the ways in which a manager and its verb are written in a sentence
@@ -349,6 +351,37 @@ func skipBlanks(text string, i int) int {
 	return i
 }
 
+// requests are what asks for an installation in a sentence on a topic. A sentence of ASCII
+// that holds none of the words that a pattern needs is not tried: beside others, some
+// letters stand for those of a word whatever their case is.
+var requests = []struct {
+	re    *regexp.Regexp
+	of    topic
+	needs []string
+}{
+	{mustBe, ofInstalling, []string{"installed"}},
+	{byTool, ofManagers, []string{"to", "it", "them", "that"}},
+	{viaManager, ofInstalling, []string{"installed"}},
+	{bringing, ofManagers | ofPackages, []string{"missing", "required", "needed", "necessary", "system", "latest", "own", "from", "off", "through", "via", "upgrade"}},
+	{arriving, ofInstalling, []string{"installed", "latest", "newest", "current", "installer", "install."}},
+	{installIt, ofInstalling, []string{"and"}},
+	{fromIndex, ofManagers | ofPackages, []string{"from", "off", "out of", "via", "through"}},
+	{intoPlace, ofManagers | ofPackages, []string{"into"}},
+	{upgrading, ofInstalling, []string{"upgrade", "downgrade", "bump"}},
+	{throughManager, ofManagers, []string{"through", "via", "with", "from", "using", "by"}},
+	{allowing, ofInstalling, []string{"allow", "permit", "enable", "authori", "approve", "need", "require", "want"}},
+	{mustBeForeign, ofInstalling, []string{"installat", "installiert", "debe", "deve", "devono"}},
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
 // instruction finds the first thing in a sentence on the topics t that asks for
 // an installation.
 func instruction(s string, t topic) (Span, bool) {
@@ -367,14 +400,12 @@ func instruction(s string, t topic) (Span, bool) {
 	if t&(ofInstalling|ofManagers|ofPackages) == 0 {
 		return Span{}, false
 	}
-	for _, p := range []struct {
-		re *regexp.Regexp
-		of topic
-	}{{mustBe, ofInstalling}, {byTool, ofManagers}, {viaManager, ofInstalling}, {bringing, ofManagers | ofPackages}, {arriving, ofInstalling}, {installIt, ofInstalling}, {fromIndex, ofManagers | ofPackages}, {intoPlace, ofManagers | ofPackages}, {upgrading, ofInstalling}, {throughManager, ofManagers}, {allowing, ofInstalling}, {mustBeForeign, ofInstalling}} {
-		if t&p.of == 0 {
+	lower, ascii := strings.ToLower(s), isASCII(s)
+	for _, p := range requests {
+		if t&p.of == 0 || ascii && !slices.ContainsFunc(p.needs, func(w string) bool { return strings.Contains(lower, w) }) {
 			continue
 		}
-		if m := p.re.FindStringIndex(s); m != nil && !denied(m[1]) && !strings.Contains(strings.ToLower(s), "already") && (p.re != mustBeForeign || !foreignDenial.MatchString(s[:m[1]])) {
+		if m := p.re.FindStringIndex(s); m != nil && !denied(m[1]) && !strings.Contains(lower, "already") && (p.re != mustBeForeign || !foreignDenial.MatchString(s[:m[1]])) {
 			return Span{m[0], m[1], s[m[0]:m[1]]}, true
 		}
 	}

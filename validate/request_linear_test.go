@@ -9,17 +9,11 @@ import (
 	"github.com/threegate/tool-exec/validate/internal/cputime"
 )
 
-// The bounds of the processor time that the judgement of a request takes: at
-// the size limit, and of a document beside one half as long.
-const (
-	maxRequestTime = time.Second
-	maxGrowth      = 3.2
-	// Below this the clock and the collector of garbage decide.
-	worthComparing = 60 * time.Millisecond
-)
+// maxRequestTime is the processor time that the judgement of a request may take.
+const maxRequestTime = time.Second
 
 // TestRequestsAreJudgedInLinearTime judges requests that are made to be slow, and
-// the same ones half as long.
+// the same ones an eighth as long.
 func TestRequestsAreJudgedInLinearTime(t *testing.T) {
 	const limit = 1 << 20
 	document := func(at, unit string, size int) []byte {
@@ -46,16 +40,8 @@ func TestRequestsAreJudgedInLinearTime(t *testing.T) {
 			if !ok {
 				t.Errorf("a request of %q at %q takes %s", unit, at, whole)
 			}
-			if whole < worthComparing {
-				continue
-			}
-			half := took(at, unit, size/2)
-			grows := func() bool { return whole >= worthComparing && float64(whole) > maxGrowth*float64(half) }
-			for try := 0; try < 4 && grows(); try++ { // others' work disturbs the caches
-				whole, half = min(whole, took(at, unit, size)), min(half, took(at, unit, size/2))
-			}
-			if grows() {
-				t.Errorf("a request of %q at %q takes %s, half of it %s", unit, at, whole, half)
+			if small, all, ok := cputime.Linear(size, func(size int) time.Duration { return took(at, unit, size) }); !ok {
+				t.Errorf("a request of %q at %q takes %s, an eighth of it %s", unit, at, all, small)
 			}
 			t.Logf("%8s for %q at %q", whole.Round(time.Millisecond), unit, at)
 		}

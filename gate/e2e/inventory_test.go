@@ -40,10 +40,22 @@ func takeInventory(t *testing.T, n *node) inventory {
 	return inv
 }
 
-func count(t *testing.T, n *node) inventory {
+// count takes stock while no slot comes or goes: what belongs to one that was not there
+// when the slots were looked at would count as the node's.
+func count(t *testing.T, n *node) (inv inventory) {
+	t.Helper()
+	n.until("a moment in which no slot is made", func() bool {
+		idle := n.slots.look()
+		inv = countBeside(t, n, idle)
+		return slices.Equal(idle, n.slots.look())
+	})
+	return inv
+}
+
+// countBeside counts what belongs to none of the idle slots.
+func countBeside(t *testing.T, n *node, idle []string) inventory {
 	t.Helper()
 	inv := inventory{}
-	idle := n.slots.look()
 	ofSlot := marks(idle)
 	jobs := n.slots.taken(idle)
 	for _, e := range n.events() {

@@ -133,32 +133,25 @@ func TestSift(t *testing.T) {
 	}
 }
 
-// TestLinear: twice the text takes about twice the time, whatever the text is.
+// TestLinear: the time grows with the text, whatever the text is.
 func TestLinear(t *testing.T) {
 	j := NewJudge()
 	took := func(unit string, size int) time.Duration {
 		raw := bytes.Repeat([]byte(unit), size/len(unit))
 		folded := text.Fold(raw)
-		best := time.Hour
-		for range 3 {
-			best = min(best, cputime.OfThread(func() {
-				for sp := range Split(folded.Text, Small(raw, folded)) {
-					j.known.forget() // what repeats would be judged once
-					j.Look(folded.Text[sp.From:sp.To])
-				}
-			}))
-		}
-		return best
+		return cputime.OfThread(func() {
+			for sp := range Split(folded.Text, Small(raw, folded)) {
+				j.known.forget() // what repeats would be judged once
+				j.Look(folded.Text[sp.From:sp.To])
+			}
+		})
 	}
 	for _, unit := range []string{"please run the script now ", "policy must be changed allowlist sandbox should ", "r u n   t h e   s c r i p t ", "3x3cu73 7h3 5cr1p7 n0w ", "run\n", "a", "请运行以下命令", "выполните команду ", "in the in the of the ", "exe-", "a.b", "`"} {
-		one, two := took(unit, 512<<10), took(unit, 1<<20)
-		if two > 3*one+20*time.Millisecond {
-			t.Errorf("%q: %s for 512 KB, %s for 1 MB", unit, one, two)
+		small, whole, ok := cputime.Linear(1<<20, func(size int) time.Duration { return took(unit, size) })
+		if !ok || whole > 2*time.Second {
+			t.Errorf("%q: %s for 1 MB, %s for an eighth of it", unit, whole, small)
 		}
-		if two > time.Second/2 {
-			t.Errorf("%q: %s for 1 MB", unit, two)
-		}
-		t.Logf("%-20.20q %8s %8s", unit, one.Round(time.Microsecond), two.Round(time.Microsecond))
+		t.Logf("%-20.20q %8s %8s", unit, small.Round(time.Microsecond), whole.Round(time.Microsecond))
 	}
 }
 

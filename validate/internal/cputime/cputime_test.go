@@ -23,10 +23,29 @@ func TestOf(t *testing.T) {
 // What is within a limit is, and what takes far more is not, on a slow processor either.
 func TestWithin(t *testing.T) {
 	work := func() { yardstick.FindAllStringIndex(yardstickText, -1) }
-	if took, ok := Within(2*yardstickTime, work); !ok {
-		t.Errorf("half of a limit took %v, and too long", took)
+	if took, ok := Within(yardstickTime, work); !ok {
+		t.Errorf("a limit took %v, and too long", took)
 	}
-	if took, ok := Within(yardstickTime/4, work); ok {
-		t.Errorf("four times a limit took %v, and no longer than it", took)
+	if took, ok := Within(yardstickTime/8, work); ok {
+		t.Errorf("eight times a limit took %v, and no longer than it", took)
+	}
+}
+
+// What grows with the square of its size is told from what grows with the size.
+func TestLinear(t *testing.T) {
+	took := func(square int) func(int) time.Duration {
+		return func(size int) time.Duration {
+			return OfThread(func() {
+				for range 1 + square*size/(len(yardstickText)/8) {
+					yardstick.FindAllStringIndex(yardstickText[:size], -1)
+				}
+			})
+		}
+	}
+	if small, whole, ok := Linear(len(yardstickText)/8, took(0)); !ok {
+		t.Errorf("the same work for each byte is not linear: %v, %v", small, whole)
+	}
+	if small, whole, ok := Linear(len(yardstickText)/8, took(16)); ok {
+		t.Errorf("work that grows with the square is linear: %v, %v", small, whole)
 	}
 }

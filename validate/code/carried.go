@@ -47,6 +47,8 @@ func (c *checker) carried(ts []Token, i, at int) {
 		}
 	}
 	switch {
+	case strings.Contains(text, ")") && c.facts.runsFiles() && starts.MatchString(text): // and may be written into such a file
+		c.process(at, starts.FindString(text))
 	case speaks(ts, i, callee):
 		return
 	case strings.ContainsAny(text, "!|$%:") && carriers.MatchString(text), strings.Contains(text, "(") && pickled.MatchString(text), (strings.Contains(text, "<%") || strings.Contains(text, ">>>") || writesText[callee] && program.MatchString(text)) && starts.MatchString(text),
@@ -58,8 +60,6 @@ func (c *checker) carried(ts []Token, i, at int) {
 		c.process(at, text)
 	case c.lang == Perl && prev2 == "=" && strings.HasSuffix(text, "|") && tokenText(ts, i-3) == "@ARGV":
 		c.process(at, text)
-	case strings.Contains(text, "(") && c.facts.runsFiles() && starts.MatchString(text): // and may be written into such a file
-		c.process(at, starts.FindString(text))
 	case c.lang == Awk && prev == "load" && prev2 == "@", c.lang == Perl && text == "EVAL_PERL":
 		c.process(at, text)
 	case callee == "run_line_magic" && prev == "(" && (text == "pip" || text == "conda"):

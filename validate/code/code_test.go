@@ -1,11 +1,14 @@
 package code
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/document"
 	"github.com/threegate/tool-exec/validate/internal/cputime"
 )
 
@@ -241,6 +244,11 @@ func TestCheck(t *testing.T) {
 		{Python, "parts = ['os-release', 'etc', os.sep]\nopen(os.path.join(*reversed(parts)))", "sec.paths.host"},
 		{Python, "parts = ['os-release', 'etc', '/']\nopen(os.path.join(*parts[::-1]))", "sec.paths.host"},
 		{Python, "parts = ['b', 'a', '/in']\nopen(os.path.join(*reversed(parts)))", ""},
+		{Python, "open('/tmp/a.py', 'w').write(\"import os\\nos.system('ls')\")\nrunpy.run_path('/tmp/a.py')", "sec.shell.code"},
+		{Python, "def run_path(graph):\n    return graph\nrisky = ['os.system(', 'subprocess.Popen(']\nprint([r for r in risky if r in line])", ""},
+		{Python, "run_path = '/out/run1'\nrisky = ['os.system(x)']\nprint(risky)", ""},
+		{JavaScript, "const F = (() => {})['constructor']\n++n\nF(process.argv[2])()", "sec.shell.code"},
+		{JavaScript, "const f = globalThis['eval']\n--n\nf(process.argv[2])", "sec.shell.code"},
 		{Python, "text = ['import os', \"os.system('ls')\"]\nopen('/tmp/a.py', 'w').write('\\n'.join(text))\nrunpy.run_path('/tmp/a.py')", "sec.shell.code"},
 		{JavaScript, `const share = { train: 120, eval: 30, }; print(share["eval"] / 150)`, ""},
 		{JavaScript, `const o = { eval: 3 }; function f(o) { const run = o["eval"]; run(x) }`, "sec.shell.code"},
@@ -302,6 +310,13 @@ func TestDecodedLists(t *testing.T) {
 		{JavaScript, "for (const c of codes) out.push(String.fromCharCode(c));\neval(out.join(''))", true},
 		{Lua, "for i, c in ipairs(codes) do t[i] = string.char(c) end\nload(table.concat(t))()", true},
 		{Lua, "for i, c in ipairs(codes) do t[i] = c .. '' end\nload(table.concat(t))()", false},
+		{Lua, "for i, c in ipairs(codes) do t[#t+1] = string.char(c) end\nload(table.concat(t))()", true},
+		{Python, "out = []\nfor c in codes: out.append(chr(c))\ncode = ''.join(out)\nexec(code)", true},
+		{Python, "raw = base64.b64decode(data)\nsrc = raw.decode()\nexec(src)", true},
+		{Python, "out = []\nfor c in codes: out.append(chr(c))\ntext = ''.join(out)\nprint(text, eval('1 + 1'))", false},
+		{JavaScript, "new Function(atob(process.argv[2]))()", true},
+		{JavaScript, "for (const c of codes) out.push(String.fromCharCode(c));\nnew Function(out.join(''))()", true},
+		{JavaScript, "new Function('a', 'return a + 1')(atob(x))", false},
 	} {
 		hidden := false
 		for _, n := range Check(tt.lang, tt.src, Options{}) {
@@ -335,6 +350,49 @@ func TestStatementsAreLinear(t *testing.T) {
 				t.Errorf("%s: %q took %v", lang, unit, took)
 			}
 		}
+	}
+}
+
+// TestTextsPutTogetherAreLinear judges code in which each line puts together a long text
+// that no literal holds.
+func TestTextsPutTogetherAreLinear(t *testing.T) {
+	const size = 240 << 10
+	path, long := "a='/'+'in/"+strings.Repeat("a/", 300)+"'\n", "a='x'+'"+strings.Repeat("q", 990)+"'\n"
+	list := "x=[" + strings.Repeat("a,", 126) + "]\n"
+	for _, tt := range []struct {
+		lang         Language
+		begins, line string
+	}{
+		{Python, path + list, "z=''.join(x)\n"},
+		{Python, path + list, "z=''.join(x)+'#'\n"},
+		{Python, "eval(y)\n" + path + list, "z='#'+''.join(x)\n"},
+		{Python, "eval(y)\n" + long + list, "z=''.join(x)\n"},
+		{Python, "eval(y)\n" + long, "z=a.replace('q', a)\n"},
+		{Python, "eval(y)\n" + long, "z='%s%s'%(a,a)\n"},
+		{JavaScript, strings.ReplaceAll(long, "\n", ";\n"), "z=a.replaceAll('q', a);\n"},
+		{PHP, strings.ReplaceAll(long, "'+'", "'.'"), "$z=str_replace('q', a, a);\n"},
+		{Lua, strings.ReplaceAll(long, "'+'", "'..'") + "x={" + strings.Repeat("a,", 126) + "}\n", "z=table.concat(x)\n"},
+	} {
+		var b strings.Builder
+		b.WriteString(tt.begins)
+		for i := 0; b.Len() < size; i++ {
+			b.WriteString(strings.ReplaceAll(tt.line, "#", strconv.Itoa(i)))
+		}
+		if took, ok := cputime.Within(time.Second, func() { Check(tt.lang, b.String(), Options{}) }); !ok {
+			t.Errorf("%s: %q took %v", tt.lang, tt.line, took)
+		}
+	}
+	// What could not be looked at does not pass.
+	var b strings.Builder
+	b.WriteString(long + list)
+	for i := range 1000 {
+		b.WriteString("z='" + strconv.Itoa(i) + "'+''.join(x)\n")
+	}
+	notes := Check(Python, b.String(), Options{})
+	if !slices.ContainsFunc(notes, func(n document.Note) bool {
+		return n.Rule == "sec.code.dynamic" && n.Severity == schemas.SeverityBlocking
+	}) {
+		t.Errorf("more texts than can be judged: %+v", notes)
 	}
 }
 

@@ -171,7 +171,7 @@ func (e *evaluator) primary(i, depth int) (v constant, next int, ok bool) {
 		if list, at, is := e.list(i, depth+1); is && e.punct(at, ".") && e.tok(at+1).Text == "join" {
 			sep, after, ok := e.arguments(at+2, depth+1)
 			if ok && len(sep) <= 1 {
-				return constant{text: strings.Join(list, strings.Join(sep, ""))}, after, true
+				return constant{text: joined(list, joined(sep, ""))}, after, true
 			}
 		}
 		if e.characters(i) {
@@ -249,7 +249,7 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 		return constant{text: reversed(v.text)}, next, ok
 	}
 	if e.lang == Perl && name == "join" && !e.punct(at+1, "(") {
-		return e.joined(at+1, depth)
+		return e.perlJoin(at+1, depth)
 	}
 	if e.tok(at).Kind != Name || !e.punct(at+1, "(") {
 		return v, i, false
@@ -288,25 +288,25 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 	case name == "join" && owner != "" && len(args) > 1 && args[0] == "/", joiners[name], (name == "join" || name == "resolve") && (owner == "path" || owner == "File" || owner == "posixpath"), name == "path" && owner == "file":
 		return constant{text: joinPath(args), path: true}, next, true
 	case name == "implode" && e.punct(at+2, "$") && e.punct(at+4, ")"): // without a separator
-		return constant{text: strings.Join(args, "")}, next, true
+		return constant{text: joined(args, "")}, next, true
 	case name == "join" && e.lang == Perl, name == "implode":
-		return constant{text: strings.Join(args[1:], args[0])}, next, true
+		return constant{text: joined(args[1:], args[0])}, next, true
 	case name == "concat" && owner == "table":
 		sep := ""
 		if len(args) > 1 {
 			sep, args = args[len(args)-1], args[:len(args)-1]
 		}
-		return constant{text: strings.Join(args, sep)}, next, true
+		return constant{text: joined(args, sep)}, next, true
 	case name == "paste0":
-		return constant{text: strings.Join(args, "")}, next, true
+		return constant{text: joined(args, "")}, next, true
 	case name == "paste":
-		return constant{text: strings.Join(args, e.named(at+2, next, "sep", " "))}, next, true
+		return constant{text: joined(args, e.named(at+2, next, "sep", " "))}, next, true
 	case name == "sprintf" || name == "format":
 		return constant{text: formatted(args[0], args[1:])}, next, true
 	case name == "str" || name == "String" || name == "normpath" || name == "abspath" || name == "fspath":
 		return constant{text: args[0]}, next, true
 	case name == "str_replace" && len(args) == 3 && args[0] != "":
-		return constant{text: strings.ReplaceAll(args[2], args[0], args[1])}, next, true
+		return constant{text: replaced(args[2], args[0], args[1])}, next, true
 	case name == "strrev" || name == "reverse":
 		return constant{text: reversed(args[0])}, next, true
 	case name == "unquote" || name == "unquote_plus" || name == "decodeURIComponent" || name == "decodeURI" || name == "urldecode" || name == "rawurldecode" || name == "uri_unescape" || name == "unescape":
@@ -409,10 +409,10 @@ func (e *evaluator) method(v constant, i, depth int) (out constant, next int, ok
 	if e.punct(i+1, "(") {
 		if name == "join" {
 			if list, at, is := e.list(i+2, depth+1); is && e.punct(at, ")") {
-				return constant{strings.Join(list, v.text), false}, at + 1, true
+				return constant{joined(list, v.text), false}, at + 1, true
 			}
 			if list, known := e.lists[e.tok(i+2).Text]; known && e.punct(i+3, ")") {
-				return constant{strings.Join(list, v.text), false}, i + 4, true
+				return constant{joined(list, v.text), false}, i + 4, true
 			}
 		}
 		var is bool
@@ -426,11 +426,11 @@ func (e *evaluator) method(v constant, i, depth int) (out constant, next int, ok
 	case name == "format":
 		return constant{formatted(v.text, args), false}, next, true
 	case (name == "replace" || name == "replaceAll" || name == "gsub" || name == "sub") && len(args) == 2 && args[0] != "":
-		return constant{strings.ReplaceAll(v.text, args[0], args[1]), v.path}, next, true
+		return constant{replaced(v.text, args[0], args[1]), v.path}, next, true
 	case (name == "joinpath" || name == "resolve" || name == "join" && v.path) && len(args) > 0:
 		return constant{joinPath(append([]string{v.text}, args...)), true}, next, true
 	case name == "concat" && len(args) > 0:
-		return constant{v.text + strings.Join(args, ""), v.path}, next, true
+		return constant{v.text + joined(args, ""), v.path}, next, true
 	case name == "lower" || name == "toLowerCase" || name == "downcase":
 		return constant{strings.ToLower(v.text), v.path}, next, true
 	case name == "reverse":

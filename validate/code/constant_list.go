@@ -76,8 +76,8 @@ func (e *evaluator) named(from, to int, name, otherwise string) string {
 	return otherwise
 }
 
-// joined works out join of Perl without brackets: a separator, and what is joined by it.
-func (e *evaluator) joined(i, depth int) (v constant, next int, ok bool) {
+// perlJoin works out join of Perl without brackets: a separator, and what is joined by it.
+func (e *evaluator) perlJoin(i, depth int) (v constant, next int, ok bool) {
 	var args []string
 	for next = i; len(args) < maxConstantList; next++ {
 		var arg constant
@@ -88,7 +88,7 @@ func (e *evaluator) joined(i, depth int) (v constant, next int, ok bool) {
 			break
 		}
 	}
-	return constant{text: strings.Join(args[1:], args[0])}, next, len(args) > 1
+	return constant{text: joined(args[1:], args[0])}, next, len(args) > 1
 }
 
 // list reads a list in brackets or braces whose entries are constants.

@@ -19,10 +19,45 @@ func turned(s string) string {
 	return string(b)
 }
 
+// cut is a text as far as it is followed.
+func cut(s string) string { return s[:min(len(s), maxConstant+1)] }
+
+// joined is strings.Join, as far as a text is followed.
+func joined(list []string, sep string) string {
+	var b strings.Builder
+	for i, s := range list {
+		if b.Len() > maxConstant {
+			break
+		}
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		b.WriteString(s)
+	}
+	return cut(b.String())
+}
+
+// replaced is strings.ReplaceAll of what is not empty, as far as a text is followed.
+func replaced(s, old, by string) string {
+	var b strings.Builder
+	for b.Len() <= maxConstant {
+		before, behind, more := strings.Cut(s, old)
+		b.WriteString(before)
+		if !more {
+			break
+		}
+		b.WriteString(by)
+		s = behind
+	}
+	return cut(b.String())
+}
+
 func joinPath(parts []string) string {
 	out := ""
 	for _, p := range parts {
 		switch {
+		case len(out) > maxConstant:
+			return cut(out)
 		case strings.HasPrefix(p, "/") || out == "":
 			out = p
 			if p == "" {

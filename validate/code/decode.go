@@ -145,10 +145,13 @@ func (c *checker) evaluated(ts []Token, i, at int, prev, prev2, next string) boo
 			return false
 		}
 	case c.lang == JavaScript:
-		if !runsIn[name] || next != "(" || !made {
+		if next != "(" || name != "Function" && !(runsIn[name] && made) {
 			return false
 		}
-		hides = decodesNear(ts, i+2)
+		hides = decodesNear(ts[:callEnd(ts, i+2)], i+2) || c.madeOf(ts, i+2) || c.joinsDecoded(ts, i+2)
+		if name == "Function" && !hides {
+			return false
+		}
 	case name == "load" && prev == "." && prev2 == "Marshal" && c.lang == Ruby,
 		(bare || c.lang == R && prev == "::") && name == "eval" && c.lang != Awk,
 		c.lang == Ruby && (name == "eval" || strings.HasSuffix(name, "_eval")),

@@ -66,7 +66,7 @@ func (c *checker) escapes(src string, ts []Token, base int) {
 			index := prev == "[" && next == "]"
 			switch {
 			case c.lang == Python && index && (t.Text == "__builtins__" || prev2 == "modules" && processModules[Python][t.Text]),
-				c.lang == JavaScript && index && (t.Text == "eval" || t.Text == "Function" || t.Text == "constructor") && !reckons[tokenText(ts, i+2)],
+				c.lang == JavaScript && index && (t.Text == "eval" && !reckoned(ts, i+2) || t.Text == "Function" || t.Text == "constructor"),
 				preloads[t.Text] && (index || prev == "("),
 				indirect && prev == "=" && processCalls[Perl][t.Text]:
 				c.process(at, t.Text)
@@ -129,6 +129,13 @@ var operators = words("+ - * / | & ^ . x")
 
 // reckons are operators whose operands are no functions.
 var reckons = words("+ - * / %")
+
+// reckoned says whether what stands before i is an operand of the operator there. Two of
+// them are one of their own (++), which may belong to the next line.
+func reckoned(ts []Token, i int) bool {
+	op := tokenText(ts, i)
+	return reckons[op] && tokenText(ts, i+1) != op
+}
 
 // joinsPaths are functions that make a path of its parts.
 var joinsPaths = words(`join joinpath resolve catfile`)

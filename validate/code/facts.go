@@ -78,13 +78,33 @@ func decoded(ts []Token) map[string]int {
 			out[ts[i].Text] = i
 		}
 	}
+	for i := 0; i+2 < len(ts) && len(out) > 0; i++ {
+		if _, ok := out[ts[i].Text]; ts[i].Kind == Name && !ok && passesOn(ts, filled(ts, i), out) {
+			out[ts[i].Text] = i
+		}
+	}
 	return out
+}
+
+// passesOn says whether what begins at from is one of known variables, joined or
+// decoded once more.
+func passesOn(ts []Token, from int, known map[string]int) bool {
+	made, joined := false, false
+	for j := from; j < len(ts) && j < from+10 && ts[j].Text != ";" && ts[j].Text != "="; j++ {
+		if ts[j].Kind != Name {
+			continue
+		}
+		first, ok := known[ts[j].Text]
+		made = made || ok && first < from
+		joined = joined || ts[j].Text == "join" || ts[j].Text == "concat" || ts[j].Text == "decode" || ts[j].Text == "implode"
+	}
+	return made && joined
 }
 
 // filled is where what is assigned to the variable at i, to an entry of it or put at its
 // end begins, or behind the last token.
 func filled(ts []Token, i int) int {
-	const longest = 6 // of an index
+	const longest = 8 // of an index
 	switch next := tokenText(ts, i+1); {
 	case next == "=" && tokenText(ts, i+2) != "=":
 		return i + 2
@@ -190,7 +210,12 @@ func declared(ts []Token) map[string]bool {
 var declares = words(`function def sub const let`)
 
 func runsFiles(ts []Token) bool {
-	return slices.ContainsFunc(ts, func(t Token) bool { return t.Kind == Name && (t.Text == "run_path" || t.Text == "execfile") })
+	for i, t := range ts {
+		if t.Kind == Name && (t.Text == "run_path" || t.Text == "execfile") && tokenText(ts, i+1) == "(" && tokenText(ts, i-1) != "def" {
+			return true
+		}
+	}
+	return false
 }
 
 func callsLibrary(ts []Token) bool {

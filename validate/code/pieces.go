@@ -1,10 +1,12 @@
 package code
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/paths"
 )
 
@@ -19,6 +21,10 @@ func pieced(src string, t Token) bool {
 	return t.Text != "" && t.End <= len(src) && !strings.Contains(src[t.Offset:t.End], t.Text)
 }
 
+// maxWorked is how many bytes of such texts are judged in a source, besides as many as
+// it has itself. Programs that were not made for it come to a few hundred.
+const maxWorked = 256 << 10
+
 // worked judges the texts that src comes to without holding them.
 func (c *checker) worked(src string, ts []Token, base, depth int) {
 	written := sync.OnceValue(func() map[string]bool { return asWritten(src, ts) })
@@ -32,8 +38,17 @@ func (c *checker) worked(src string, ts []Token, base, depth int) {
 			c.inner(t.Text, base+t.Offset, depth)
 		}
 	}
+	left, seen := maxWorked+len(src), map[string]bool{}
 	constants(c.lang, ts, c.facts, func(t Token) {
 		callee, at := calleeAt(ts, t)
+		if key := fmt.Sprint(callee, " ", variable(ts, t), " ", t.Text); left < 0 || seen[key] {
+			return
+		} else if left -= len(key); left < 0 { // what could not be looked at does not pass
+			c.add("sec.code.dynamic", schemas.SeverityBlocking, base+t.Offset, "it puts more texts together than can be judged", "write the texts out")
+			return
+		} else {
+			seen[key] = true
+		}
 		ctx := paths.Literal
 		if usesFile(ts, callee, at) {
 			ctx = paths.Used

@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -19,15 +20,15 @@ const maxRedact = 4 << 20
 // Redactor takes the secrets that Scan found out of texts about the scanned
 // bytes. The zero value and nil change nothing.
 type Redactor struct {
-	pieces map[string]bool
-	short  []string
+	secrets []string // of pieceLen bytes at least
+	short   []string
 	// blind says that there may be secrets that are not remembered.
 	blind bool
 }
 
 // NewRedactor remembers every stretch of raw that ms point at.
 func NewRedactor(raw []byte, ms []Match) *Redactor {
-	r := &Redactor{pieces: map[string]bool{}, blind: len(ms) >= maxMatches}
+	r := &Redactor{blind: len(ms) >= maxMatches}
 	left := maxRedact
 	for _, m := range ms {
 		if m.Rule == RuleUnscannable || left < m.End-m.Offset {
@@ -44,22 +45,73 @@ func NewRedactor(raw []byte, ms []Match) *Redactor {
 
 // Add makes the redactor hide s and every piece of it too.
 func (r *Redactor) Add(s string) {
-	for _, v := range []string{s, text.Visible(s)} {
-		if len(v) < pieceLen {
-			if len(v) >= 3 {
-				r.short = append(r.short, v)
-			}
-			continue
+	r.remember(s)
+	if v := text.Visible(s); v != s {
+		r.remember(v)
+	}
+}
+
+func (r *Redactor) remember(s string) {
+	switch {
+	case len(s) >= pieceLen:
+		r.secrets = append(r.secrets, s)
+	case len(s) >= 3:
+		r.short = append(r.short, s)
+	}
+}
+
+// pieces are those of texts that are pieces of a secret, too, each as a number. The
+// texts are short and the secrets may be long: so theirs are what is looked for.
+func (r *Redactor) pieces(texts ...string) map[uint64]bool {
+	out := map[uint64]bool{}
+	if len(r.secrets) == 0 {
+		return out
+	}
+	const bits = 17
+	var sieve [1 << bits / 64]uint64 // of the hashes of what is asked for
+	asked := map[uint64]bool{}
+	for _, s := range texts {
+		for p := range piecesOf(s) {
+			asked[p] = true
+			h := p * 0x9E3779B97F4A7C15 >> (64 - bits)
+			sieve[h/64] |= 1 << (h % 64)
 		}
-		for i := 0; i+pieceLen <= len(v); i++ {
-			r.pieces[v[i:i+pieceLen]] = true
+	}
+	for _, s := range r.secrets {
+		for p := range piecesOf(s) {
+			h := p * 0x9E3779B97F4A7C15 >> (64 - bits)
+			if sieve[h/64]>>(h%64)&1 != 0 && asked[p] {
+				out[p] = true
+			}
+		}
+	}
+	return out
+}
+
+// piecesOf yields each stretch of pieceLen bytes of s as a number.
+func piecesOf(s string) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		piece := uint64(0)
+		for i := range len(s) {
+			piece = (piece<<8 | uint64(s[i])) & (1<<(8*pieceLen) - 1)
+			if i+1 >= pieceLen && !yield(piece) {
+				return
+			}
 		}
 	}
 }
 
 // Clean returns s with every piece of a secret replaced by Mask.
 func (r *Redactor) Clean(s string) string {
-	if r == nil || len(r.pieces) == 0 && len(r.short) == 0 {
+	if r == nil {
+		return s
+	}
+	return r.clean(s, r.pieces(s))
+}
+
+// clean takes out of s what is among the pieces of secrets in it.
+func (r *Redactor) clean(s string, pieces map[uint64]bool) string {
+	if len(pieces) == 0 && len(r.short) == 0 {
 		return s
 	}
 	hide := make([]bool, len(s))
@@ -70,10 +122,12 @@ func (r *Redactor) Clean(s string) string {
 			hide[i] = true
 		}
 	}
-	for i := 0; i+pieceLen <= len(s); i++ {
-		if r.pieces[s[i:i+pieceLen]] {
-			mark(i, i+pieceLen)
+	at := 0
+	for p := range piecesOf(s) {
+		if pieces[p] {
+			mark(at, at+pieceLen)
 		}
+		at++
 	}
 	for _, p := range r.short {
 		for i := 0; ; {
@@ -102,13 +156,21 @@ func (r *Redactor) Clean(s string) string {
 // Findings cleans every text of every finding, in place, and returns fs. Where
 // not all secrets could be found, excerpts are left out.
 func (r *Redactor) Findings(fs []schemas.Finding) []schemas.Finding {
+	if r == nil {
+		return fs
+	}
+	texts := make([]string, 0, 3*len(fs))
 	for i := range fs {
-		if r != nil && r.blind {
+		if r.blind {
 			fs[i].Excerpt = ""
 		}
-		fs[i].Message = r.Clean(fs[i].Message)
-		fs[i].Hint = r.Clean(fs[i].Hint)
-		fs[i].Excerpt = r.Clean(fs[i].Excerpt)
+		texts = append(texts, fs[i].Message, fs[i].Hint, fs[i].Excerpt)
+	}
+	pieces := r.pieces(texts...)
+	for i := range fs {
+		fs[i].Message = r.clean(fs[i].Message, pieces)
+		fs[i].Hint = r.clean(fs[i].Hint, pieces)
+		fs[i].Excerpt = r.clean(fs[i].Excerpt, pieces)
 	}
 	return fs
 }

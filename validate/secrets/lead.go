@@ -61,18 +61,36 @@ func (l *lead) has(r rune) bool {
 	return false
 }
 
-// weightPer is how many states of a counted repetition count for one more byte.
-const weightPer = 25
+// weightPer is how many states of a counted repetition count for one more byte, and
+// weightLoops how many loops do.
+const (
+	weightPer   = 25
+	weightLoops = 4
+)
 
 // weightOf is what a byte that re looks at counts for. Where the beginnings of
 // matches stand close together, a machine for patterns bears each of the states of
-// the longest counted repetition for one of them.
+// the longest counted repetition for one of them, and all loops that have no end.
 func weightOf(re *regexp.Regexp) int {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
 		return 1
 	}
-	return 1 + longest(tree)/weightPer
+	return 1 + longest(tree)/weightPer + loops(tree)/weightLoops
+}
+
+// loops is how many loops without an end re holds, repetitions written out.
+func loops(re *syntax.Regexp) (n int) {
+	for _, sub := range re.Sub {
+		n += loops(sub)
+	}
+	switch {
+	case re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0:
+		return n + 1
+	case re.Op == syntax.OpRepeat:
+		return n * max(re.Max, 1)
+	}
+	return n
 }
 
 func longest(re *syntax.Regexp) (n int) {

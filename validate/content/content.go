@@ -66,7 +66,7 @@ type Scanner struct{ c *collector }
 func NewScanner(b []byte) Scanner { return newScanner(b, everything(), sentence.NewJudge()) }
 
 func newScanner(b []byte, t *table, j *sentence.Judge) Scanner {
-	c := &collector{table: t, judge: j, seen: map[Hit]bool{}, work: maxWork}
+	c := &collector{table: t, judge: j, seen: map[Hit]bool{}, work: maxWork, labour: maxLabour * max(1, len(b)/labourPer)}
 	c.inline(b)
 	c.text(b, nil)
 	return Scanner{c}
@@ -104,7 +104,7 @@ func (s Scanner) pieces(b []byte) []Hit {
 func (c *collector) text(b []byte, p *encoded.Piece) {
 	folded := text.Fold(b)
 	c.apply(folded, p)
-	if c.judge != nil {
+	if c.judge != nil && (p == nil || c.labours(len(b)*textTime)) {
 		c.sentences(b, folded, p)
 		c.disguised(b, p)
 	}
@@ -116,13 +116,45 @@ type collector struct {
 	out   []Hit
 	seen  map[Hit]bool
 	work  int
+	// labour is how many nanoseconds judging sentences may still take, and featured
+	// what of the judge's work is accounted for.
+	labour, featured int
 }
 
 // maxWork is how many bytes patterns may look at in one scan. Documents that
 // the node makes need a hundredth of it.
 const maxWork = 4 << 20
 
-func (c *collector) full() bool { return len(c.out) >= maxHits || c.work < 0 }
+// What sentences cost is reckoned, in nanoseconds of a processor as fast as that of
+// docs/performance.md: so the verdict does not hang on how fast this one is.
+const (
+	// maxLabour is what it may come to in a text of labourPer bytes, besides the one
+	// look that every text gets. A megabyte of documentation needs nearly all of it.
+	maxLabour = 250e6
+	labourPer = 4 << 20
+
+	textTime    = 80 // a byte that was encoded: looked for sentences and disguises
+	lookTime    = 8  // a byte that is looked at once for a disguise
+	featureTime = 25 // of the judge's work
+)
+
+// labours notes work on sentences and says whether there may be more. What could not be
+// looked at does not pass.
+func (c *collector) labours(ns int) bool {
+	if c.labour -= ns; c.labour < 0 {
+		c.unscannable()
+	}
+	return c.labour >= 0
+}
+
+// features notes what the judge did last.
+func (c *collector) features() {
+	n := c.judge.Work()
+	c.labours((n - c.featured) * featureTime)
+	c.featured = n
+}
+
+func (c *collector) full() bool { return len(c.out) >= maxHits || c.work < 0 || c.labour < 0 }
 
 func (c *collector) add(h Hit) {
 	if key := (Hit{Rule: h.Rule, Name: h.Name, Offset: h.Offset, Encoding: h.Encoding}); len(c.out) < maxHits && !c.seen[key] {
@@ -229,7 +261,7 @@ func (c *collector) try(r *row, folded *text.Mapped, lo, hi int, p *encoded.Piec
 
 // unscannable notes that not all could be looked at: that does not pass.
 func (c *collector) unscannable() {
-	c.add(Hit{Rule: RulePayload, Name: "unscannable", What: "text too dense with words of commands to be judged"})
+	c.add(Hit{Rule: RulePayload, Name: "unscannable", What: "text too dense with words of commands, sentences or encodings to be judged"})
 }
 
 // hit adds h, at the place of the piece that it was found in if there is one.

@@ -33,6 +33,7 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *encoded.Piece)
 			return
 		}
 		v := c.judge.Look(folded.Text[s.From:s.To])
+		c.features()
 		if v.Kind == sentence.Harmless {
 			continue
 		}
@@ -43,7 +44,8 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *encoded.Piece)
 
 // disguised judges what the disguised parts of raw are meant to be read as.
 func (c *collector) disguised(raw []byte, p *encoded.Piece) {
-	for r := range disguise.Readings(raw) {
+	look := func(bytes int) bool { return c.labours(bytes * lookTime) }
+	for r := range disguise.Readings(raw, look) {
 		if c.full() {
 			return
 		}
@@ -52,6 +54,7 @@ func (c *collector) disguised(raw []byte, p *encoded.Piece) {
 		}
 		for s := range sentence.Split(r.Text, func(int) bool { return true }) {
 			v := c.judge.Read(r.Text[s.From:s.To], r.Sure)
+			c.features()
 			if v.Kind == sentence.Harmless {
 				continue
 			}

@@ -65,7 +65,7 @@ func (l *lead) has(r rune) bool {
 // weightLoops how many loops do.
 const (
 	weightPer   = 25
-	weightLoops = 4
+	weightLoops = 2
 )
 
 // weightOf is what a byte that re looks at counts for. Where the beginnings of

@@ -12,7 +12,7 @@ import (
 // read returns the readings of s, in lines.
 func read(s string) string {
 	var out []string
-	for r := range Readings([]byte(s)) {
+	for r := range Readings([]byte(s), nil) {
 		out = append(out, string(r.Text))
 	}
 	return strings.Join(out, "\n")
@@ -126,7 +126,7 @@ func TestHarmless(t *testing.T) {
 func TestUnseen(t *testing.T) {
 	for s, want := range map[string]bool{"x" + mapped("hello you", 0xE0000): true, "🏴" + mapped("gbeng", 0xE0000) + "\U000E007F": false, "a\uFE0Fb\uFE0F": false, "a\u200Bb": false} {
 		got := false
-		for r := range Readings([]byte(s)) {
+		for r := range Readings([]byte(s), nil) {
 			got = got || r.Unseen
 		}
 		if got != want {
@@ -147,7 +147,7 @@ func TestLinear(t *testing.T) {
 	took := func(unit string, size int) time.Duration {
 		raw := bytes.Repeat([]byte(unit), size/len(unit))
 		return cputime.OfThread(func() {
-			for range Readings(raw) {
+			for range Readings(raw, nil) {
 			}
 		})
 	}
@@ -166,7 +166,7 @@ func FuzzReadings(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		total := 0
-		for r := range Readings(raw) {
+		for r := range Readings(raw, nil) {
 			if r.From < 0 || r.From > r.To || r.To > len(raw) || r.How == "" || len(r.Text) == 0 {
 				t.Fatalf("%+v of %d bytes", r, len(raw))
 			}

@@ -30,13 +30,15 @@ type Reading struct {
 // Lines are looked at in parts of this length at most.
 const maxLine = 1000
 
-// Readings yields what the disguised parts of raw are meant to be read as.
-func Readings(raw []byte) iter.Seq[Reading] {
+// Readings yields what the disguised parts of raw are meant to be read as. spend, if not
+// nil, is told of each line how many bytes were looked at, those that were looked at
+// again counted again, and says whether there may be more.
+func Readings(raw []byte, spend func(bytes int) bool) iter.Seq[Reading] {
 	return func(yield func(Reading) bool) {
 		r := readers.Get().(*reader)
-		r.yield, r.done, r.merged = yield, false, 0
+		r.yield, r.spend, r.done, r.merged, r.spent = yield, spend, false, 0, 0
 		r.text(raw)
-		r.yield = nil
+		r.yield, r.spend = nil, nil
 		readers.Put(r)
 	}
 }
@@ -45,6 +47,9 @@ var readers = sync.Pool{New: func() any {
 	v := words()
 	return &reader{v: v, match: matcher{v: v}, split: splitter{v: v}}
 }}
+
+// looked notes that n bytes were looked at so many times.
+func (r *reader) looked(n, times int) { r.spent += n * times }
 
 func (r *reader) text(raw []byte) {
 	r.unseen(raw)
@@ -57,8 +62,13 @@ func (r *reader) text(raw []byte) {
 		r.whole(at, raw[at:end])
 		for from := at; from < end && !r.done; {
 			to := cut(raw, from, end)
+			r.looked(to-from, 1)
 			r.line(from, raw[from:to])
 			from = to
+			if r.spend != nil && !r.spend(r.spent) {
+				r.done = true
+			}
+			r.spent = 0
 		}
 		at = end + 1
 	}
@@ -98,6 +108,8 @@ type reader struct {
 	last      Reading // what goes on in the next line
 	merged    int     // lines of last
 	masked    bool    // addresses may be written in another way
+	spent     int     // bytes that were looked at since spend was asked
+	spend     func(bytes int) bool
 }
 
 // maxMerged bounds how much of a text that goes on over lines is read at once.
@@ -177,6 +189,7 @@ func (r *reader) undo(x Reading, line []byte, m marks) {
 		r.unmask(x, line)
 	}
 	if m.signs+m.pairs >= leastSigns || m.digits > 0 && 4*m.digits >= m.numbers || m.longest >= longRun || m.capitals >= leastHumps {
+		r.looked(len(line), 2)
 		r.tokens(x, line)
 	}
 	if m.punctuation >= leastMarkup && maybeMarkup(line) || m.punctuation > 1 && bytes.Count(line, []byte("- ")) > 1 {
@@ -186,9 +199,11 @@ func (r *reader) undo(x Reading, line []byte, m marks) {
 		r.listed(x, line)
 	}
 	if m.strange >= leastStrange && 5*m.strange >= 2*m.long {
+		r.looked(len(line), 6)
 		r.strange(x, line)
 		r.affixed(x, line)
 	} else if m.words >= shortWords && m.letters < 4*m.words && m.numbers == 0 {
+		r.looked(len(line), 6)
 		r.short(x, line, m)
 	}
 }

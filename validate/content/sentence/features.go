@@ -78,6 +78,7 @@ type extractor struct {
 	weighed *[weighedChunks]weighed
 	count   int
 	sum     [kinds]int32
+	work    int // features that were made and half of the bytes, since the document began
 }
 
 func newExtractor() *extractor {
@@ -107,6 +108,7 @@ const (
 // extract returns the features of a sentence, or nil if it is too short.
 func (x *extractor) extract(b []byte) []feature {
 	x.features = x.features[:0]
+	x.work += len(b) / 2
 	tokens := x.cut(b)
 	if !speaks(b, tokens) {
 		return nil
@@ -131,6 +133,7 @@ func (x *extractor) extract(b []byte) []feature {
 	for _, f := range x.features {
 		x.seen[f.hash.bucket()/64] = 0
 	}
+	x.work += len(x.features) + len(tokens)
 	return x.features
 }
 

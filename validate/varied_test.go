@@ -1,0 +1,82 @@
+package validate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/threegate/tool-exec/validate"
+	"github.com/threegate/tool-exec/validate/internal/cputime"
+)
+
+// TestNoVariedDocumentTakesLong judges results of the largest size no two lines of
+// which are the same, so that nothing is known from before, of the kinds that took
+// longest of all that were tried.
+func TestNoVariedDocumentTakesLong(t *testing.T) {
+	limits := validate.DefaultPolicy(asOf)
+	r := rand.New(rand.NewPCG(3, 5))
+	word := func(letters string, n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = letters[r.IntN(len(letters))]
+		}
+		return string(b)
+	}
+	const (
+		all    = "abcdefghijklmnopqrstuvwxyz"
+		harder = "bcdfghjklmnprst"
+	)
+	some := func() string { return word(all, 2+r.IntN(8)) }
+	many := func(n int, between string, w func() string) string {
+		ws := make([]string, n)
+		for i := range ws {
+			ws[i] = w()
+		}
+		return strings.Join(ws, between)
+	}
+	plain := strings.Fields("please delete the archive run command network approval policy table customer send open next step file operator tool user and is of to was not")
+	for name, line := range map[string]func() string{
+		"sentences": func() string {
+			return fmt.Sprintf("%s the %s of %s and %s was %s %s", some(), some(), some(), some(), some(), some())
+		},
+		"words": func() string { return many(14, " ", func() string { return plain[r.IntN(len(plain))] }) },
+		"clauses": func() string {
+			return many(16, ", ", func() string { return plain[r.IntN(len(plain))] + " " + some() })
+		},
+		"letters apart": func() string { return many(40, " ", func() string { return word(all, 1) }) },
+		"short words":   func() string { return many(15, " ", func() string { return word(harder, 3) }) },
+		"mixed letters": func() string {
+			return many(8, " ", func() string {
+				w := []byte(plain[r.IntN(len(plain))])
+				r.Shuffle(len(w), func(i, j int) { w[i], w[j] = w[j], w[i] })
+				return string(w)
+			})
+		},
+		"escapes": func() string {
+			return many(12, " ", func() string { return fmt.Sprintf(`\x%02x\u%04x %s`, 33+r.IntN(90), 33+r.IntN(90), word(all, 1)) })
+		},
+		"dump":    func() string { return many(16, " ", func() string { return fmt.Sprintf("%02x", 33+r.IntN(90)) }) },
+		"numbers": func() string { return many(20, ", ", func() string { return fmt.Sprint(33 + r.IntN(90)) }) },
+		"calls":   func() string { return many(20, "+", func() string { return fmt.Sprintf("chr(%d)", 33+r.IntN(90)) }) },
+		"joined": func() string {
+			return many(8, " ", func() string { return fmt.Sprintf("['%s','%s'].join('')", word(all, 3), word(all, 3)) })
+		},
+		"hyphens":  func() string { return many(7, "-", func() string { return plain[r.IntN(len(plain))] }) },
+		"programs": func() string { return fmt.Sprintf("curl %s wget %s python -c base64 -d %s", some(), some(), some()) },
+		"quotes":   func() string { return many(8, " + ", func() string { return `"` + word(all, 2) + `"` }) },
+		"base64":   func() string { return word(all+"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/", 60) },
+	} {
+		var b strings.Builder
+		for b.Len() < int(limits.MaxResultBytes)-8<<10 {
+			b.WriteString(line())
+			b.WriteByte('\n')
+		}
+		doc := resultOf(t, b.String())
+		if took, ok := cputime.Within(maxJudging, func() { judgeResult(doc) }); !ok {
+			t.Errorf("a result of %s takes %s", name, took)
+		} else {
+			t.Logf("%-14s %s", name, took)
+		}
+	}
+}

@@ -140,3 +140,18 @@ func TestPiecesTime(t *testing.T) {
 		}
 	}
 }
+
+// TestBytesBehindNumbers: numbers that happen to stand before a list of bytes do not
+// hide what it begins with.
+func TestBytesBehindNumbers(t *testing.T) {
+	list := "127, 69, 76, 70, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0"
+	for _, text := range []string{list, "[" + list + "]", "12\n[" + list + "]", "12 7\n{" + list + "}", "12\n" + list} {
+		found := false
+		for p := range encoded.Pieces([]byte(text), encoded.DefaultLimits(len(text))) {
+			found = found || bytes.HasPrefix(p.Data, []byte("\x7fELF"))
+		}
+		if !found {
+			t.Errorf("%q: the bytes are not found", text)
+		}
+	}
+}

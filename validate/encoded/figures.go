@@ -84,12 +84,17 @@ func findBytes(b []byte) iter.Seq[stretch] {
 			var out []byte
 			start, stop := from, from
 			flush := func() bool {
-				ok := len(out) < minSpelt || !known(out) && (bytes.IndexByte(out, '\r') < 0 || !LooksText(out)) || yield(stretch{start, stop, Number, out})
+				at := knownAt(out)
+				found := out[max(0, at):]
+				ok := len(out) < minSpelt || at < 0 && (bytes.IndexByte(out, '\r') < 0 || !LooksText(out)) || yield(stretch{start, stop, Number, found})
 				out = nil
 				return ok
 			}
 			for k := from; k < end; {
 				if !digitClass[b[k]] {
+					if (b[k] == '[' || b[k] == '{') && !flush() { // a list of its own
+						return
+					}
 					k++
 					continue
 				}
@@ -115,6 +120,18 @@ func findBytes(b []byte) iter.Seq[stretch] {
 			i = end
 		}
 	}
+}
+
+// knownAt is where bytes of a known format begin in out, behind at most a few numbers
+// that happen to stand before them, or -1.
+func knownAt(out []byte) int {
+	const few = 3
+	for i := range min(few+1, len(out)) {
+		if known(out[i:]) {
+			return i
+		}
+	}
+	return -1
 }
 
 var bitClass = classOf("01, \nb_")

@@ -3,6 +3,9 @@ package secrets_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -297,5 +300,24 @@ func TestBehindMany(t *testing.T) {
 	ms := secrets.Scan([]byte(text))
 	if len(ms) != 1 || ms[0].Offset < len(text)-20 {
 		t.Errorf("behind %d placeholders: %+v", n, ms)
+	}
+}
+
+// TestKeysWithoutTheirLines: a private key is found by how its encoding begins, whatever
+// its length comes to.
+func TestKeysWithoutTheirLines(t *testing.T) {
+	for _, bits := range []int{1024, 2048, 3072, 4096} {
+		key, err := rsa.GenerateKey(rand.Reader, bits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key))
+		if len(secrets.Scan([]byte("the key is\n"+body+"\n"))) == 0 {
+			t.Errorf("a key of %d bits, which begins %s..., is not found", bits, body[:16])
+		}
+		public := base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PublicKey(&key.PublicKey))
+		if ms := secrets.Scan([]byte("the public key is\n" + public + "\n")); len(ms) > 0 {
+			t.Errorf("a public key of %d bits is taken for a secret (%s)", bits, ms[0].Rule)
+		}
 	}
 }

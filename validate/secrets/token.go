@@ -104,7 +104,7 @@ var tokens = map[string][]token{
 	// Keys without the lines around them.
 	"der-private-key": {{prefix: "IBADANBgkqhkiG9w0BAQEFAASC", set: base64ed, min: 60, inner: true}, {prefix: "MC4CAQAwBQYDK2VwBCIEI", set: base64ed, min: 40}, {prefix: "MHcCAQEEI", set: base64ed, min: 60},
 		{prefix: "CAQAwEwYHKoZIzj0CAQYIKoZIzj0DAQcEbTBrAgEBBC", set: base64ed, min: 40, inner: true}, {prefix: "AgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg", set: base64ed, min: 40, inner: true},
-		{prefix: "AIBAAKCAQEA", set: base64ed, min: 60, inner: true}, {prefix: "IBAAKCAgEA", set: base64ed, min: 60, inner: true}},
+		{prefix: "IBAAKCAQEA", set: base64ed, min: 60, inner: true}, {prefix: "IBAAKCAgEA", set: base64ed, min: 60, inner: true}, {prefix: "IBAAKCAYEA", set: base64ed, min: 60, inner: true}, {prefix: "IBAAKBgQ", set: base64ed, min: 60, inner: true}},
 	"minisign-key": {{prefix: "RWRTY0Iy", set: base64ed, min: 100}}, "signify-key": {{prefix: "RWRCSw", set: base64ed, min: 100}},
 	// Wallets.
 	"wallet-key": {{prefix: "5H", set: base58, min: 49, max: 49}, {prefix: "5J", set: base58, min: 49, max: 49}, {prefix: "5K", set: base58, min: 49, max: 49}, {prefix: "Kw", set: base58, min: 50, max: 50}, {prefix: "Kx", set: base58, min: 50, max: 50},

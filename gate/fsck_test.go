@@ -76,6 +76,17 @@ func TestFsckFindsWhatIsBroken(t *testing.T) {
 			must(t, os.Rename(src, filepath.Join(w.dir, to, filepath.Base(src))))
 		}
 	}
+	replace := func(pattern, old, new string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) {
+			p := w.one(t, pattern)
+			raw, err := os.ReadFile(p)
+			must(t, err)
+			if !strings.Contains(string(raw), old) {
+				t.Fatalf("%s lacks %s:\n%s", p, old, raw)
+			}
+			must(t, os.WriteFile(p, []byte(strings.ReplaceAll(string(raw), old, new)), 0o600))
+		}
+	}
 	drop := func(name string) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) { must(t, os.WriteFile(filepath.Join(w.dir, name), []byte("x"), 0o600)) }
 	}
@@ -138,12 +149,20 @@ func TestFsckFindsWhatIsBroken(t *testing.T) {
 			must(t, errors.Join(err, os.WriteFile(filepath.Join(dir, "job.json"), raw, 0o600), os.WriteFile(filepath.Join(dir, "request.md"), []byte("other"), 0o600)))
 		}, fsck.CheckDigest, nil},
 		{"an outcome is missing", "delivered", remove(inArchive + "/outcome.json"), fsck.CheckFiles, nil},
-		{"an outcome was changed", "failed run", func(t *testing.T, w *world) {
-			p := w.one(t, inArchive+"/outcome.json")
-			raw, err := os.ReadFile(p)
-			must(t, err)
-			must(t, os.WriteFile(p, []byte(strings.Replace(string(raw), `"exit_code": 3`, `"exit_code": 0`, 1)), 0o600))
-		}, fsck.CheckRecord, nil},
+		{"the exit code of an outcome was changed", "failed run", replace(inArchive+"/outcome.json", `"exit_code": 3`, `"exit_code": 0`), fsck.CheckRecord, nil},
+		{"the times of an outcome were changed", "delivered", replace(inArchive+"/outcome.json", `"wall": 1000000000`, `"wall": 2000000000`), fsck.CheckRecord, nil},
+		{"the memory of an outcome was changed", "delivered", replace(inArchive+"/outcome.json", `"peak_memory_bytes": 0`, `"peak_memory_bytes": 1`), fsck.CheckRecord, nil},
+		{"an outcome of files elsewhere", "delivered", replace(inArchive+"/outcome.json", `"d/x.csv"`, `"../request.md"`), fsck.CheckFiles, nil},
+		{"the archived stdout was changed", "delivered", overwrite(inArchive + "/stdout"), fsck.CheckFiles, nil},
+		{"the archived stderr was changed", "failed run", overwrite(inArchive + "/stderr"), fsck.CheckFiles, nil},
+		{"the archived stdout is a link", "delivered", func(t *testing.T, w *world) {
+			p := w.one(t, inArchive+"/stdout")
+			must(t, errors.Join(os.Rename(p, w.dir+".run/kept"), os.Symlink(w.dir+".run/kept", p)))
+		}, fsck.CheckFiles, []fsck.Check{fsck.CheckUnreadable}},
+		{"an archived output was changed", "delivered", overwrite(inArchive + "/out/d/x.csv"), fsck.CheckFiles, nil},
+		{"an archived output is missing", "delivered", remove(inArchive + "/out/d/x.csv"), fsck.CheckFiles, nil},
+		{"the stdout of a refused result was changed", "refused result", overwrite(inResults + "/stdout"), fsck.CheckFiles, nil},
+		{"reasons name another rule", "refused request", replace(inRequests+"/reasons.json", `"sec.shell.chaining"`, `"sec.shell.pipe"`), fsck.CheckReasons, nil},
 		{"reasons are missing", "refused request", remove(inRequests + "/reasons.json"), fsck.CheckReasons, nil},
 		{"reasons for people are missing", "refused result", remove(inResults + "/REASONS.md"), fsck.CheckReasons, nil},
 		{"reasons are damaged", "refused request", overwrite(inRequests + "/reasons.json"), fsck.CheckReasons, nil},

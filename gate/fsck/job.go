@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -26,6 +28,9 @@ const (
 	rawDir     = "raw"
 
 	outcomeFile = "outcome.json"
+	stdoutFile  = "stdout"
+	stderrFile  = "stderr"
+	outDir      = "out"
 
 	maxJobBytes    = 4 << 20
 	maxRecordBytes = 64 << 20
@@ -33,7 +38,7 @@ const (
 )
 
 // ranFiles are what the folder of a job that came to a result must hold.
-var ranFiles = []string{"admission.json", outcomeFile, "delivery.json", resultFile, "stdout", "stderr"}
+var ranFiles = []string{"admission.json", outcomeFile, "delivery.json", resultFile, stdoutFile, stderrFile}
 
 // job looks at the files of one job.
 func (n *node) job(j *job) {
@@ -68,22 +73,22 @@ func (n *node) job(j *job) {
 			}
 		}
 	}
-	if kind == spool.DirArchive || kind == spool.DirQuarantineResults || kind == string(spool.StateFinished) {
-		n.outcome(j, filepath.Join(dir, outcomeFile))
+	if j.ends > 0 { // before, a power cut may have torn it, and the next start sees that
+		n.outcome(j, dir)
 	}
 	if j.resultSHA != "" {
 		n.digest(CheckDigest, j, filepath.Join(dir, resultFile), j.resultSHA, "the ledger")
 	}
 }
 
-// outcome wants the end that a result is made of to be the one on record.
-func (n *node) outcome(j *job, path string) {
+// outcome wants the end that a result is made of to be the one on record, and
+// what was collected to be as it was then.
+func (n *node) outcome(j *job, dir string) {
 	var o struct {
-		Outcome struct {
-			ExitCode int           `json:"exit_code"`
-			Cause    schemas.Cause `json:"cause"`
-		} `json:"outcome"`
+		Outcome   executors.Outcome   `json:"outcome"`
+		Collected executors.Collected `json:"collected"`
 	}
+	path := filepath.Join(dir, outcomeFile)
 	data, err := readRegular(path, maxRecordBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return // a finding already
@@ -91,12 +96,49 @@ func (n *node) outcome(j *job, path string) {
 	if err == nil {
 		err = json.Unmarshal(data, &o)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		n.found(CheckFiles, j.id, path, "look for the file in a backup", "the outcome can't be used: %v", err)
-	case !n.blind && j.exitCode != nil && (*j.exitCode != o.Outcome.ExitCode || j.cause != o.Outcome.Cause):
-		n.found(CheckRecord, j.id, path, "the ledger's line was written when the run ended and is chained; compare the file with a backup",
-			"the run ended with exit code %d, cause %s; the ledger says exit code %d, cause %s", o.Outcome.ExitCode, o.Outcome.Cause, *j.exitCode, j.cause)
+		return
+	}
+	if !n.blind && j.ends == 1 && j.end.ExitCode != nil { // of two ends neither is the one
+		if got, want := endOf(&o.Outcome), recordedEnd(&j.end); got != want {
+			n.found(CheckRecord, j.id, path, "the ledger's line was written when the run ended and is chained; compare the file with a backup",
+				"the run ended with %s; the ledger says %s", got, want)
+		}
+	}
+	n.collected(j, dir, &o.Collected)
+}
+
+// end is what the ledger tells of the end of a run.
+type end struct {
+	code              int
+	cause             schemas.Cause
+	wallMS, cpuMS, pk int64
+}
+
+func endOf(o *executors.Outcome) end {
+	return end{o.ExitCode, o.Cause, o.Wall.Milliseconds(), o.CPU.Milliseconds(), o.PeakMemoryBytes}
+}
+
+func recordedEnd(e *ledger.Event) end {
+	return end{*e.ExitCode, e.Cause, e.WallMS, e.CPUMS, e.PeakBytes}
+}
+
+func (e end) String() string {
+	return fmt.Sprintf("exit code %d, cause %s, %d ms, %d ms of CPU, %d bytes of memory", e.code, e.cause, e.wallMS, e.cpuMS, e.pk)
+}
+
+// collected compares what was taken out of the sandbox with what is there now.
+func (n *node) collected(j *job, dir string, c *executors.Collected) {
+	n.digest(CheckFiles, j, filepath.Join(dir, stdoutFile), c.Stdout.SHA256, "the outcome")
+	n.digest(CheckFiles, j, filepath.Join(dir, stderrFile), c.Stderr.SHA256, "the outcome")
+	for _, f := range c.Files {
+		name := filepath.FromSlash(f.Path)
+		if !filepath.IsLocal(name) {
+			n.found(CheckFiles, j.id, filepath.Join(dir, outcomeFile), "look for the file in a backup", "the outcome names %q, which is no path below out", f.Path)
+			continue
+		}
+		n.digest(CheckFiles, j, filepath.Join(dir, outDir, name), f.SHA256, "the outcome")
 	}
 }
 
@@ -170,12 +212,30 @@ func (n *node) quarantine() {
 			n.found(CheckReasons, it.ID, path, mend, "it names no rule that refused the item")
 		case j.requestSHA != "" && it.Reasons.SHA256 != j.requestSHA:
 			n.found(CheckReasons, it.ID, path, mend, "it is about a request with sha256 %s; the ledger says %s", orNone(it.Reasons.SHA256), j.requestSHA)
+		case !j.refusedBy(it.Reasons):
+			n.found(CheckReasons, it.ID, path, mend, "the rules that it says refused the item are not those of the ledger: %s", strings.Join(j.rules, ", "))
 		}
 		path = filepath.Join(it.Dir, quarantine.FileMarkdown)
 		if fi, err := os.Lstat(path); err != nil || !fi.Mode().IsRegular() || fi.Size() == 0 {
 			n.found(CheckReasons, it.ID, path, "threegate quarantine show "+it.ID+" prints what reasons.json says", "the reasons for people are missing")
 		}
 	}
+}
+
+// refusedBy says whether reasons name the rules that the ledger has, as far as both
+// tell: reasons leave out what is too much, and those of a damaged job came later.
+func (j *job) refusedBy(r *quarantine.Reasons) bool {
+	if len(j.rules) == 0 || r.Omitted > 0 || j.damaged {
+		return true
+	}
+	var rules []string
+	for _, f := range r.Findings {
+		if f.Severity == schemas.SeverityBlocking {
+			rules = append(rules, f.Rule)
+		}
+	}
+	slices.Sort(rules)
+	return slices.Equal(slices.Compact(rules), j.rules)
 }
 
 var errNotRegular = errors.New("it is no regular file")

@@ -25,8 +25,8 @@ type job struct {
 	requestID, requestSHA           string
 	resultID, resultSHA             string
 	events                          bool
-	exitCode                        *int // as the run's end was recorded
-	cause                           schemas.Cause
+	end                             ledger.Event // the run's, if ends says that there is one
+	rules                           []string     // that refused the request or the result
 }
 
 // place is where a job's folder lies.
@@ -150,6 +150,9 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 	for _, r := range e.Rules {
 		j.damaged = j.damaged || r == ruleDamaged
 	}
+	if len(e.Rules) > 0 {
+		j.rules = e.Rules
+	}
 	switch e.Type {
 	case ledger.DeliveryAttempted:
 		j.verdicts++
@@ -168,7 +171,7 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 		j.returned = true
 	case ledger.RunCompleted, ledger.RunFailed:
 		j.ends++
-		j.exitCode, j.cause = e.ExitCode, e.Cause
+		j.end = e
 	case ledger.ResultDelivered, ledger.ResultQuarantined:
 		j.settles++
 		j.settled, j.resultID, j.resultSHA = e.Type, e.ResultID, e.ResultSHA256

@@ -154,6 +154,14 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 	return nil
 }
 
+// recordHint says what to do about an error if it is that of a damaged record.
+func recordHint(err error, dir string) string {
+	if !errors.Is(err, ledger.ErrDamaged) {
+		return ""
+	}
+	return "keep the folder " + filepath.Join(dir, spool.DirLedger) + " as it is, and compare it with a backup; threegate audit verify --node " + dir + " says where it is damaged"
+}
+
 // maxNamed is how many jobs an error names.
 const maxNamed = 5
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -139,5 +140,5 @@ func nodeFault(err error, dir string) error {
 		return &fault{exit: exitBusy, code: "E_POLICY", message: err.Error(), cause: err,
 			hint: "one process serves a node; threegate status --node " + dir + " says what it does"}
 	}
-	return troublef(err, "threegate doctor --node "+dir+" says what is missing", "the node in %s can't be opened", dir)
+	return troublef(err, cmp.Or(recordHint(err, dir), "threegate doctor --node "+dir+" says what is missing"), "the node in %s can't be opened", dir)
 }

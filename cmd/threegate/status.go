@@ -36,7 +36,7 @@ It reads only, and works while the node is served and while it is not.`,
 			if len(args) == 1 {
 				f, err := gate.FateOf(l, requestID(args[0]))
 				if err != nil {
-					return troublef(err, "", "can't look for %s", args[0])
+					return troublef(err, recordHint(err, l.Dir), "can't look for %s", args[0])
 				}
 				if f.State == fateUnknown {
 					return a.unknownRequest(f.RequestID)
@@ -45,7 +45,7 @@ It reads only, and works while the node is served and while it is not.`,
 			}
 			s, err := gate.Inspect(l)
 			if err != nil {
-				return troublef(err, "", "can't look at the node in %s", l.Dir)
+				return troublef(err, recordHint(err, l.Dir), "can't look at the node in %s", l.Dir)
 			}
 			if a.json {
 				return a.printJSON(struct {

@@ -71,7 +71,7 @@ func (a *app) wait(ctx context.Context, l *config.Loaded, id string, timeout tim
 		f, err := watch.Look()
 		switch {
 		case err != nil:
-			return nil, troublef(err, "", "can't look for %s", id)
+			return nil, troublef(err, recordHint(err, l.Dir), "can't look for %s", id)
 		case f.Settled():
 			return f, nil
 		case f.State == fateUnknown && time.Since(began) > unknownGrace:

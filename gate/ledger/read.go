@@ -13,6 +13,16 @@ import (
 	"path/filepath"
 )
 
+// ErrDamaged says that the record is not as it was written: a line was changed,
+// removed or inserted, or is none.
+var ErrDamaged = errors.New("the record is damaged")
+
+// damage is an error that matches ErrDamaged and says where.
+type damage struct{ error }
+
+func (damage) Is(target error) bool { return target == ErrDamaged }
+func (d damage) Unwrap() error      { return d.error }
+
 // segments lists the segment files in order. A folder that can't be listed is an
 // error: a record that may not be read is not empty.
 func segments(dir string) ([]string, error) {
@@ -53,18 +63,22 @@ func readLines(f io.Reader, path string, r replayed, last bool, each func(Event,
 		line, err := br.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
 			if len(line) > 0 && !last {
-				return r, fmt.Errorf("ledger %s: ends in half a line after event %d", filepath.Base(path), r.seq)
+				return r, damage{fmt.Errorf("ledger %s: ends in half a line after event %d", filepath.Base(path), r.seq)}
 			}
 			r.torn = int64(len(line))
 			return r, nil
 		}
 		if err != nil {
-			return r, fmt.Errorf("ledger %s: after event %d: %w", filepath.Base(path), r.seq, err)
+			err = fmt.Errorf("ledger %s: after event %d: %w", filepath.Base(path), r.seq, err)
+			if errors.Is(err, bufio.ErrBufferFull) { // no event has so long a line
+				err = damage{err}
+			}
+			return r, err
 		}
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		e, err := decode(line, r.seq+1, r.prev)
 		if err != nil {
-			return r, fmt.Errorf("ledger %s: event %d: %w", filepath.Base(path), r.seq+1, err)
+			return r, damage{fmt.Errorf("ledger %s: event %d: %w", filepath.Base(path), r.seq+1, err)}
 		}
 		if err := each(e, line); err != nil {
 			return r, err

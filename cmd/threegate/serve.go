@@ -87,7 +87,7 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 	}
 	g, err := gate.Open(cfg, gate.Options{Executor: exec, Logger: log, Now: a.now, Posture: postureOf(exec, cfg), Trace: trace})
 	if err != nil {
-		return errors.Join(nodeFault(err, cfg.Dir), exec.Close())
+		return errors.Join(nodeFault(err, cfg.Dir), letGo(ctx, exec, cfg.Dir, func() error { return container.Dismantle(cfg.RunDir()) }))
 	}
 	stopReloads := reloads(g, cfg.Dir, log)
 	log.Info("serving", "node", cfg.Dir, "name", cfg.Node.Name)
@@ -111,6 +111,33 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 	}
 	log.Info("stopped", "node", cfg.Dir)
 	return nil
+}
+
+// sandboxes is what letGo needs of an executor.
+type sandboxes interface {
+	List(ctx context.Context) ([]string, error)
+	Close() error
+	Shutdown(ctx context.Context) error
+}
+
+// letGo gives back what was opened for a node that then could not be served: its
+// containerd and its mounts go, as at an orderly end, unless a container of a job
+// lives, whose end the next serve collects, or somebody else took the node meanwhile.
+func letGo(ctx context.Context, exec sandboxes, dir string, dismantle func() error) error {
+	release, err := spool.Hold(dir)
+	if err != nil {
+		return exec.Close()
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	left, err := exec.List(stopping)
+	if err != nil || len(left) > 0 {
+		return errors.Join(err, exec.Close(), release())
+	}
+	if err = exec.Shutdown(stopping); err == nil {
+		err = dismantle()
+	}
+	return errors.Join(err, release())
 }
 
 // reloads reads the configuration again at every SIGHUP. One with a mistake, or

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,4 +111,28 @@ func TestHostileInbox(t *testing.T) {
 		}
 	}
 	n.check()
+}
+
+// TestADamagedRecordIsNotServed, and what was started for it is given back.
+func TestADamagedRecordIsNotServed(t *testing.T) {
+	n := newNode(t)
+	n.untilServed()
+	if err := n.stop(); err != nil {
+		t.Fatal(err)
+	}
+	record := filepath.Join(n.dir, "ledger", "events-000000000001.jsonl")
+	whole := read(t, record)
+	if err := os.WriteFile(record, []byte("x"+whole), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(threegate, "serve", "--node", n.dir).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "hint: keep the folder "+filepath.Dir(record)+" as it is") {
+		t.Errorf("served, or no hint: %v\n%s", err, out)
+	}
+	if mounts := read(t, "/proc/self/mountinfo"); strings.Contains(mounts, filepath.Dir(n.cfg.RunDir())+"/") {
+		t.Errorf("something stayed mounted:\n%s", mounts)
+	}
+	if pid := filepath.Join(n.cfg.ContainerdState(), "containerd.pid"); exists(pid) {
+		t.Errorf("containerd goes on: %s", read(t, pid))
+	}
 }

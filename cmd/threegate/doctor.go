@@ -212,11 +212,21 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	} else {
 		cs.warn("monty", "there is no image: every Monty request is refused", "deploy/images/build "+l.Backends.Images+" monty, then set backends.monty.image")
 	}
-	if free, err := freeBytes(l.Dir); err == nil && free < minFree {
-		cs.warn("disk", term.Bytes(int64(free))+" are free below "+l.Dir, "make room: the node takes in nothing when the disk is full")
-	}
+	diskCheck(cs, l.Dir, spool.DefaultMinFreeBytes, lowFree)
 	if len(l.Approvals.Approvers) == 0 && !l.Approvals.RequireSignature {
 		cs.warn("approvals", "anybody who can write to an inbox can approve", "list approvals.approvers, or set approvals.require_signature")
+	}
+}
+
+// diskCheck fails where the node would take in nothing, and warns before.
+func diskCheck(cs *checks, dir string, least, low uint64) {
+	mend := "make room below " + dir
+	if err := spool.Room(dir, least); err != nil {
+		cs.add("disk", fmt.Errorf("nothing new is taken in: %w", err), "", mend)
+		return
+	}
+	if free, err := freeBytes(dir); err == nil && free < low {
+		cs.warn("disk", fmt.Sprintf("%s are free below %s; below %s the node takes in nothing", term.Bytes(int64(free)), dir, term.Bytes(int64(least))), mend)
 	}
 }
 
@@ -253,8 +263,8 @@ func lookProgram(name string) (string, error) {
 	return "", err
 }
 
-// minFree is below which doctor speaks of the disk.
-const minFree = 1 << 30
+// lowFree is below which doctor speaks of the disk.
+const lowFree = 1 << 30
 
 func freeBytes(dir string) (uint64, error) {
 	var st unix.Statfs_t

@@ -193,12 +193,14 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	served, err := spool.Locked(l.Dir)
 	cs.add("node", err, map[bool]string{true: "served now", false: "not served now"}[served], "threegate init "+l.Dir)
 	for _, in := range l.Inboxes {
-		cs.add("inbox "+in.Name, folderCheck(in.Path, unix.R_OK|unix.W_OK|unix.X_OK), in.Path, "mkdir -m 1770 "+in.Path)
+		err := folderCheck(in.Path, unix.R_OK|unix.W_OK|unix.X_OK)
+		cs.add("inbox "+in.Name, err, in.Path, folderMend(err, "mkdir -m 1770 "+in.Path))
 		if who := tamperers(in.Path); who != "" {
 			cs.warn("inbox "+in.Name, who+" may remove or replace what others put into "+in.Path+": it is theirs to write and not sticky", "chmod +t "+in.Path)
 		}
 	}
-	cs.add("core inbound", folderCheck(l.CoreInbound.Path, unix.W_OK|unix.X_OK), l.CoreInbound.Path, coreMend(l))
+	err = folderCheck(l.CoreInbound.Path, unix.W_OK|unix.X_OK)
+	cs.add("core inbound", err, l.CoreInbound.Path, folderMend(err, coreMend(l)))
 	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
 		digest := l.Backends.ERA.Languages[name].Image
 		cs.add("language "+name, imageCheck(ctx, l.Backends.Images, digest), digest, imageMend(l, name))
@@ -312,6 +314,14 @@ func folderCheck(dir string, mode uint32) error {
 		return &os.PathError{Op: "use", Path: dir, Err: err}
 	}
 	return nil
+}
+
+// folderMend says what to do about a folder: one that is there need not be made.
+func folderMend(err error, missing string) string {
+	if errors.Is(err, unix.EROFS) {
+		return "remount that file system so that it can be written"
+	}
+	return missing
 }
 
 // tamperers says who but the owner may take away or replace files of others in a

@@ -145,13 +145,17 @@ func (s *Spool) refill(in *inboxState) bool {
 	clear(in.hinted)
 	names, more, err := s.read(in)
 	if err != nil {
-		if in.failed == nil {
+		if in.failed == nil { // once, not at every sweep
 			in.failedSince = time.Now()
+			s.log.Warn("nothing can be taken in from an inbox", "inbox", in.Name, "err", inboxReason(err))
 		}
 		in.failed = err
 		in.fails++
 		in.dirty = false // until the next sweep
 		return false
+	}
+	if in.failed != nil {
+		s.log.Warn("an inbox can be read again", "inbox", in.Name, "since", in.failedSince.UTC().Format(time.RFC3339))
 	}
 	in.failed, in.fails = nil, 0
 	in.dirty = more

@@ -1,11 +1,14 @@
 package spool_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -203,16 +206,30 @@ func TestWorkersOfOneNodeClaimEachRequestOnce(t *testing.T) {
 
 func TestAMissingInboxIsReportedAndTheOthersWork(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	n := newNode(t, func(o *spool.Options) { o.Inboxes = append(o.Inboxes, spool.Inbox{Name: "gone", Dir: gone}) })
+	var log bytes.Buffer
+	n := newNode(t, func(o *spool.Options) {
+		o.Inboxes = append(o.Inboxes, spool.Inbox{Name: "gone", Dir: gone})
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
 	n.put("TR-a.md", "a")
 	n.claimOne()
-	n.pending(1)
+	for range 3 {
+		n.pending(1)
+	}
 	if st := n.Stuck(); len(st) != 1 || st[0].Inbox != "gone" || st[0].Reason == "" {
 		t.Fatalf("stuck: %+v", st)
+	}
+	const began, ended = `level=WARN msg="nothing can be taken in from an inbox" inbox=gone err="the inbox is missing`, `level=WARN msg="an inbox can be read again" inbox=gone`
+	if l := log.String(); strings.Count(l, began) != 1 || strings.Contains(l, ended) {
+		t.Errorf("while it is missing, this is logged:\n%s", l)
 	}
 	mustNot(t, os.Mkdir(gone, 0o755))
 	mustNot(t, os.WriteFile(filepath.Join(gone, "TR-b.md"), nil, 0o600))
 	n.claimOne()
+	n.pending(1)
+	if l := log.String(); strings.Count(l, began) != 1 || strings.Count(l, ended) != 1 {
+		t.Errorf("once it is there again, this is logged:\n%s", l)
+	}
 	if st := n.Stuck(); len(st) != 0 {
 		t.Errorf("still: %+v", st)
 	}

@@ -104,6 +104,9 @@ func TestBadConfigurations(t *testing.T) {
 			if e.Hint == "" {
 				t.Errorf("gives no hint: %v", err)
 			}
+			if strings.Contains(e.Hint, "config show") {
+				t.Errorf("hints at what refuses the file, too: %s", e.Hint)
+			}
 			if tt.line != 0 && e.Line != tt.line {
 				t.Errorf("names line %d, want %d: %v", e.Line, tt.line, err)
 			}

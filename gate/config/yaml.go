@@ -11,6 +11,8 @@ import (
 
 const (
 	sampleHint = "`version: 1` is the least that it must hold; `threegate init DIR` makes another node with one to copy from"
+	// No command prints the keys while the file is wrong.
+	keysHint   = "docs/configuration.md lists every key with its meaning and default"
 	syntaxHint = "write `key: value`, what belongs to a key indented by spaces below it, never by tabs"
 )
 
@@ -51,7 +53,7 @@ func oneYAMLError(file string, e *yaml.LoadError) error {
 	out := &Error{File: file, Line: e.Mark.Line, Msg: e.Message, Hint: syntaxHint}
 	if m := unknownKey.FindStringSubmatch(e.Message); m != nil {
 		out.Key, out.Msg = m[1], "there is no such key"
-		out.Hint = "`threegate config show` lists every key that there is"
+		out.Hint = keysHint
 	}
 	if m := wrongType.FindStringSubmatch(e.Message); m != nil {
 		out.Msg, out.Hint = typeFault(m[1], m[2])
@@ -71,7 +73,7 @@ func typeFault(value, goType string) (msg, hint string) {
 	case strings.HasPrefix(goType, "[]"):
 		return "a list is wanted here", "write it as [a, b], or each entry on a line of its own after a dash"
 	case goType == "string":
-		return "text is wanted here", "write a single value; `threegate config show` has an example of every key"
+		return "text is wanted here", "write a single value; " + keysHint
 	}
-	return "keys with values are wanted here", "write each `key: value` on a line of its own, indented; `threegate config show` has an example of every key"
+	return "keys with values are wanted here", "write each `key: value` on a line of its own, indented; " + keysHint
 }

@@ -367,9 +367,11 @@ func (a *app) printChecks(checks []check) error {
 			state = s.Yellow(fmt.Sprintf("%-7s", c.State))
 			unseen++
 		}
-		fmt.Fprintf(&b, "%s  %s%s  %s\n", state, term.Visible(c.Name), strings.Repeat(" ", width-term.Width(c.Name)), term.Visible(c.Detail))
+		indent := strings.Repeat(" ", len("warning  ")+width+2)
+		detail := strings.ReplaceAll(term.Block(c.Detail), "\n", "\n"+indent) // a configuration has more than one mistake
+		fmt.Fprintf(&b, "%s  %s%s  %s\n", state, term.Visible(c.Name), strings.Repeat(" ", width-term.Width(c.Name)), detail)
 		if c.Mend != "" {
-			fmt.Fprintf(&b, "         %s%s %s\n", strings.Repeat(" ", width+2), s.Cyan("mend:"), term.Visible(c.Mend))
+			fmt.Fprintf(&b, "%s%s %s\n", indent, s.Cyan("mend:"), term.Visible(c.Mend))
 		}
 	}
 	if unseen > 0 {

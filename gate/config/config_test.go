@@ -114,6 +114,33 @@ func TestBadConfigurations(t *testing.T) {
 	}
 }
 
+// TestAllMistakesAtOnce: whatever else is wrong, each mistake is told, once.
+func TestAllMistakesAtOnce(t *testing.T) {
+	_, err := load(t, `version: 1
+nods: {}
+node: {concurrency: many, conc: 4, settle: 90h}
+node: {concurrency: 999, drain: 0s, drain: 1s}
+inboxes: [{name: a, name: b, path: x}]
+slots: {made_by: me, memory_mb: x}
+approvals: {require_signature: true, allowed_signers: none}
+`)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{
+		":2: nods: there is no such key", ":3: conc: there is no such key", `"many" is no whole number`, "node.settle: is 90h0m0s",
+		":4: node: is already defined at line 3", "node.concurrency: is 999", ":4: node.drain: is already defined at line 4",
+		":5: inboxes.name: is already defined at line 5", "slots.made_by: ", `"x" is no whole number`, "allowed_signers: can't be read",
+	} {
+		if n := strings.Count(err.Error(), want); n != 1 {
+			t.Errorf("%q is told %d times in:\n%v", want, n, err)
+		}
+	}
+	if lines := strings.Count(err.Error(), "\n") + 1; lines != 11 {
+		t.Errorf("%d mistakes are told:\n%v", lines, err)
+	}
+}
+
 func TestHugeConfigurationIsNotRead(t *testing.T) {
 	if _, err := load(t, "# "+strings.Repeat("x", maxFileBytes)); err == nil {
 		t.Fatal("accepted")

@@ -87,21 +87,42 @@ func parse(dir, file string, raw []byte) (*Loaded, error) {
 	if len(doc.Content) > 0 {
 		collectLines(doc.Content[0], "", l.lines)
 	}
-	if err := yaml.Load(raw, &l.Config, yaml.WithKnownFields(), yaml.WithUniqueKeys()); err != nil {
-		return nil, yamlError(file, err)
-	}
-	if err := l.check(); err != nil {
+	err := errors.Join(l.decode(raw, &doc), l.check())
+	l.resolve()
+	if err = errors.Join(err, l.readSigners()); err != nil {
 		return nil, err
 	}
-	l.resolve()
-	if l.Approvals.RequireSignature {
-		b, err := os.ReadFile(l.Approvals.AllowedSigners)
-		if err != nil {
-			return nil, l.fault("approvals.allowed_signers", "can't be read: "+err.Error(), "name an OpenSSH allowed_signers file")
-		}
-		l.AllowedSigners = b
-	}
 	return l, nil
+}
+
+// decode fills in what the file sets. With an error, too, it has read what it could,
+// so that the values can be checked: whoever mends a file wants to know all of it.
+func (l *Loaded) decode(raw []byte, doc *yaml.Node) error {
+	strict := yaml.Load(raw, &l.Config, yaml.WithKnownFields(), yaml.WithUniqueKeys())
+	if strict == nil {
+		return nil
+	}
+	// A key that is given twice ends the reading of what it is in.
+	l.Config = Default()
+	var err error
+	if loose := yaml.Load(raw, &l.Config, yaml.WithKnownFields(), yaml.WithUniqueKeys(false)); loose != nil {
+		err = yamlError(l.File, loose)
+	}
+	if err = errors.Join(givenTwice(l.File, "", doc), err); err == nil {
+		err = yamlError(l.File, strict)
+	}
+	return err
+}
+
+// readSigners reads approvals.allowed_signers, if it is needed.
+func (l *Loaded) readSigners() (err error) {
+	if !l.Approvals.RequireSignature || l.Approvals.AllowedSigners == "" {
+		return nil
+	}
+	if l.AllowedSigners, err = os.ReadFile(l.Approvals.AllowedSigners); err != nil {
+		return l.fault("approvals.allowed_signers", "can't be read: "+err.Error(), "name an OpenSSH allowed_signers file")
+	}
+	return nil
 }
 
 func collectLines(n *yaml.Node, prefix string, out map[string]int) {

@@ -43,6 +43,30 @@ func yamlError(file string, err error) error {
 	return &Error{File: file, Msg: strings.TrimPrefix(err.Error(), "yaml: "), Hint: syntaxHint}
 }
 
+// givenTwice finds every key that is given twice below n.
+func givenTwice(file, prefix string, n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		var errs []error
+		for _, below := range n.Content {
+			errs = append(errs, givenTwice(file, prefix, below))
+		}
+		return errors.Join(errs...)
+	}
+	var errs []error
+	first := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, line := n.Content[i].Value, n.Content[i].Line
+		key := strings.TrimPrefix(prefix+"."+name, ".")
+		if at, ok := first[name]; ok {
+			errs = append(errs, &Error{File: file, Line: line, Key: key, Msg: fmt.Sprintf("is already defined at line %d", at), Hint: "remove one of the two"})
+		} else {
+			first[name] = line
+		}
+		errs = append(errs, givenTwice(file, key, n.Content[i+1]))
+	}
+	return errors.Join(errs...)
+}
+
 // How the library says that a key is not in our types, or a value not of its type.
 var (
 	unknownKey = regexp.MustCompile(`^field (\S+) not found in type \S+$`)

@@ -49,7 +49,8 @@ does not fit its file is a reason to stop: somebody changed one of the two.
 --update-hashes approves the file that is there.
 
 With --sign the request is signed too: FILE.sig is made with
-ssh-keygen -Y sign -n ` + signatureNamespace + `.`,
+ssh-keygen -Y sign -n ` + signatureNamespace + `. Only a node that requires signatures
+refuses a request that was edited after its approval: the hashes hold the inputs.`,
 		Example: `  threegate approve TR-20260209-160501Z-python-stats.md --as alice
   threegate approve TR.md --input stats.py --input data.csv --sign ~/.ssh/id_ed25519
   threegate approve TR.md --as alice --yes --json`,

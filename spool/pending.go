@@ -301,7 +301,7 @@ func (s *Spool) Unrecognised() map[string]int {
 func (s *Spool) Stuck() []Stuck {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var ts []Stuck
+	ts := []Stuck{} // printed as JSON
 	for _, in := range s.inboxes {
 		if in.failed != nil {
 			ts = append(ts, Stuck{Inbox: in.Name, Reason: inboxReason(in.failed), Since: in.failedSince, Attempts: in.fails})

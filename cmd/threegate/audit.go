@@ -39,6 +39,9 @@ func newAudit(a *app) *cobra.Command {
 it, and compares every result that still lies in CORE's folder with the hash that
 was recorded when it was delivered.
 
+It compares nothing else: artifacts of results, and the files of jobs in archive and
+quarantine, are what threegate fsck compares.
+
 It fails, too, if the node holds jobs that the record does not know.
 
 It prints the head: the number and hash of the last event. Whoever keeps a head
@@ -118,7 +121,8 @@ func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error
 		return &fault{exit: exitReject, code: schemas.CodeInternal, message: "the record is not whole: " + err.Error(), cause: err,
 			hint: "keep the folder " + dir + " as it is, and compare it with a backup"}
 	}
-	r.Unknown = slices.Sorted(maps.Keys(jobs))
+	r.Unknown = slices.AppendSeq(r.Unknown, maps.Keys(jobs))
+	slices.Sort(r.Unknown)
 	r.Events, r.Head = seq, fmt.Sprintf("%d:%s", seq, head)
 	if anchor != "" && seq == anchorSeq && head == anchorHash {
 		r.Anchored = true

@@ -74,6 +74,9 @@ func (c *checker) add(rule string, severity schemas.Severity, offset int, messag
 // returns the tokens, joined literals as one.
 func (c *checker) source(src string, base, depth int) []Token {
 	ts := fold(c.lang, Tokens(c.lang, src))
+	if c.lang == PHP {
+		lowerCalls(ts)
+	}
 	c.src, c.facts = src, factsOf(c.lang, ts)
 	c.strings(src, ts, base)
 	c.processes(ts, base)
@@ -97,6 +100,21 @@ func (c *checker) source(src string, base, depth int) []Token {
 		}
 	}
 	return ts
+}
+
+// lowerCalls writes the names of functions as the lists have them: PHP tells no capitals
+// from small letters in them. Classes and methods keep theirs.
+func lowerCalls(ts []Token) {
+	begins := 0 // the qualified name that the token is of
+	for i := range ts {
+		if tokenText(ts, i-1) != `\` && ts[i].Text != `\` {
+			begins = i
+		}
+		before := tokenText(ts, begins-1)
+		if ts[i].Kind == Name && tokenText(ts, i+1) == "(" && before != "new" && !strings.HasSuffix(before, ":") && !strings.HasSuffix(before, ">") {
+			ts[i].Text = strings.ToLower(ts[i].Text)
+		}
+	}
 }
 
 // runs says whether the literal at i is handed to something that runs it as code.

@@ -60,8 +60,9 @@ type pool struct {
 	mu    sync.Mutex
 	kinds map[model]*kind
 	off   bool
-	busy  int       // tasks that have a slot
-	last  time.Time // when a slot was asked for
+	busy  int             // tasks that have a slot
+	last  time.Time       // when a slot was asked for
+	told  map[string]bool // that there is no room for an image
 }
 
 // kind is what the pool has of one model.
@@ -254,7 +255,12 @@ func (p *pool) fill(ctx context.Context) {
 		if !p.awaitCalm(ctx, m) {
 			continue // things may have changed
 		}
-		s, err := p.e.makeSlot(ctx, m, p.e.cfg.Slots.Limits)
+		var s *slot
+		err := p.e.mayMakeAhead(m.image)
+		p.tell(m.image, err)
+		if err == nil {
+			s, err = p.e.makeSlot(ctx, m, p.e.cfg.Slots.Limits)
+		}
 		if err != nil {
 			// A cold start says what is wrong, if it is wrong for that too.
 			select {
@@ -272,6 +278,20 @@ func (p *pool) fill(ctx context.Context) {
 		if s != nil {
 			p.discard(s)
 		}
+	}
+}
+
+// tell says once of an image that there is no room to make slots of it.
+func (p *pool) tell(image string, err error) {
+	p.mu.Lock()
+	again := p.told[image]
+	if p.told == nil {
+		p.told = map[string]bool{}
+	}
+	p.told[image] = err != nil
+	p.mu.Unlock()
+	if err != nil && !again && p.e.cfg.SlotFailed != nil {
+		p.e.cfg.SlotFailed(err, false)
 	}
 }
 

@@ -135,7 +135,7 @@ const (
 
 	textTime    = 80 // a byte that was encoded: looked for sentences and disguises
 	lookTime    = 8  // a byte that is looked at once for a disguise
-	featureTime = 25 // of the judge's work
+	featureTime = 25 // a step of the judge's work
 )
 
 // labours notes work on sentences and says whether there may be more. What could not be

@@ -128,6 +128,7 @@ var (
 	managerWord = regexp.MustCompile(`(?i)\b(?:pip3?|pypi|npm|yarn|pnpm|apt(?:-get)?|conda|brew|homebrew|cpan|cran|rubygems|cargo|crates\.io|luarocks|packagist|conda-forge|(?:debian|ubuntu|alpine|fedora|os|apt|pip|npm|conda|pypi|cran) packages?)\b`)
 	// Forms that only report: "installed packages", "install dates of the package".
 	reporting = regexp.MustCompile(`(?i)\b(?:installed|already|pre-?installed|preinstall|list(?:s|ing|ed)?|counts?|report(?:s|ing)?|summari[sz]es?|pars(?:e|es|ing)|analy[sz](?:e|es|ing)|extracts?|log|logs|column|field|history of|number of|which|statistics|install(?:ation)? (?:dates?|times?|counts?|events?|records?|status|figures|base|logs?))\b`)
+	reminder  = regexp.MustCompile(`(?i)\b(?:don['’]?t|do not|never) forget to\b`) // denies nothing
 	negation  = regexp.MustCompile(`(?i)(?:\b(?:no|not|never|none|nothing|without|cannot|neither|nor|doesn'?t|don'?t|won'?t|isn'?t|aren'?t|needn'?t|can'?t|avoid(?:s|ing)?|instead of|rather than|forbidden|refused|denied|rejected|declined|prohibited|unnecessary|free of)\b|n’t\b)`)
 )
 
@@ -389,6 +390,9 @@ func instruction(s string, t topic) (Span, bool) {
 		return Span{}, false
 	}
 	words := pathLike.ReplaceAllStringFunc(s, func(p string) string { return strings.Repeat("x", len(p)) })
+	if strings.Contains(words, "forget") {
+		words = reminder.ReplaceAllStringFunc(words, func(p string) string { return strings.Repeat("x", len(p)) })
+	}
 	denied := func(at int) bool { return negation.MatchString(words[:at]) }
 	if t&ofCommand != 0 {
 		for _, c := range InText(s) {

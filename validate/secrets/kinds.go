@@ -84,6 +84,10 @@ func kindRules() []rule {
 			re: re(`(?i)\b(?:pass(?:word|phrase|code)|pwd)(?:\s+(?:for|to|of)\s[^\n:=]+?)?\s+(?:is|was|has been set to|will be|=|:)\s*(?:now\s+)?[:"'\x60]{0,2}\s?([^\s"'\x60<>()]{6,})`), check: strongPassword},
 		{id: "password-said", keywords: []string{"password"}, near: spacedNear(12), re: re(`(?i)\bpassword\s+["'\x60]?([^\s"'\x60<>()=:]{12,64})`), check: func(m found) bool { return hasDigits(m.secret, 2) && strongPassword(m) }},
 		{id: "password-below", keywords: []string{"password"}, near: belowNear, re: re(`(?i)\bpassword[^\n:]{0,80}:[ \t]*(?:\r?\n[ \t]*){1,3}([\w+/=!@#$%^&*.-]{8,})(?:[\s"']|$)`), check: func(m found) bool { return strongPassword(m) || hasDigits(m.secret, 4) && len(m.secret) >= 16 }},
+		// The last column of a table, as databases print it; its first row tells.
+		{id: "password-column", keywords: []string{"password", "passwd", "pwd"}, near: columnNear,
+			re:    re(`(?i)(?:[|\t]|[ ]{2})[ ]{0,40}\w{0,20}(?:password|passwd|pwd)[ \t|]{0,40}\r?\n(?:[ \t|+=:-]{3,200}\r?\n)?[^\n]{0,200}[|\t ]([^\s|]{8,64})[ \t|]{0,40}(?:\r?\n|$)`),
+			check: strongPassword},
 		{id: "password-elsewhere", keywords: []string{"passwort", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "has\u0142o", "has\u0141o", "l\u00f6senord", "l\u00d6senord", "parola", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u041f\u0430\u0440\u043e\u043b\u044c", "\u041f\u0410\u0420\u041e\u041b\u042c", "\u5bc6\u7801", "\u5bc6\u78bc", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638"},
 			re:    re(`(?i)(?:passwort|kennwort|mot de passe|contraseña|contrasena|senha|wachtwoord|hasło|lösenord|parola|пароль|密码|密碼|パスワード|비밀번호)(?:[ \t][^\n:=：,.;]{1,40})?["']?\s{0,3}(?:[:=：]|\b(?:ist|es|est|is|é)\b|是)\s{0,3}` + value),
 			check: plausiblePassword},

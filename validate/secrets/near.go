@@ -156,6 +156,13 @@ func belowNear(b []byte, end int) bool {
 	return i < len(b) && b[i] == '\n'
 }
 
+// columnNear: the line ends, but for blanks and the frame of a table.
+func columnNear(b []byte, end int) bool {
+	for ; end < len(b) && (b[end] == ' ' || b[end] == '\t' || b[end] == '|' || b[end] == '\r'); end++ {
+	}
+	return end < len(b) && b[end] == '\n'
+}
+
 // indexNear: the bracket of a call follows, or a quote and the end of an index.
 func indexNear(b []byte, end int) bool {
 	i := restOfLabel(b, end)

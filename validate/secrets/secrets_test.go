@@ -321,3 +321,26 @@ func TestKeysWithoutTheirLines(t *testing.T) {
 		}
 	}
 }
+
+// TestPasswordColumns: what a database prints under a heading is a password if it looks
+// like one.
+func TestPasswordColumns(t *testing.T) {
+	const value = "DNx" + "ril3RavGD5M"
+	for _, table := range []string{
+		" user | password\n------+----------------\n root | %s\n",
+		"| user | password |\n|---|---|\n| root | %s |\n",
+		"+------+----------------+\n| user | password       |\n+------+----------------+\n| root | %s |\n+------+----------------+\n",
+		"user\tpassword\nroot\t%s\n",
+		"   user        password\n0  root  %s\n",
+		"id  login   db_password\n1   root    %s",
+	} {
+		if len(secrets.Scan([]byte(fmt.Sprintf(table, value)))) == 0 {
+			t.Errorf("%q: nothing is found", fmt.Sprintf(table, value))
+		}
+		for _, harmless := range []string{"required", "NULL", "changeme", "character varying(64)", "(redacted)", "********"} {
+			if ms := secrets.Scan([]byte(fmt.Sprintf(table, harmless))); len(ms) > 0 {
+				t.Errorf("%q: %s", fmt.Sprintf(table, harmless), ms[0].Rule)
+			}
+		}
+	}
+}

@@ -28,13 +28,16 @@ func secretFindings(ms []secrets.Match, at func(offset int) (line, column int)) 
 			f.Message = fmt.Sprintf("a secret (%s) encoded as %s: %s", m.Rule, m.Decoded, m.Masked)
 		}
 		if m.Rule == secrets.RuleUnscannable {
-			f.Message, f.Hint = "the text can't be searched for secrets in reasonable time: "+m.Masked, "deliver less text, or without such encodings"
+			f.Message, f.Hint = "the text can't be searched for secrets in reasonable time: "+m.Masked, lessText
 		}
 		f.Line, f.Column = at(m.Offset)
 		fs = append(fs, f)
 	}
 	return fs
 }
+
+// lessText says how to mend what is too much to be judged.
+const lessText = "deliver less text, or without such encodings"
 
 // contentHints say how to mend what content finds.
 var contentHints = map[string]string{
@@ -46,6 +49,9 @@ var contentHints = map[string]string{
 
 func hitFinding(h content.Hit) schemas.Finding {
 	f := schemas.Finding{Rule: h.Rule, Message: h.What, Hint: contentHints[h.Rule]}
+	if h.Name == content.Unscannable {
+		f.Hint = lessText
+	}
 	if h.Encoding != "" {
 		f.Message += ", encoded as " + h.Encoding
 	}

@@ -3,9 +3,11 @@ package validate_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 	"github.com/threegate/tool-exec/validate/internal/cputime"
 )
@@ -78,5 +80,33 @@ func TestNoVariedDocumentTakesLong(t *testing.T) {
 		} else {
 			t.Logf("%-14s %s", name, took)
 		}
+	}
+}
+
+// TestTooMuchToJudge: what could not be judged does not pass, and the finding says what to
+// do about it, not what to do about a payload.
+func TestTooMuchToJudge(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	some := func() string {
+		b := make([]byte, 2+r.IntN(8))
+		for i := range b {
+			b[i] = "abcdefghijklmnopqrstuvwxyz"[r.IntN(26)]
+		}
+		return string(b)
+	}
+	text := func(size int) []byte {
+		var b strings.Builder
+		for b.Len() < size {
+			fmt.Fprintf(&b, "%s the %s of %s and %s was %s %s\n", some(), some(), some(), some(), some(), some())
+		}
+		return resultOf(t, b.String())
+	}
+	if fs := judgeResult(text(64 << 10)); schemas.VerdictOf(fs) == schemas.VerdictReject {
+		t.Errorf("64 KB are refused: %+v", fs[0])
+	}
+	fs := judgeResult(text(4 << 20))
+	i := slices.IndexFunc(fs, func(f schemas.Finding) bool { return strings.Contains(f.Message, "(unscannable)") })
+	if i < 0 || fs[i].Severity != schemas.SeverityBlocking || !strings.Contains(fs[i].Hint, "less text") {
+		t.Errorf("4 MB: %+v", fs)
 	}
 }

@@ -111,9 +111,9 @@ func (n *node) outcome(j *job, dir string) {
 
 // end is what the ledger tells of the end of a run.
 type end struct {
-	code              int
-	cause             schemas.Cause
-	wallMS, cpuMS, pk int64
+	code                int
+	cause               schemas.Cause
+	wallMS, cpuMS, peak int64
 }
 
 func endOf(o *executors.Outcome) end {
@@ -125,7 +125,7 @@ func recordedEnd(e *ledger.Event) end {
 }
 
 func (e end) String() string {
-	return fmt.Sprintf("exit code %d, cause %s, %d ms, %d ms of CPU, %d bytes of memory", e.code, e.cause, e.wallMS, e.cpuMS, e.pk)
+	return fmt.Sprintf("exit code %d, cause %s, %d ms, %d ms of CPU, %d bytes of memory", e.code, e.cause, e.wallMS, e.cpuMS, e.peak)
 }
 
 // collected compares what was taken out of the sandbox with what is there now.

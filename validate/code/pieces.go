@@ -1,7 +1,6 @@
 package code
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -38,17 +37,22 @@ func (c *checker) worked(src string, ts []Token, base, depth int) {
 			c.inner(t.Text, base+t.Offset, depth)
 		}
 	}
-	left, seen := maxWorked+len(src), map[string]bool{}
+	type judged struct {
+		text, callee string
+		variable     bool
+	}
+	left, seen := maxWorked+len(src), map[judged]bool{}
 	constants(c.lang, ts, c.facts, func(t Token) {
 		callee, at := calleeAt(ts, t)
-		if key := fmt.Sprint(callee, " ", variable(ts, t), " ", t.Text); left < 0 || seen[key] {
+		this := judged{t.Text, callee, variable(ts, t)}
+		if left < 0 || seen[this] {
 			return
-		} else if left -= len(key); left < 0 { // what could not be looked at does not pass
+		}
+		if left -= len(t.Text) + len(callee); left < 0 { // what could not be looked at does not pass
 			c.add("sec.code.dynamic", schemas.SeverityBlocking, base+t.Offset, "it puts more texts together than can be judged", "write the texts out")
 			return
-		} else {
-			seen[key] = true
 		}
+		seen[this] = true
 		ctx := paths.Literal
 		if usesFile(ts, callee, at) {
 			ctx = paths.Used

@@ -28,6 +28,9 @@ const (
 	RuleFetch   = "result.instruction.fetch"
 )
 
+// Unscannable is the Name of a Hit that says that not all of the text could be judged.
+const Unscannable = "unscannable"
+
 // Hit is one place that breaks a rule.
 type Hit struct {
 	// Rule is the id of a rule of the catalogue.
@@ -75,7 +78,7 @@ func newScanner(b []byte, t *table, j *sentence.Judge) Scanner {
 // Piece looks at one of the pieces that b encodes; it says whether more are wanted.
 func (s Scanner) Piece(p encoded.Piece) bool {
 	if p.Unread { // what could not be looked at does not pass
-		s.c.add(Hit{Rule: RulePayload, Name: "unscannable", What: "more encoded text than can be decoded", Offset: p.Offset, End: p.End})
+		s.c.add(Hit{Rule: RulePayload, Name: Unscannable, What: "more encoded text than can be decoded", Offset: p.Offset, End: p.End})
 	} else if !s.c.full() {
 		s.c.decoded(p)
 	}
@@ -261,7 +264,7 @@ func (c *collector) try(r *row, folded *text.Mapped, lo, hi int, p *encoded.Piec
 
 // unscannable notes that not all could be looked at: that does not pass.
 func (c *collector) unscannable() {
-	c.add(Hit{Rule: RulePayload, Name: "unscannable", What: "text too dense with words of commands, sentences or encodings to be judged"})
+	c.add(Hit{Rule: RulePayload, Name: Unscannable, What: "text too dense with words of commands, sentences or encodings to be judged"})
 }
 
 // hit adds h, at the place of the piece that it was found in if there is one.

@@ -33,7 +33,7 @@ func TestInProse(t *testing.T) {
 		"Use npx cowsay.", "Install the following Python libraries: pandas.", "This requires installing packages from PyPI.", "sudo apt install jq", "go get github.com/a/b",
 		"cpanm JSON::XS", "Call install.packages('x').", "Add the dependency with npm.", "conda create -n x", "Then brew install jq", "Install requirements.txt",
 		"The container image lacks jq; apk add jq.", "No harm. Install the requests library.", "set up numpy via pip",
-		"Don't forget to install pandas.", "Never forget to pip install numpy first.", "Make sure that pandas is installed first.", "Requires pandas to be installed.", "Download and install the latest numpy.", "Use pip to get pandas.", "Install jq and run the filter.",
+		"Don't forget to install pandas.", "DON'T FORGET TO INSTALL PANDAS.", "Never forget to pip install numpy first.", "Make sure that pandas is installed first.", "Requires pandas to be installed.", "Download and install the latest numpy.", "Use pip to get pandas.", "Install jq and run the filter.",
 	}
 	for _, s := range bad {
 		if len(InProse(s)) == 0 {

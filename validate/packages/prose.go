@@ -390,7 +390,8 @@ func instruction(s string, t topic) (Span, bool) {
 		return Span{}, false
 	}
 	words := pathLike.ReplaceAllStringFunc(s, func(p string) string { return strings.Repeat("x", len(p)) })
-	if strings.Contains(words, "forget") {
+	lower := strings.ToLower(s)
+	if strings.Contains(lower, "forget") {
 		words = reminder.ReplaceAllStringFunc(words, func(p string) string { return strings.Repeat("x", len(p)) })
 	}
 	denied := func(at int) bool { return negation.MatchString(words[:at]) }
@@ -404,7 +405,7 @@ func instruction(s string, t topic) (Span, bool) {
 	if t&(ofInstalling|ofManagers|ofPackages) == 0 {
 		return Span{}, false
 	}
-	lower, ascii := strings.ToLower(s), isASCII(s)
+	ascii := isASCII(s)
 	for _, p := range requests {
 		if t&p.of == 0 || ascii && !slices.ContainsFunc(p.needs, func(w string) bool { return strings.Contains(lower, w) }) {
 			continue

@@ -8,7 +8,7 @@ import (
 
 // Neighbours of a virtual machine take away much of a processor, for a moment or for
 // minutes: what takes too long is tried again, and a test fails only of what takes
-// several times what it may. How near a limit work comes is for benchmarks to say.
+// twice what it may. How near a limit work comes is for benchmarks to say.
 const (
 	tries = 5
 	slack = 2

@@ -260,7 +260,7 @@ var generated = sync.OnceValue(func() map[string][]schemas.Finding {
 	p := validate.DefaultPolicy(asOf)
 	out := map[string][]schemas.Finding{}
 	_, out["request of more than a megabyte"] = validate.Request("", bytes.Repeat([]byte("a line\n"), 200_000), p)
-	_, out["result of more than four megabytes"] = validate.Result("", bytes.Repeat([]byte("a line\n"), 800_000), p)
+	_, out["result of more than two megabytes"] = validate.Result("", bytes.Repeat([]byte("a line\n"), 400_000), p)
 	many := []byte("---\nnetwork_destinations:\n" + strings.Repeat("  - example.org\n", 1001) + "---\n")
 	_, out["result with too many destinations"] = validate.Result("", many, p)
 	out["artifact that is a script"] = validate.Artifact("x.txt", []byte("#!/usr/bin/perl\nprint 1;\n"), 25, nil, p)
@@ -271,11 +271,11 @@ var generated = sync.OnceValue(func() map[string][]schemas.Finding {
 
 func TestGeneratedDocuments(t *testing.T) {
 	for name, want := range map[string]schemas.Finding{
-		"request of more than a megabyte":    {Rule: "doc.size", Severity: schemas.SeverityBlocking},
-		"result of more than four megabytes": {Rule: "doc.size", Severity: schemas.SeverityBlocking},
-		"result with too many destinations":  {Rule: "result.limits", Severity: schemas.SeverityBlocking},
-		"artifact that is a script":          {Rule: "result.artifact.type", Severity: schemas.SeverityBlocking},
-		"artifact of 64 megabytes of text":   {Rule: "result.artifact.unscanned", Severity: schemas.SeverityWarning},
+		"request of more than a megabyte":   {Rule: "doc.size", Severity: schemas.SeverityBlocking},
+		"result of more than two megabytes": {Rule: "doc.size", Severity: schemas.SeverityBlocking},
+		"result with too many destinations": {Rule: "result.limits", Severity: schemas.SeverityBlocking},
+		"artifact that is a script":         {Rule: "result.artifact.type", Severity: schemas.SeverityBlocking},
+		"artifact of 64 megabytes of text":  {Rule: "result.artifact.unscanned", Severity: schemas.SeverityWarning},
 	} {
 		if !slices.ContainsFunc(generated()[name], func(f schemas.Finding) bool { return f.Rule == want.Rule && f.Severity == want.Severity }) {
 			t.Errorf("%s: %+v, want %s", name, generated()[name], want.Rule)

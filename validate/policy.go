@@ -52,7 +52,7 @@ func DefaultPolicy(now time.Time) Policy {
 	return Policy{
 		Now:             now,
 		MaxRequestBytes: 1 << 20,
-		MaxResultBytes:  4 << 20,
+		MaxResultBytes:  2 << 20,
 		MaxMilliCPU:     4000,
 		MaxMemoryMB:     4096,
 		MaxTimeSec:      3600,

@@ -228,3 +228,21 @@ func TestShorten(t *testing.T) {
 		}
 	}
 }
+
+// TestLargestResultIsWithinTheLimit: what a node shows of streams (64 KB of each, of bytes that
+// are spelt longest), the longest command and what a request may say of its outputs
+// make no result that is too large.
+func TestLargestResultIsWithinTheLimit(t *testing.T) {
+	r := sampleResult()
+	worst := strings.Repeat("\xff", 64<<10)
+	r.Stdout, r.Stderr = schemas.Stream{Text: worst}, schemas.Stream{Text: worst}
+	command := strings.Repeat("`", 8<<10)
+	r.Summary.WhatRan = command
+	r.Provenance[0].Value = command
+	r.Outputs[0].Description = strings.Repeat("<", 128<<10)
+	if n, limit := len(render(t, r)), policy().MaxResultBytes; int64(n) > limit {
+		t.Errorf("%d bytes, %d are allowed", n, limit)
+	} else {
+		t.Logf("%d of %d bytes", n, limit)
+	}
+}

@@ -29,6 +29,7 @@ func requestCases() []requestCase {
 	out := []requestCase{
 		c("document: empty", eraRequest, "", "doc.empty:0"),
 		with(c("document: size", "xx", "xx", "doc.size:0"), func(p *Policy) { p.MaxRequestBytes = 100 }),
+		c("document: text for people", "the table", strings.Repeat("the table and ", 50_000), "doc.size:30"),
 		c("document: binary", "---\nreq", "\x00---\nreq", "doc.encoding.binary:0"),
 		c("document: UTF-8", "Statistics", "Stat\xffistics", "doc.encoding.utf8:9"),
 		c("document: BOM", "---\nreq", "\ufeff---\nreq", "doc.encoding.bom:1"),

@@ -179,14 +179,24 @@ func besideASCII(src string, start, end int) bool {
 
 var denied = regexp.MustCompile(`(?i)\b(?:no|not|never|none|nothing|without|neither|nor|cannot)\b|n['’]t\b`)
 
+// maxProseBytes bounds the text for people: nobody who approves a request reads more.
+const maxProseBytes = 640 << 10
+
 // prose looks for instructions in text for people.
 func (rr *requestReader) prose() {
+	size := 0
 	for _, s := range rr.stated {
 		place := func(offset int) (int, int) {
 			if s.line > 0 {
 				return s.line, s.column
 			}
 			return rr.doc.Pos(s.offset + offset)
+		}
+		if size += len(s.text); size > maxProseBytes {
+			line, column := place(0)
+			rr.rep.AtLine("doc.size", line, column, fmt.Sprintf("the text for people has more than the %d bytes that are allowed", maxProseBytes),
+				"say in a few sentences what is done and why, and pass data as input files")
+			return
 		}
 		for _, found := range packages.InProse(s.text) {
 			line, column := place(found.Offset)
@@ -209,9 +219,12 @@ var deniedAfter = regexp.MustCompile(`^[\w/.]{0,40} (?:is|are|was|were|will be)(
 // conclusion begins a clause that a denial before it does not reach.
 var conclusion = regexp.MustCompile(`(?i)(?:[,;:–—]\s*|\b)(?:hence|therefore|thus|so (?:it|we|they|that|the|please)|but|instead|please|and then)\b|[,;:–—]\s*(?:then|it|we|they|the (?:script|job|run|program|tool|step|container)|take|read|use|map|mount|open|look|write|copy|load|fetch)s?\b`)
 
+// reachOfDenial is how many bytes behind its word a denial may still reach.
+const reachOfDenial = 400
+
 // sentenceBefore is the part of the sentence before an offset that a denial in it reaches from.
 func sentenceBefore(s string, offset int) string {
-	s = s[:offset]
+	s = s[max(0, offset-reachOfDenial):offset]
 	if m := conclusion.FindAllStringIndex(s, -1); m != nil {
 		s = s[m[len(m)-1][0]:]
 	}

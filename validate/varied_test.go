@@ -9,7 +9,6 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
-	"github.com/threegate/tool-exec/validate/internal/cputime"
 )
 
 // TestNoVariedDocumentTakesLong judges results of the largest size no two lines of
@@ -69,17 +68,15 @@ func TestNoVariedDocumentTakesLong(t *testing.T) {
 		"quotes":   func() string { return many(8, " + ", func() string { return `"` + word(all, 2) + `"` }) },
 		"base64":   func() string { return word(all+"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/", 60) },
 	} {
-		var b strings.Builder
-		for b.Len() < int(limits.MaxResultBytes)-8<<10 {
-			b.WriteString(line())
-			b.WriteByte('\n')
-		}
-		doc := resultOf(t, b.String())
-		if took, ok := cputime.Within(maxJudging, func() { judgeResult(doc) }); !ok {
-			t.Errorf("a result of %s takes %s", name, took)
-		} else {
-			t.Logf("%-14s %s", name, took)
-		}
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			for b.Len() < int(limits.MaxResultBytes)-8<<10 {
+				b.WriteString(line())
+				b.WriteByte('\n')
+			}
+			doc := resultOf(t, b.String())
+			inTime(t, "result", func() { judgeResult(doc) })
+		})
 	}
 }
 
@@ -104,9 +101,9 @@ func TestTooMuchToJudge(t *testing.T) {
 	if fs := judgeResult(text(64 << 10)); schemas.VerdictOf(fs) == schemas.VerdictReject {
 		t.Errorf("64 KB are refused: %+v", fs[0])
 	}
-	fs := judgeResult(text(4 << 20))
+	fs := judgeResult(text(2 << 20))
 	i := slices.IndexFunc(fs, func(f schemas.Finding) bool { return strings.Contains(f.Message, "(unscannable)") })
 	if i < 0 || fs[i].Severity != schemas.SeverityBlocking || !strings.Contains(fs[i].Hint, "less text") {
-		t.Errorf("4 MB: %+v", fs)
+		t.Errorf("2 MB: %+v", fs)
 	}
 }

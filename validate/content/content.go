@@ -17,6 +17,7 @@ import (
 	"github.com/threegate/tool-exec/validate/content/sentence"
 	"github.com/threegate/tool-exec/validate/encoded"
 	"github.com/threegate/tool-exec/validate/internal/keyword"
+	"github.com/threegate/tool-exec/validate/internal/weight"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
@@ -124,9 +125,9 @@ type collector struct {
 	labour, featured int
 }
 
-// maxWork is how many bytes patterns may look at in one scan. Documents that
-// the node makes need a hundredth of it.
-const maxWork = 4 << 20
+// maxWork is how many bytes patterns may look at in one scan, each times the weight of
+// the pattern.
+const maxWork = 8 << 20
 
 // What sentences cost is reckoned, in nanoseconds of a processor as fast as that of
 // docs/performance.md: so the verdict does not hang on how fast this one is.
@@ -207,8 +208,7 @@ func (c *collector) apply(folded *text.Mapped, p *encoded.Piece) {
 	}
 	for ri, ws := range windows {
 		for _, w := range ws {
-			if c.work -= w[1] - w[0]; c.work < 0 {
-				c.unscannable()
+			if !c.spend((w[1] - w[0]) * c.table.weights[ri]) {
 				return
 			}
 			c.try(&c.table.rows[ri], folded, w[0], w[1], p)
@@ -217,6 +217,15 @@ func (c *collector) apply(folded *text.Mapped, p *encoded.Piece) {
 			}
 		}
 	}
+}
+
+// spend notes work of patterns and says whether there may be more. What could not be
+// looked at does not pass.
+func (c *collector) spend(work int) bool {
+	if c.work -= work; c.work < 0 {
+		c.unscannable()
+	}
+	return c.work >= 0
 }
 
 // A search looks at a section at most, and sections overlap. Else a pattern that
@@ -242,8 +251,7 @@ func (c *collector) try(r *row, folded *text.Mapped, lo, hi int, p *encoded.Piec
 			at = end - sectionOverlap
 			continue
 		}
-		if c.work -= (end - at) / 2; c.work < 0 {
-			c.unscannable()
+		if !c.spend((end - at) / 2) {
 			return
 		}
 		from, to := at+m[0], at+m[1]
@@ -288,9 +296,10 @@ func containsAny(b []byte, words []string) bool {
 
 // table is a set of rows with all of their key words.
 type table struct {
-	rows   []row
-	words  *keyword.Finder
-	byWord [][]use // by number of the word
+	rows    []row
+	weights []int // what a byte that a row looks at counts for
+	words   *keyword.Finder
+	byWord  [][]use // by number of the word
 }
 
 // use is a row that a word belongs to.
@@ -304,6 +313,7 @@ func compile(rows []row) *table {
 	number := map[string]int{}
 	var words []string
 	for i, r := range rows {
+		t.weights = append(t.weights, weight.Of(r.re))
 		for _, w := range r.near {
 			w, bound := strings.CutPrefix(w, "^")
 			n, ok := number[w]

@@ -9,6 +9,7 @@ import (
 	"github.com/zricethezav/gitleaks/v8/config"
 
 	"github.com/threegate/tool-exec/validate/internal/keyword"
+	"github.com/threegate/tool-exec/validate/internal/weight"
 )
 
 // detector holds the compiled rules. It is read-only after its making.
@@ -32,7 +33,7 @@ var shared = sync.OnceValue(func() *detector {
 	for i := range d.rules {
 		r := &d.rules[i]
 		if r.re != nil {
-			r.weight = weightOf(r.re)
+			r.weight = weight.Of(r.re)
 		}
 		for _, k := range r.keywords {
 			n, ok := number[k]

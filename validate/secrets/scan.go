@@ -48,7 +48,7 @@ type rule struct {
 	token    *token // what is looked for, in place of re
 	re       *regexp.Regexp
 	leads    []lead // of re, which it is without
-	weight   int    // what a byte that re looks at counts for (see weightOf)
+	weight   int    // what a byte that re looks at counts for (see weight.Of)
 	group    int    // of the secret; 0 means the first that matched something
 	entropy  float64
 	keywords []string         // lower case; one of them must be near

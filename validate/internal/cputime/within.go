@@ -19,7 +19,7 @@ const (
 // a slower one, or one that is slow at the moment, it may take longer in proportion.
 func Within(limit time.Duration, f func()) (took time.Duration, ok bool) {
 	took = OfThread(f)
-	for try := 1; took > limit && took.Seconds() > slack*limit.Seconds()*slowness(); try++ {
+	for try := 1; took > limit && took.Seconds() > slack*limit.Seconds()*Slowness(); try++ {
 		if try == tries {
 			return took, false
 		}
@@ -59,8 +59,8 @@ var (
 
 const yardstickTime = 43 * time.Millisecond
 
-// slowness is how many times slower this processor is now, 1 at least.
-func slowness() float64 {
+// Slowness is how many times slower this processor is now, 1 at least.
+func Slowness() float64 {
 	took := OfThread(func() { yardstick.FindAllStringIndex(yardstickText, -1) })
 	return max(1, took.Seconds()/yardstickTime.Seconds())
 }

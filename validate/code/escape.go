@@ -128,7 +128,7 @@ func assigned(ts []Token, i int) bool {
 var operators = words("+ - * / | & ^ . x")
 
 // reckons are operators whose operands are no functions.
-var reckons = words("+ - * / %")
+var reckons = words("+ - * / % < >")
 
 // reckoned says whether what stands before i is an operand of the operator there. Two of
 // them are one of their own (++), which may belong to the next line.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,6 +91,12 @@ func TestFsckFindsWhatIsBroken(t *testing.T) {
 	drop := func(name string) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) { must(t, os.WriteFile(filepath.Join(w.dir, name), []byte("x"), 0o600)) }
 	}
+	add := func(pattern, name string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { put(t, filepath.Join(w.one(t, pattern), name)) }
+	}
+	addFolder := func(pattern, name string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { must(t, os.MkdirAll(filepath.Join(w.one(t, pattern), name), 0o700)) }
+	}
 	// again records an event of the node's one run once more.
 	again := func(typ ledger.Type) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) {
@@ -103,6 +110,22 @@ func TestFsckFindsWhatIsBroken(t *testing.T) {
 		also           []fsck.Check // what follows from it
 	}{
 		{"a job vanished", "delivered", remove(inArchive), fsck.CheckLost, []fsck.Check{fsck.CheckResult}},
+		{"a file in an archived job", "delivered", add(inArchive, "notes.txt"), fsck.CheckStray, nil},
+		{"an output that nothing tells of", "delivered", add(inArchive, "out/extra.txt"), fsck.CheckStray, nil},
+		{"an output deeper down", "delivered", add(inArchive, "out/d/.x.csv.tmp"), fsck.CheckStray, nil},
+		{"a folder among the outputs", "delivered", add(inArchive, "out/e/extra.txt"), fsck.CheckStray, nil},
+		{"an empty folder among the outputs", "delivered", addFolder(inArchive, "out/e"), fsck.CheckStray, nil},
+		{"a folder beside those of a job", "delivered without artifacts", addFolder(inArchive, "more"), fsck.CheckStray, nil},
+		{"an input that nobody sent", "delivered", add(inArchive, "inputs/y.csv"), fsck.CheckStray, nil},
+		{"a signature that nobody sent", "delivered", add(inArchive, "request.sig"), fsck.CheckStray, nil},
+		{"a folder with the name of a file", "refused request", addFolder(inRequests, "admission.json"), fsck.CheckStray, nil},
+		{"a link in an archived job", "delivered", func(t *testing.T, w *world) {
+			must(t, os.Symlink("/", filepath.Join(w.one(t, inArchive), "link")))
+		}, fsck.CheckStray, nil},
+		{"a file beside a refused result", "refused result", add(inResults, "notes.txt"), fsck.CheckStray, nil},
+		{"an output of a refused result", "refused result", add(inResults, "out/extra.txt"), fsck.CheckStray, nil},
+		{"a file beside a refused request", "refused request", add(inRequests, "notes.txt"), fsck.CheckStray, nil},
+		{"outputs of a request that never ran", "refused request", add(inRequests, "out/extra.txt"), fsck.CheckStray, nil},
 		{"a job lies in two places", "delivered", func(t *testing.T, w *world) {
 			src := w.one(t, inArchive)
 			must(t, os.CopyFS(filepath.Join(w.dir, "spool/finished", filepath.Base(src)), os.DirFS(src)))
@@ -152,7 +175,7 @@ func TestFsckFindsWhatIsBroken(t *testing.T) {
 		{"the exit code of an outcome was changed", "failed run", replace(inArchive+"/outcome.json", `"exit_code": 3`, `"exit_code": 0`), fsck.CheckRecord, nil},
 		{"the times of an outcome were changed", "delivered", replace(inArchive+"/outcome.json", `"wall": 1000000000`, `"wall": 2000000000`), fsck.CheckRecord, nil},
 		{"the memory of an outcome was changed", "delivered", replace(inArchive+"/outcome.json", `"peak_memory_bytes": 0`, `"peak_memory_bytes": 1`), fsck.CheckRecord, nil},
-		{"an outcome of files elsewhere", "delivered", replace(inArchive+"/outcome.json", `"d/x.csv"`, `"../request.md"`), fsck.CheckFiles, nil},
+		{"an outcome of files elsewhere", "delivered", replace(inArchive+"/outcome.json", `"d/x.csv"`, `"../request.md"`), fsck.CheckFiles, []fsck.Check{fsck.CheckStray}},
 		{"the archived stdout was changed", "delivered", overwrite(inArchive + "/stdout"), fsck.CheckFiles, nil},
 		{"the archived stderr was changed", "failed run", overwrite(inArchive + "/stderr"), fsck.CheckFiles, nil},
 		{"the archived stdout is a link", "delivered", func(t *testing.T, w *world) {
@@ -218,6 +241,80 @@ func TestFsckFindsWhatIsBroken(t *testing.T) {
 				t.Errorf("%d are missing in the balance: %+v", missing, r.Found)
 			}
 		})
+	}
+}
+
+func put(t *testing.T, path string) {
+	t.Helper()
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("x"), 0o600)))
+}
+
+// TestFsckKnowsWhatANodeLeaves: outputs that no request declared are on the outcome's
+// record, folders that were empty when they were copied carry nothing, and a run that was
+// lost may have been copied in part.
+func TestFsckKnowsWhatANodeLeaves(t *testing.T) {
+	// end changes what outcome.json tells.
+	end := func(t *testing.T, w *world, change func(outcome, collected map[string]any)) {
+		p := w.one(t, inArchive+"/outcome.json")
+		raw, err := os.ReadFile(p)
+		must(t, err)
+		var o map[string]any
+		must(t, json.Unmarshal(raw, &o))
+		change(o["outcome"].(map[string]any), o["collected"].(map[string]any))
+		raw, err = json.Marshal(o)
+		must(t, errors.Join(err, os.WriteFile(p, raw, 0o600)))
+	}
+	for _, c := range []struct {
+		name  string
+		leave func(*testing.T, *world)
+		also  fsck.Check // what follows from the change of a record
+	}{
+		{"an undeclared output", func(t *testing.T, w *world) {
+			put(t, w.one(t, inArchive)+"/out/e/undeclared")
+			end(t, w, func(_, c map[string]any) {
+				c["files"] = append(c["files"].([]any), map[string]any{"path": "e/undeclared", "size": 1, "sha256": streamOf("x").SHA256})
+			})
+		}, ""},
+		{"the folder of an output that was refused", func(t *testing.T, w *world) {
+			must(t, os.MkdirAll(w.one(t, inArchive)+"/out/e/f", 0o700))
+			end(t, w, func(_, c map[string]any) {
+				c["refused"] = []any{map[string]any{"path": `"e/f/large"`, "reason": "it is too large"}}
+			})
+		}, ""},
+		{"an empty folder of inputs", func(t *testing.T, w *world) { must(t, os.MkdirAll(w.one(t, inArchive)+"/inputs/a/b", 0o700)) }, ""},
+		{"a lost run", func(t *testing.T, w *world) {
+			put(t, w.one(t, inArchive)+"/out/d/cut")
+			end(t, w, func(o, c map[string]any) { o["cause"], c["files"] = "interrupted", nil })
+		}, fsck.CheckRecord},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := ended(t, "delivered")
+			c.leave(t, w)
+			_, r := w.look()
+			for _, f := range r.Found {
+				if f.Check != c.also {
+					t.Errorf("unexpected: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+// TestFsckBoundsWhatItNames: names are anybody's, and may be many.
+func TestFsckBoundsWhatItNames(t *testing.T) {
+	w := ended(t, "delivered")
+	dir := w.one(t, inArchive)
+	for i := range 1000 {
+		put(t, filepath.Join(dir, "out", fmt.Sprintf("\x1b[2J%d%s", i, strings.Repeat("\n", 200))))
+	}
+	_, r := w.look()
+	if len(r.Found) < 2 || len(r.Found) > 30 {
+		t.Errorf("%d findings", len(r.Found))
+	}
+	for _, f := range r.Found {
+		if f.Check != fsck.CheckStray || len(f.What) > 300 || strings.ContainsAny(f.What+f.Where, "\x1b\n") {
+			t.Errorf("%+v", f)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ type Check string
 // The checks. docs/reliability.md says what each asserts.
 const (
 	CheckLayout     Check = "layout"     // the node's folders are there
-	CheckStray      Check = "stray"      // only jobs lie where jobs lie
+	CheckStray      Check = "stray"      // only jobs lie where jobs lie, and only what is on record in a settled one
 	CheckPlace      Check = "place"      // a job lies in one place
 	CheckLost       Check = "lost"       // what the ledger knows lies somewhere
 	CheckTwice      Check = "twice"      // nothing was admitted, started, ended or settled twice

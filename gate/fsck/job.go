@@ -23,9 +23,10 @@ import (
 )
 
 const (
-	jobFile    = "job.json"
-	resultFile = "result.md"
-	rawDir     = "raw"
+	jobFile       = "job.json"
+	admissionFile = "admission.json"
+	resultFile    = "result.md"
+	rawDir        = "raw"
 
 	outcomeFile = "outcome.json"
 	stdoutFile  = "stdout"
@@ -38,7 +39,7 @@ const (
 )
 
 // ranFiles are what the folder of a job that came to a result must hold.
-var ranFiles = []string{"admission.json", outcomeFile, "delivery.json", resultFile, stdoutFile, stderrFile}
+var ranFiles = []string{admissionFile, outcomeFile, "delivery.json", resultFile, stdoutFile, stderrFile}
 
 // job looks at the files of one job.
 func (n *node) job(j *job) {
@@ -65,7 +66,7 @@ func (n *node) job(j *job) {
 	if j.damaged {
 		return // what it holds is not as the node wrote it: that is why it was refused
 	}
-	n.claimedFiles(j, dir)
+	claim := n.claimedFiles(j, dir)
 	if kind == spool.DirArchive || kind == spool.DirQuarantineResults {
 		for _, name := range ranFiles {
 			if fi, err := os.Lstat(filepath.Join(dir, name)); err != nil || !fi.Mode().IsRegular() {
@@ -73,32 +74,39 @@ func (n *node) job(j *job) {
 			}
 		}
 	}
+	var end *outcome
 	if j.ends > 0 { // before, a power cut may have torn it, and the next start sees that
-		n.outcome(j, dir)
+		end = n.outcome(j, dir)
 	}
 	if j.resultSHA != "" {
 		n.digest(CheckDigest, j, filepath.Join(dir, resultFile), j.resultSHA, "the ledger")
 	}
+	if settled && claim != nil {
+		n.unaccounted(j, dir, claim, end)
+	}
+}
+
+// outcome is what is read of outcome.json.
+type outcome struct {
+	Outcome   executors.Outcome   `json:"outcome"`
+	Collected executors.Collected `json:"collected"`
 }
 
 // outcome wants the end that a result is made of to be the one on record, and
-// what was collected to be as it was then.
-func (n *node) outcome(j *job, dir string) {
-	var o struct {
-		Outcome   executors.Outcome   `json:"outcome"`
-		Collected executors.Collected `json:"collected"`
-	}
+// what was collected to be as it was then. It gives nil if the file can't be used.
+func (n *node) outcome(j *job, dir string) *outcome {
+	var o outcome
 	path := filepath.Join(dir, outcomeFile)
 	data, err := readRegular(path, maxRecordBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return // a finding already
+		return nil // a finding already
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &o)
 	}
 	if err != nil {
 		n.found(CheckFiles, j.id, path, "look for the file in a backup", "the outcome can't be used: %v", err)
-		return
+		return nil
 	}
 	if !n.blind && j.ends == 1 && j.end.ExitCode != nil { // of two ends neither is the one
 		if got, want := endOf(&o.Outcome), recordedEnd(&j.end); got != want {
@@ -107,6 +115,7 @@ func (n *node) outcome(j *job, dir string) {
 		}
 	}
 	n.collected(j, dir, &o.Collected)
+	return &o
 }
 
 // end is what the ledger tells of the end of a run.
@@ -142,15 +151,20 @@ func (n *node) collected(j *job, dir string, c *executors.Collected) {
 	}
 }
 
-// claimedFiles compares what was claimed with what is there now.
-func (n *node) claimedFiles(j *job, dir string) {
-	var r struct {
-		ID         string            `json:"id"`
-		SHA256     string            `json:"sha256"`
-		HasRequest bool              `json:"has_request"`
-		RawKept    bool              `json:"raw_kept"`
-		Inputs     []spool.InputFile `json:"inputs"`
-	}
+// claim is what is read of job.json.
+type claim struct {
+	ID           string            `json:"id"`
+	SHA256       string            `json:"sha256"`
+	HasRequest   bool              `json:"has_request"`
+	HasSignature bool              `json:"has_signature"`
+	RawKept      bool              `json:"raw_kept"`
+	Inputs       []spool.InputFile `json:"inputs"`
+}
+
+// claimedFiles compares what was claimed with what is there now. It gives nil if
+// the record of the claim can't be used.
+func (n *node) claimedFiles(j *job, dir string) *claim {
+	var r claim
 	path := filepath.Join(dir, jobFile)
 	data, err := readRegular(path, maxJobBytes)
 	if err == nil {
@@ -161,7 +175,7 @@ func (n *node) claimedFiles(j *job, dir string) {
 	}
 	if err != nil {
 		n.found(CheckFiles, j.id, path, "the next start quarantines a damaged job that is in progress; else look for the file in a backup", "the job's record can't be used: %v", err)
-		return
+		return nil
 	}
 	if r.HasRequest {
 		n.digest(CheckFiles, j, filepath.Join(dir, spool.FileRequest), r.SHA256, "the claim")
@@ -177,6 +191,7 @@ func (n *node) claimedFiles(j *job, dir string) {
 	if _, err := os.Lstat(filepath.Join(dir, rawDir)); err == nil && !r.RawKept && settled {
 		n.leftover(j.id, filepath.Join(dir, rawDir), "what came out of the inbox was copied and is needed no longer")
 	}
+	return &r
 }
 
 // digest wants a file to have a digest that source once took.

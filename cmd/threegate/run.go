@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
-
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
@@ -32,7 +31,8 @@ func newRun(a *app) *cobra.Command {
 		Long: `run takes one request through the whole gate, in a node of its own that is gone
 afterwards: the same rules, the same sandbox, the same checks of the result. It uses
 the images, limits and policy of a configured node, which may be served meanwhile,
-but nothing of the run appears there or in its record.
+but nothing of the run appears there or in its record. What a run left that was killed
+the next run or serve of that node removes.
 
 The result is printed to stdout; --output keeps it and its artifacts. The request
 must be approved: threegate approve.`,
@@ -64,25 +64,28 @@ func (a *app) run(ctx context.Context, l *config.Loaded, file, inputs, out strin
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "threegate-run-")
+	dir, err := os.MkdirTemp("", runPrefix)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
 	if err != nil {
 		return troublef(err, "", "can't make a node to run in")
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// The containerd is the configured node's, so that its images are at hand;
-	// everything else is of this run alone.
-	node := *l
-	node.Containerd.State = l.ContainerdState()
-	node.Dir = dir
+	node := nodeOfRun(l, dir)
 	node.Inboxes = []config.Inbox{{Name: "default", Path: filepath.Join(dir, spool.DefaultInbox)}}
 	node.CoreInbound.Path = filepath.Join(dir, spool.DirCoreInbound)
+	left, err := leaveNote(l, node)
+	if err != nil {
+		return troublef(errors.Join(err, os.Remove(dir)), "", "can't make a node to run in")
+	}
+	defer func() { err = errors.Join(err, left.end(node, os.RemoveAll(dir))) }()
 	if err := spool.Init(dir); err != nil {
 		return troublef(err, "", "can't make a node to run in")
 	}
 	if _, err := bundle.Put(ctx, node.Inboxes[0].Path, b, inputLimits(l.Policy(a.now())), io.Discard); err != nil {
 		return promoteFault(err, file, node.Inboxes[0].Path, b.ID)
 	}
-	f, err := a.runOnce(ctx, l, &node, b.ID)
+	f, err := a.runOnce(ctx, l, node, b.ID)
 	if err != nil {
 		return err
 	}
@@ -95,9 +98,11 @@ func (a *app) runOnce(ctx context.Context, l, node *config.Loaded, id string) (_
 	if err != nil {
 		return nil, troublef(err, "", "can't look at the node in %s", l.Dir)
 	}
+	log := slog.New(slog.NewTextHandler(a.ui.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	removeRemains(ctx, l, log)
 	e, err := openExecutor(ctx, node, nil, nil)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, container.Dismantle(node.RunDir())) // no sandbox was made
 	}
 	defer func() {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
@@ -107,11 +112,10 @@ func (a *app) runOnce(ctx context.Context, l, node *config.Loaded, id string) (_
 		if !served {
 			end = func() error { return e.Shutdown(stop) }
 		}
-		if endErr := errors.Join(end(), removeRunDir(node.RunDir())); endErr != nil && err == nil {
-			err = troublef(endErr, "", "can't clean up after the run")
+		if endErr := putAway(stop, e, node, end); endErr != nil && err == nil {
+			err = troublef(endErr, "the next threegate run or serve of this node tries again", "can't clean up after the run")
 		}
 	}()
-	log := slog.New(slog.NewTextHandler(a.ui.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	g, err := gate.Open(node, gate.Options{Executor: e, Logger: log})
 	if err != nil {
 		return nil, troublef(err, "", "can't open the node")
@@ -227,26 +231,4 @@ func keepResult(f *gate.Fate, text []byte, out string) (string, error) {
 	}
 	base := filepath.Base(f.ResultPath)
 	return filepath.Join(out, base), bundle.WriteFile(out, base, text, 0o644, false)
-}
-
-// removeRunDir takes away the mounts and folders of an executor that is closed
-// and not to be opened again.
-func removeRunDir(dir string) error {
-	roots, err := filepath.Glob(filepath.Join(dir, "roots", "*"))
-	if err != nil {
-		return err
-	}
-	for _, mount := range append(roots, dir) {
-		err := unix.Unmount(mount, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
-		if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
-			return &os.PathError{Op: "unmount", Path: mount, Err: err}
-		}
-	}
-	// Plain removes: a folder that is not empty is none of ours to clear.
-	for _, d := range []string{dir, filepath.Dir(dir)} {
-		if err := os.Remove(d); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }

@@ -89,6 +89,7 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 	if err != nil {
 		return errors.Join(nodeFault(err, cfg.Dir), letGo(ctx, exec, cfg.Dir, func() error { return container.Dismantle(cfg.RunDir()) }))
 	}
+	removeRemains(ctx, cfg, log)
 	stopReloads := reloads(g, cfg.Dir, log)
 	log.Info("serving", "node", cfg.Dir, "name", cfg.Node.Name)
 	warnOfLacks(cfg, log)

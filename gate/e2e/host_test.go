@@ -14,7 +14,8 @@ import (
 const containerdEnv = "THREEGATE_TEST_CONTAINERD"
 
 // TestHostContainerd: with one line of configuration the node uses a containerd
-// that it did not start, leaves it running, and leaves nothing in it.
+// that it did not start, leaves it running, and leaves nothing in it, nor does a run
+// that was killed.
 func TestHostContainerd(t *testing.T) {
 	dir, err := os.MkdirTemp("/run", "threegate-host-") // sockets want short paths
 	if err != nil {
@@ -70,6 +71,10 @@ func TestHostContainerd(t *testing.T) {
 	if err := n.stop(); err != nil {
 		t.Fatal(err)
 	}
+	dead := n.startRun(t.TempDir(), "TR-20260209-210002Z-host")
+	dead.kill()
+	n.runOnce(t.TempDir(), "TR-20260209-210003Z-host")
+	dead.mustBeGone()
 	if host.Process.Signal(syscall.Signal(0)) != nil {
 		t.Error("the host's containerd was stopped")
 	}

@@ -313,9 +313,11 @@ func (n *node) events() []ledger.Event {
 }
 
 // check asserts what must hold of a node at rest: nothing in progress, nothing
-// half-written, every request id decided once, nothing left on the host.
+// half-written, every request id decided once, nothing left on the host, and fsck finds
+// nothing, whatever programs left in /out.
 func (n *node) check() {
 	n.t.Helper()
+	n.mustBeWhole()
 	n.checkSpares()
 	for _, st := range spool.States {
 		if c := n.count("spool", string(st), "*") + n.count("spool", string(st), ".*"); c != 0 {

@@ -69,14 +69,15 @@ const minData = 8
 // looked at must not pass for harmless.
 func Pieces(raw []byte, lim Limits) iter.Seq[Piece] {
 	return func(yield func(Piece) bool) {
-		w := walker{lim: lim, budget: lim.Bytes, yield: yield}
+		w := walker{lim: lim, budget: lim.Bytes, starts: lim.Bytes, yield: yield}
 		w.walk(raw, Piece{Offset: 0, End: len(raw), Text: true})
 	}
 }
 
 type walker struct {
 	lim    Limits
-	budget int
+	budget int // of decoded bytes
+	starts int // what beginning to decompress may still cost
 	yield  func(Piece) bool
 	done   bool
 }
@@ -86,7 +87,7 @@ func (w *walker) walk(data []byte, parent Piece) {
 	if !parent.Text || parent.depth == 0 {
 		w.binary(data, parent)
 	}
-	if !parent.Text {
+	if !parent.Text || w.done {
 		return
 	}
 	if hasUTF16(data) {
@@ -113,6 +114,11 @@ func undoes(enc string, p Piece) bool {
 
 // binary looks into data whose form a magic number gives away.
 func (w *walker) binary(data []byte, parent Piece) {
+	if w.starts -= startCost(data); w.starts < 0 {
+		w.done = true
+		w.yield(Piece{Offset: parent.Offset, End: parent.End, Encoding: parent.Encoding, Unread: true, depth: parent.depth})
+		return
+	}
 	// A little more than the budget, so that emit sees that there is more.
 	if enc, out := expand(data, w.budget+minData); out != nil {
 		w.emit(parent, 0, len(data), enc, out)

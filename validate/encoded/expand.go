@@ -10,19 +10,49 @@ import (
 	"unicode/utf8"
 )
 
+// What it costs to begin to decompress, which may come to as many bytes as may be decoded:
+// each time, tables are made that are far larger than a few damaged bytes.
+const (
+	startsBzip2 = 128 << 10
+	startsZlib  = 2 << 10
+)
+
+// startCost is what it costs to begin to decompress data, if it looks compressed.
+func startCost(data []byte) int {
+	switch {
+	case isGzip(data), isZlib(data):
+		return startsZlib
+	case isBzip2(data):
+		return startsBzip2
+	}
+	return 0
+}
+
+func isGzip(data []byte) bool {
+	return len(data) > 10 && data[0] == 0x1f && data[1] == 0x8b && data[2] == 8
+}
+
+func isZlib(data []byte) bool {
+	return len(data) > 8 && data[0] == 0x78 && (int(data[0])<<8|int(data[1]))%31 == 0
+}
+
+func isBzip2(data []byte) bool {
+	return len(data) > 14 && bytes.HasPrefix(data, []byte("BZh")) && bytes.Equal(data[4:10], []byte("1AY&SY"))
+}
+
 // expand decompresses the first limit bytes of data; damaged data counts as far
 // as it goes.
 func expand(data []byte, limit int) (enc string, out []byte) {
 	var r io.Reader
 	var err error
 	switch {
-	case len(data) > 10 && data[0] == 0x1f && data[1] == 0x8b && data[2] == 8:
+	case isGzip(data):
 		enc = Gzip
 		r, err = gzip.NewReader(bytes.NewReader(data))
-	case len(data) > 8 && data[0] == 0x78 && (int(data[0])<<8|int(data[1]))%31 == 0:
+	case isZlib(data):
 		enc = Zlib
 		r, err = zlib.NewReader(bytes.NewReader(data))
-	case len(data) > 14 && bytes.HasPrefix(data, []byte("BZh")) && bytes.Equal(data[4:10], []byte("1AY&SY")):
+	case isBzip2(data):
 		enc = Bzip2
 		r = bzip2.NewReader(bytes.NewReader(data))
 	default:

@@ -88,7 +88,7 @@ const (
 // said of its paths is said of the literal already.
 func (c *checker) other(lang Language, src string, offset int) {
 	ts := fold(lang, Tokens(lang, src))
-	inner := &checker{lang: lang, opt: c.opt, src: src, facts: factsOf(lang, ts)}
+	inner := &checker{lang: lang, opt: c.opt, src: src, facts: factsOf(lang, ts), left: c.left}
 	inner.processes(ts, 0)
 	for _, n := range inner.notes {
 		c.add(n.Rule, n.Severity, offset, n.Message, n.Hint)

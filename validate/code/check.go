@@ -34,7 +34,8 @@ func Check(lang Language, src string, opt Options) []document.Note {
 // CheckJoined is Check, and returns the literals that src spells in pieces as
 // what they come to: "ab" for "a" + "b".
 func CheckJoined(lang Language, src string, opt Options) (notes []document.Note, joined []Token) {
-	c := &checker{lang: lang, opt: opt}
+	left := maxInner + maxInnerFold*len(src)
+	c := &checker{lang: lang, opt: opt, left: &left}
 	for _, t := range c.source(src, 0, 0) {
 		if t.Kind == String && pieced(src, t) {
 			joined = append(joined, t)
@@ -57,7 +58,16 @@ type checker struct {
 	calls   map[string]bool
 	// aliases are variables that hold Lua's module os.
 	aliases map[string]bool
+	// left is how many bytes of code in texts may still be judged, at any depth: such code
+	// can make texts of its own, which come to many times as much.
+	left *int
 }
+
+// The bounds of judging code in texts: so many bytes, and so many times the source.
+const (
+	maxInner     = 256 << 10
+	maxInnerFold = 2
+)
 
 func (c *checker) add(rule string, severity schemas.Severity, offset int, message, hint string) {
 	for _, n := range c.notes {
@@ -162,12 +172,24 @@ func (c *checker) decoded(src string) {
 		if !p.Text {
 			continue
 		}
-		inner := &checker{lang: c.lang, opt: c.opt}
+		if !c.mayJudge(len(p.Data), p.Offset) {
+			return
+		}
+		inner := &checker{lang: c.lang, opt: c.opt, left: c.left}
 		inner.source(string(p.Data), 0, 1)
 		for _, n := range inner.notes {
 			c.add(n.Rule, n.Severity, p.Offset, n.Message+", encoded as "+p.Encoding, n.Hint)
 		}
 	}
+}
+
+// mayJudge says whether code of so many bytes in a text that stands at offset may still
+// be judged. What could not be looked at does not pass.
+func (c *checker) mayJudge(size, offset int) bool {
+	if *c.left -= size; *c.left < 0 {
+		c.add("sec.code.dynamic", schemas.SeverityBlocking, offset, "it runs more texts than can be judged", "write the code out")
+	}
+	return *c.left >= 0
 }
 
 var runsCode = words(`inline timeit repeat Timer runctx runcode push eval exec compile instance_eval class_eval module_eval Function runInNewContext runInThisContext runInContext execfile loadstring load dofile runsource exec_string Worker setTimeout setInterval`)

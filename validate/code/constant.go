@@ -308,19 +308,25 @@ func (e *evaluator) call(i, depth int) (v constant, next int, ok bool) {
 	case name == "str_replace" && len(args) == 3 && args[0] != "":
 		return constant{text: replaced(args[2], args[0], args[1])}, next, true
 	case name == "strrev" || name == "reverse":
-		return constant{text: reversed(args[0])}, next, true
+		return constant{text: reversed(e.charged(args[0]))}, next, true
 	case name == "unquote" || name == "unquote_plus" || name == "decodeURIComponent" || name == "decodeURI" || name == "urldecode" || name == "rawurldecode" || name == "uri_unescape" || name == "unescape":
-		if text, err := url.PathUnescape(args[0]); err == nil {
+		if text, err := url.PathUnescape(e.charged(args[0])); err == nil {
 			return constant{text: text}, next, true
 		}
 	case name == "str_rot13" || (name == "decode" || name == "encode") && len(args) > 1 && strings.HasPrefix(strings.ToLower(args[1]), "rot"):
-		return constant{text: turned(args[0])}, next, true
+		return constant{text: turned(e.charged(args[0]))}, next, true
 	case decodes[name] || name == "from" && owner == "Buffer" || name == "hex2bin":
 		if text, ok := decodeText(args[0]); ok {
 			return constant{text: text}, next, true
 		}
 	}
 	return v, i, false
+}
+
+// charged is text, of which all is read: a long one takes many steps.
+func (e *evaluator) charged(text string) string {
+	e.steps -= len(text) / 64
+	return text
 }
 
 // postfix applies one operator or method to a value.

@@ -110,7 +110,10 @@ func (c *checker) spelled(t Token, base int) {
 
 // inner judges text that is run as code by what stands at offset.
 func (c *checker) inner(src string, offset, depth int) {
-	inner := &checker{lang: c.lang, opt: c.opt}
+	if !c.mayJudge(len(src), offset) {
+		return
+	}
+	inner := &checker{lang: c.lang, opt: c.opt, left: c.left}
 	inner.source(src, 0, depth+1)
 	for _, n := range inner.notes {
 		c.add(n.Rule, n.Severity, offset, n.Message, n.Hint)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -395,9 +396,13 @@ func instruction(s string, t topic) (Span, bool) {
 		words = reminder.ReplaceAllStringFunc(words, func(p string) string { return strings.Repeat("x", len(p)) })
 	}
 	denied := func(at int) bool { return negation.MatchString(words[:at]) }
+	deniedInClause := func(at int) bool {
+		from := max(0, at-reach)
+		return negation.MatchString(words[from+clause(s[from:at]) : at])
+	}
 	if t&ofCommand != 0 {
 		for _, c := range InText(s) {
-			if !negation.MatchString(words[clause(s[:c.Offset]):c.Offset]) && !quotedData(s, c.Offset) && !recorded.MatchString(s[c.End:]) {
+			if !deniedInClause(c.Offset) && !quotedData(s, c.Offset) && !recorded.MatchString(s[c.End:]) {
 				return c, true
 			}
 		}
@@ -420,10 +425,11 @@ func instruction(s string, t topic) (Span, bool) {
 		}
 	}
 	for _, m := range ordersToInstall(s, t) {
-		if object := s[m[2]:m[3]]; !installNoun.MatchString(object) && !negation.MatchString(words[clause(s[:m[1]]):m[1]]) && !after(s[m[1]:]) && !howTo.MatchString(s[:m[0]]) && !describes.MatchString(s[:m[1]]) {
+		if object := s[m[2]:m[3]]; !installNoun.MatchString(object) && !deniedInClause(m[1]) && !after(s[m[1]:]) && !howTo.MatchString(before(s, m[0])) && !describes.MatchString(before(s, m[1])) {
 			return trimmed(s, m[0], m[1]), true
 		}
 	}
+	reports := sync.OnceValue(func() bool { return reporting.MatchString(s) })
 	for _, m := range installWord.FindAllStringIndex(s, 8) {
 		verb := strings.ToLower(s[m[0]:m[1]])
 		rest := s[m[1]:]
@@ -437,7 +443,7 @@ func instruction(s string, t topic) (Span, bool) {
 		if weak && tool == nil || !weak && object == nil && tool == nil {
 			continue
 		}
-		if denied(m[0]) || howTo.MatchString(s[:m[0]]) || after(rest) || !weak && object != nil && tool == nil && reporting.MatchString(s) {
+		if negation.MatchString(before(words, m[0])) || howTo.MatchString(before(s, m[0])) || after(rest) || !weak && object != nil && tool == nil && reports() {
 			continue
 		}
 		end := m[1]
@@ -499,7 +505,7 @@ var dataOrder = regexp.MustCompile(`(?i)\b(?:run|runs|running|execut\w*|typ(?:e|
 // quotedData says whether the command at offset is quoted as data that the sentence is
 // about: counts lines such as "pip install x".
 func quotedData(s string, offset int) bool {
-	return dataBefore.MatchString(s[:offset]) && !dataOrder.MatchString(s[:offset])
+	return dataBefore.MatchString(before(s, offset)) && !dataOrder.MatchString(before(s, offset))
 }
 
 // condition is the first clause of a sentence that says in which case the rest holds.
@@ -521,4 +527,11 @@ var afterRe = regexp.MustCompile(`(?i)\b(?:is|are|was|were|be|being)\s+(?:not|ne
 
 // after says whether the sentence denies behind the verb: "installing packages
 // is not needed".
-func after(rest string) bool { return afterRe.MatchString(rest) }
+func after(rest string) bool { return afterRe.MatchString(rest[:min(len(rest), reach)]) }
+
+// reach is how many bytes around an order the rest of its sentence is looked at for what
+// it says of the order: a text without full stops is one sentence, with any number of them.
+const reach = 4 << 10
+
+// before is the part of the sentence before a place that says something of it.
+func before(s string, at int) string { return s[max(0, at-reach):at] }

@@ -147,11 +147,15 @@ func find(text string, ctx Context, add func(kind Kind, from, to int)) {
 		add(Socket, m[0], m[1])
 	}
 	masked := maskURLs(text, add)
+	option := len(masked) // the end of what may be an option's name: none is behind a blank or a quote
+	if i := strings.IndexAny(masked, notInOption); i >= 0 {
+		option = i
+	}
 	for _, m := range startRe.FindAllStringSubmatchIndex(masked, -1) {
 		from, to := m[4], m[5]
 		p := strings.TrimRight(masked[from:to], ".")
 		to = from + len(p)
-		whole := from == 0 || from == m[2]+1 && optionValue(masked[:from])
+		whole := from == 0 || from == m[2]+1 && from <= option && optionValue(masked[:from])
 		if kind := judge(p, whole, from == 0, ctx); kind != "" {
 			add(kind, from, to)
 		}
@@ -195,8 +199,11 @@ var shortOption = regexp.MustCompile(`^-[A-Za-z](/[^\s]+)`)
 // optionValue says whether what precedes a path is an option's name and "=".
 func optionValue(before string) bool {
 	name, ok := strings.CutSuffix(before, "=")
-	return ok && !strings.ContainsAny(name, " \t'\"/")
+	return ok && !strings.ContainsAny(name, notInOption)
 }
+
+// notInOption are characters that end an option's name.
+const notInOption = " \t'\"/"
 
 // maskURLs blanks out URLs, having looked at those that name files.
 func maskURLs(text string, add func(Kind, int, int)) string {

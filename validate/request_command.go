@@ -19,8 +19,12 @@ import (
 // maxCodeBytes bounds a program of "## Code".
 const maxCodeBytes = 256 << 10
 
-// maxCommandLines is how many lines are looked at where one is allowed.
-const maxCommandLines = 20
+// Where one line is allowed, so many are looked at, of which the further ones have at
+// most maxFurtherBytes in all: a line can be as long as is allowed, and each takes its time.
+const (
+	maxCommandLines = 20
+	maxFurtherBytes = 1 << 10
+)
 
 const commandHint = "write the command on one line of plain text, without fence, quotes around it or prompt"
 
@@ -38,11 +42,12 @@ func (rr *requestReader) command(s *document.Section) {
 		}
 		ok = false
 	}
+	fenced := false
 	for _, b := range s.Blocks {
 		switch b.(type) {
 		case *ast.FencedCodeBlock:
 			refuse(b.Pos(), "the command stands in a code fence")
-			lines = slicesWithoutFences(lines)
+			fenced = true
 		case *ast.CodeBlock:
 			refuse(b.Pos(), "the command is indented like a block of code")
 		case *ast.List:
@@ -53,6 +58,9 @@ func (rr *requestReader) command(s *document.Section) {
 			ok = false // reported as what it is
 		}
 	}
+	if fenced {
+		lines = slicesWithoutFences(lines)
+	}
 	if len(lines) > 1 && strings.Contains(lines[0].text, "<<") {
 		rr.heredoc(lines)
 		return
@@ -60,8 +68,14 @@ func (rr *requestReader) command(s *document.Section) {
 	if len(lines) > 1 {
 		refuse(lines[1].offset, "the section holds more than one line; a request runs one command")
 	}
-	for _, l := range lines[:min(len(lines), maxCommandLines)] {
+	further := 0
+	for i, l := range lines[:min(len(lines), maxCommandLines)] {
 		text := strings.TrimSpace(l.text)
+		if i > 0 {
+			if further += len(text); further > maxFurtherBytes {
+				break
+			}
+		}
 		offset := l.offset + strings.Index(l.text, text)
 		rr.commands = append(rr.commands, span{offset, offset + len(text)})
 		if inner := strings.Trim(text, "`"); len(inner) < len(text)-1 && strings.HasPrefix(text, "`") && strings.HasSuffix(text, "`") && !strings.Contains(inner, "`") {

@@ -49,8 +49,13 @@ const unknown = "{}"
 type checker struct {
 	notes  []document.Note
 	broken bool // the line is not one simple command
-	budget int
+	budget int  // of programs that are looked at
+	words  int  // of theirs that were
 }
+
+// maxWords is how many words are looked at, of all programs in which they stand: each
+// wrapper's are those of the next one, too.
+const maxWords = 64 << 10
 
 func (c *checker) add(rule string, offset int, message, hint string) {
 	c.note(document.Note{Rule: rule, Offset: offset, Message: message, Hint: hint})

@@ -55,6 +55,11 @@ func (c *checker) program(argv []word, depth int) {
 	}
 	c.budget--
 	first := argv[0]
+	if c.words += len(argv); c.words > maxWords {
+		c.budget = 0
+		c.add("sec.shell.wrapped", first.offset, "too many wrappers around too many words", oneProgram)
+		return
+	}
 	name := baseName(first.text)
 	if depth > maxDepth {
 		c.add("sec.shell.wrapped", first.offset, "too many wrappers around wrappers", oneProgram)
@@ -115,13 +120,14 @@ func (c *checker) inner(w word, depth int) {
 	if depth >= maxDepth || len(w.text) > MaxBytes {
 		return
 	}
-	in := &checker{budget: c.budget / 2}
+	in := &checker{budget: c.budget / 2, words: c.words}
 	var words []word
 	for _, f := range strings.Fields(w.text) {
 		words = append(words, word{text: strings.Trim(f, `"';|&`)})
 	}
 	in.program(words, depth+1)
 	in.suffixes(words, depth+1)
+	c.words = in.words
 	for _, n := range in.notes {
 		c.add(n.Rule, w.offset, n.Message, n.Hint)
 	}

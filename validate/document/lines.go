@@ -12,10 +12,13 @@ type Lines struct {
 	text   []byte
 	starts []int // offset of the first byte of every line
 
-	// Where byteColumn last stood: it is asked from left to right, and one line
-	// may be as long as the text.
-	line, rune, byte int
+	// Where each columnStride-th character of a line stands, as far as byteColumn came:
+	// one line may be as long as the text, and is asked about in any order.
+	line  int
+	stops []int
 }
+
+const columnStride = 256
 
 // NewLines indexes text, which must not change afterwards.
 func NewLines(text []byte) *Lines {
@@ -64,12 +67,17 @@ func (l *Lines) Text(line int) []byte {
 // byteColumn turns a column that counts characters into one that counts bytes.
 func (l *Lines) byteColumn(line, runes int) int {
 	text := l.Text(line)
-	if l.line != line || l.rune > runes {
-		l.line, l.rune, l.byte = line, 1, 0
+	if l.line != line {
+		l.line, l.stops = line, append(l.stops[:0], 0)
 	}
-	for ; l.rune < runes && l.byte < len(text); l.rune++ {
-		_, size := utf8.DecodeRune(text[l.byte:])
-		l.byte += size
+	k := min(max(runes-1, 0)/columnStride, len(l.stops)-1)
+	at := l.stops[k]
+	for n := k*columnStride + 1; n < runes && at < len(text); n++ {
+		_, size := utf8.DecodeRune(text[at:])
+		at += size
+		if n == len(l.stops)*columnStride {
+			l.stops = append(l.stops, at)
+		}
 	}
-	return l.byte + 1
+	return at + 1
 }

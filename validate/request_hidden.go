@@ -19,13 +19,13 @@ import (
 // escaped reports a hidden character that only YAML's escapes brought into the
 // text of a key: who reads the file sees letters there, who reads the value nothing.
 // Other keys hold none: each has a form of its own.
-func (rr *requestReader) escaped(key, src string) {
+func (rr *requestReader) escaped(key string, written map[rune]bool) {
 	value, ok := rr.doc.Front.Plain(key)
 	if !ok {
 		return
 	}
 	for m := range text.Marks(value) {
-		if m.Kind == text.KindConfusable || m.Kind == text.KindSpace || strings.ContainsRune(src, m.Rune) {
+		if m.Kind == text.KindConfusable || m.Kind == text.KindSpace || written[m.Rune] {
 			continue // does no harm here, or was reported where it stands
 		}
 		rr.key("sec.hidden", key, "remove the escape", "%s holds, by an escape, a character that is not seen as what it is: %s", key, m.Name)
@@ -41,7 +41,9 @@ func (rr *requestReader) hidden() {
 	}
 	strict := rr.strictRanges()
 	end := -1 // of the last mark: a run of them is one finding
+	written := map[rune]bool{}
 	for m := range text.Marks(src) {
+		written[m.Rune] = true
 		follows := m.Offset == end
 		end = m.Offset + max(1, utf8.RuneLen(m.Rune))
 		if follows && m.Kind != text.KindConfusable {
@@ -59,7 +61,10 @@ func (rr *requestReader) hidden() {
 			f.Hint = "type an ordinary space"
 		}
 		// In text for people a special space or letter does no harm.
-		if (m.Kind == text.KindConfusable || m.Kind == text.KindSpace) && !within(strict, m.Offset) {
+		for len(strict) > 0 && strict[0].end <= m.Offset { // marks come in the order of their places
+			strict = strict[1:]
+		}
+		if (m.Kind == text.KindConfusable || m.Kind == text.KindSpace) && (len(strict) == 0 || m.Offset < strict[0].start) {
 			f.Severity = schemas.SeverityWarning
 		}
 		f.Line, f.Column = rr.doc.Pos(m.Offset)
@@ -67,7 +72,7 @@ func (rr *requestReader) hidden() {
 	}
 	if rr.doc.Front != nil {
 		for _, key := range []string{"requested_by", "approved_by", "purpose"} {
-			rr.escaped(key, src)
+			rr.escaped(key, written)
 		}
 	}
 	for _, c := range rr.commands {
@@ -95,15 +100,14 @@ func (rr *requestReader) hidden() {
 }
 
 // strictRanges are where a character that only looks like another one changes
-// what runs or who approved: front matter, command, code, variables.
+// what runs or who approved: front matter, command, code, variables, and names of files.
+// They are in order.
 func (rr *requestReader) strictRanges() []span {
 	out := []span{{0, rr.doc.BodyOffset}}
 	for _, s := range rr.doc.Sections {
 		if s.Title == sectionCommand || s.Title == sectionCode || s.Title == sectionInputsJSON {
 			out = append(out, span{s.Offset, s.BodyOffset + len(s.Body)})
 		}
-	}
-	for _, s := range rr.doc.Sections { // lines that name files
 		if s.Title == sectionInputs || s.Title == sectionExpected {
 			for _, l := range bodyLines(&s) {
 				if m := itemRe.FindStringSubmatchIndex(l.text); m != nil {
@@ -163,12 +167,13 @@ func (rr *requestReader) foreignWords(c span) {
 // besideASCII says whether a letter of Cyrillic or phonetic script stands in one
 // word with plain letters, as in a file's name.
 func besideASCII(src string, start, end int) bool {
+	const reach = 256 // bytes: all of a line may be one word
 	r, _ := utf8.DecodeRuneInString(src[start:])
 	if !unicode.Is(unicode.Cyrillic, r) && (r < 0x250 || r > 0x2AF) {
 		return false
 	}
 	i := end
-	for i < len(src) && src[i] != ' ' {
+	for i < len(src) && i < end+reach && src[i] != ' ' {
 		if src[i]|0x20 >= 'a' && src[i]|0x20 <= 'z' {
 			return true
 		}

@@ -293,6 +293,10 @@ var (
 	saysNone      = regexp.MustCompile(`(?i)^(?:none|no network|not used|network (?:was )?(?:none|not used)|no destinations?)`)
 )
 
+// maxConfirmation is how much of a network confirmation is read: enough for as many
+// destinations as there may be.
+const maxConfirmation = 256 << 10
+
 func (rr *resultReader) safety(s *document.Section) {
 	sf := &rr.res.Safety
 	var seen [3]bool
@@ -338,8 +342,9 @@ func (rr *resultReader) safety(s *document.Section) {
 	case len(rr.res.NetworkDestinations) == 0 && !saysNone.MatchString(sf.Network) && rr.res.NetworkUsed == schemas.NetworkNone:
 		rr.at("result.safety", s.Offset, `write "none used"`, "network_used is none, but the network confirmation says otherwise")
 	}
+	said := sf.Network[:min(len(sf.Network), maxConfirmation)] // each destination is looked for in all of it
 	for _, d := range rr.res.NetworkDestinations {
-		if !strings.Contains(sf.Network, d) {
+		if !strings.Contains(said, d) {
 			rr.at("result.safety", s.Offset, "list every destination of network_destinations", "the network confirmation does not name %s", document.Quote(d))
 		}
 	}

@@ -2,6 +2,7 @@ package validate_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"os"
 	"strings"
@@ -83,6 +84,87 @@ func TestNoStructureTakesLong(t *testing.T) {
 			for _, at := range []string{"## Provenance\n", "## Outputs\n", "- Unexpected behavior:"} {
 				within(t, result, "result", at, body, limits.MaxResultBytes, judgeResult)
 			}
+		})
+	}
+}
+
+// wholeLists is a list of mappings on one line.
+func wholeLists() string {
+	var b strings.Builder
+	for i := range 1900 {
+		fmt.Fprintf(&b, "{path: aa%06d, sha256: aa%60s}, ", i, "")
+	}
+	return "[" + b.String() + "]"
+}
+
+// damaged are n bytes of streams that begin as compressed ones do, and are none.
+func damaged(head string, n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		b.WriteString(base64.StdEncoding.EncodeToString([]byte(fmt.Sprintf("%s%08x", head, i))) + "\n")
+	}
+	return b.String()[:n]
+}
+
+// TestNothingIsLookedThroughForEach judges documents of the largest size in which a long text
+// stands beside many findings, places or lines each of which might be looked for in it.
+func TestNothingIsLookedThroughForEach(t *testing.T) {
+	fill := func(s string, n int) string { return strings.Repeat(s, n/len(s)) }
+	with := func(doc []byte, changes ...string) []byte {
+		t.Helper()
+		for i := 0; i < len(changes); i += 2 {
+			if !bytes.Contains(doc, []byte(changes[i])) {
+				t.Fatalf("there is no %q", changes[i])
+			}
+			doc = bytes.Replace(doc, []byte(changes[i]), []byte(changes[i]+changes[i+1]), 1)
+		}
+		return doc
+	}
+	read := func(name string) []byte {
+		t.Helper()
+		b, err := os.ReadFile(examples + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	limits := validate.DefaultPolicy(asOf)
+	request, program := read("/good/csv-group-statistics/TR-20260209-090210Z-weather-by-station.md"), read("/good/monty-loan/TR-20260209-140000Z-loan-schedule.md")
+	size := int(limits.MaxRequestBytes) - max(len(request), len(program))
+	long := strings.Repeat("a b, ", 120<<10)
+	nested := `q="exec(x);r='exec(y);` + strings.Repeat("z=1;", 40) + `'\ns=r+r\n` + strings.ReplaceAll(numbered("k=s+'%d'#", 600), "#", `\n`) + "\"\nexec(u)\n" + numbered("p=q+'%d'\n", 240<<10) + "\n"
+	for name, doc := range map[string][]byte{
+		"fences of a command":   with(request, "## Command\n", fill("```\nx\n", size)),
+		"commands":              with(request, "## Command\n\n", strings.Repeat("sudo "+fill("env --x ", 600)+fill("/a ", 7<<10)+"\n", 20)),
+		"wrappers":              with(request, "## Command\n\n", "sudo "+fill("env --x ", 600)+fill("/a ", 7<<10)+"\n"),
+		"letters apart":         with(request, "## Command\n", fill("а1", size)+"\n"),
+		"spaces among paths":    with(request, "## Input Files\n", fill("- a\n", size/2), "## Risk Assessment\n", fill("x\u00a0", size/2)),
+		"spaces among sections": with(request, "## Risk Assessment\n", fill("x\u00a0", size/2)+"\n"+fill("## Code\n", size/2)),
+		"escapes":               with(request, "purpose: \"", fill(`\u200b`, 240<<10), "## Risk Assessment\n", fill("\u100b", 600<<10)+"\u200b"),
+		"options in prose":      with(request, "- Justification: ", strings.Repeat("a", 300<<10)+fill(",=/x", 300<<10)),
+		"options in code":       with(program, "def schedule(", "x):\n  pass\ns='"+strings.Repeat("a", 120<<10)+fill(",=/x", 100<<10)+"'\ndef g("),
+		"denied at first":       with(request, "- Justification: ", "never "+long+strings.Repeat("pip install x ", 30)),
+		"reported at last":      with(request, "- Justification: ", long[:len(long)/2]+"never "+fill("you install x, ", 300)+long[:len(long)/2]),
+		"mappings":              with(request, "---\n", "x: "+wholeLists()+"\n"),
+		"turned around":         with(program, "def schedule(", "x):\n  pass\nx='"+fill("ab", 120<<10)+"'\n"+fill("reverse(x)\n", 110<<10)+"\ndef g("),
+		"unquoted":              with(program, "def schedule(", "x):\n  pass\nx='"+fill("%61", 120<<10)+"'\n"+fill("unquote(x)\n", 110<<10)+"\ndef g("),
+		"code that makes code":  with(program, "def schedule(", "x):\n  pass\n"+nested+"def g("),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, "request", func() { judgeRequest(doc[:min(len(doc), int(limits.MaxRequestBytes))]) })
+		})
+	}
+	result := benchResult(t, 1700)
+	size = int(limits.MaxResultBytes) - 8<<10
+	hosts := bytes.Replace(result, []byte("network_destinations: []"), []byte("network_destinations: ["+strings.Repeat("a", 50)+strings.Repeat(", "+strings.Repeat("a", 50)+"b", 999)+"]"), 1)
+	for name, doc := range map[string][]byte{
+		"destinations": with(hosts, "Network confirmation:", " "+strings.Repeat("a", size-80<<10)),
+		"mappings":     bytes.Replace(result, []byte("artifacts: []"), []byte("artifacts: "+wholeLists()), 1),
+		"bzip2":        resultOf(t, damaged("BZh91AY&SY", size)),
+		"zlib":         resultOf(t, damaged("x\x9c", size)),
+	} {
+		t.Run("result/"+name, func(t *testing.T) {
+			inTime(t, "result", func() { judgeResult(doc[:min(len(doc), int(limits.MaxResultBytes))]) })
 		})
 	}
 }

@@ -79,6 +79,12 @@ func TestNoStructureTakesLong(t *testing.T) {
 		"programs":       numbered("#!/bin/sh\ncurl http://x%d | sh\n", size),
 		"lists":          indented(size),
 		"spelt entities": numbered("&amp;&#x%04x;", size),
+		"underlined":     strings.Repeat("a\n=\n", size/4),
+		"headings":       strings.Repeat("#\n", size/2),
+		"no words":       strings.Repeat("-\n", size/2),
+		"rules":          strings.Repeat("a\n-\n", size/4),
+		"numbers":        strings.Repeat("1.\n", size/3),
+		"nested":         strings.Repeat("> - > - a\n", size/10),
 	} {
 		t.Run("result/"+name, func(t *testing.T) {
 			for _, at := range []string{"## Provenance\n", "## Outputs\n", "- Unexpected behavior:"} {

@@ -17,6 +17,10 @@ import (
 // makes Markdown parsers slow and is meant to.
 const MaxNesting = 16
 
+// MaxBlocks is how many paragraphs, headings, list items and the like a body may have. Each
+// takes far more room than its bytes; nobody writes so many.
+const MaxBlocks = 50000
+
 // parseBody reads the sections from the syntax tree of the body.
 func (d *Document) parseBody() {
 	if len(bytes.TrimSpace(d.Text[d.BodyOffset:])) == 0 {
@@ -35,6 +39,10 @@ func (d *Document) parseBody() {
 		d.report.At("doc.nesting", limit.offset, fmt.Sprintf("quotes or lists nest deeper than %d levels", MaxNesting), "write plain text")
 	}
 	d.end = len(d.Text)
+	if limit.blocks > MaxBlocks { // what follows is not read, but the document is refused
+		d.end = limit.stopped
+		d.report.At("doc.size", d.end, fmt.Sprintf("the document has more than %d paragraphs, headings and items of lists", MaxBlocks), "pass data as files, or put it into a fence")
+	}
 	d.sections(root)
 	for n := root.FirstChild(); n != nil && n.Pos() < d.end; n = n.NextSibling() {
 		d.inspect(n)
@@ -46,17 +54,18 @@ func (d *Document) parseBody() {
 // text is found by inlineHTML. It serves any number of documents at once.
 var blockParser = sync.OnceValue(func() parser.Parser {
 	limited := func(p parser.BlockParser) parser.BlockParser { return &limitedParser{p} }
+	counted := func(p parser.BlockParser) parser.BlockParser { return &countedParser{p} }
 	return parser.NewParser(parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100),
-		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(limited(parser.NewListParser()), 300),
-		util.Prioritized(parser.NewListItemParser(), 400),
-		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(limited(parser.NewBlockquoteParser()), 800),
-		util.Prioritized(parser.NewHTMLBlockParser(), 900),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
+		util.Prioritized(counted(parser.NewThematicBreakParser()), 200),
+		util.Prioritized(counted(limited(parser.NewListParser())), 300),
+		util.Prioritized(counted(parser.NewListItemParser()), 400),
+		util.Prioritized(counted(parser.NewCodeBlockParser()), 500),
+		util.Prioritized(counted(parser.NewATXHeadingParser()), 600),
+		util.Prioritized(counted(parser.NewFencedCodeBlockParser()), 700),
+		util.Prioritized(counted(limited(parser.NewBlockquoteParser())), 800),
+		util.Prioritized(counted(parser.NewHTMLBlockParser()), 900),
+		util.Prioritized(counted(parser.NewParagraphParser()), 1000),
 	))
 })
 
@@ -65,6 +74,8 @@ var blockParser = sync.OnceValue(func() parser.Parser {
 type depthLimit struct {
 	hit    bool
 	offset int
+	// blocks were opened so far; the one that was too many would have begun at stopped.
+	blocks, stopped int
 }
 
 var depthKey = parser.NewContextKey()
@@ -88,6 +99,26 @@ func (p *limitedParser) Open(parent ast.Node, reader text.Reader, pc parser.Cont
 		limit.hit, limit.offset = true, segment.Start
 	}
 	return nil, parser.NoChildren
+}
+
+// countedParser opens no more than MaxBlocks blocks; without any the parser stops.
+type countedParser struct{ parser.BlockParser }
+
+// Open implements parser.BlockParser.
+func (p *countedParser) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	limit := pc.Get(depthKey).(*depthLimit)
+	if first := parent.Kind() == ast.KindList && parent.FirstChild() == nil; limit.blocks > MaxBlocks && !first { // no list may be without items
+		return nil, parser.NoChildren
+	}
+	_, segment := reader.PeekLine()
+	n, state := p.BlockParser.Open(parent, reader, pc)
+	if n == nil {
+		return n, state
+	}
+	if limit.blocks++; limit.blocks == MaxBlocks+1 {
+		limit.stopped = segment.Start
+	}
+	return n, state
 }
 
 var container = regexp.MustCompile(`^[ \t]*(>|[-+*][ \t\n]|[0-9]{1,9}[.)][ \t\n])`)

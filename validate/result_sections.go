@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"regexp"
@@ -46,7 +47,14 @@ func (rr *resultReader) sections() {
 	}
 }
 
+// maxSectionLines bounds a section that is read line by line; a node writes some hundreds.
+const maxSectionLines = 20000
+
 func (rr *resultReader) section(s *document.Section) {
+	if s.Title != sectionStdout && s.Title != sectionStderr && bytes.Count(s.Body, []byte("\n")) > maxSectionLines {
+		rr.at("result.limits", s.Offset, fmt.Sprintf("keep to %d lines, and deliver more as an artifact", maxSectionLines), "the section %s is too long to be read", s.Title)
+		return
+	}
 	switch s.Title {
 	case sectionSummary:
 		rr.summary(s)

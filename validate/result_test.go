@@ -84,6 +84,7 @@ func TestResultRules(t *testing.T) {
 			return s[:i] + s[j:k] + s[i:j] + s[k:]
 		}, "result.sections", ""},
 		{"preamble", sub("## Summary", "Hello.\n\n## Summary"), "result.sections", ""},
+		{"summary long", section("Summary", "## Summary\n\n"+strings.Repeat("x\n", 20001)), "result.limits", ""},
 		{"summary empty", section("Summary", "## Summary\n\n"), "result.summary", ""},
 		{"summary short", section("Summary", "## Summary\n\nRan the script.\n\n"), "result.summary", schemas.SeverityWarning},
 		{"no command", sub("- Command: ", "- Comment: "), "result.provenance", ""},

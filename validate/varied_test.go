@@ -63,6 +63,7 @@ func TestNoVariedDocumentTakesLong(t *testing.T) {
 		"joined": func() string {
 			return many(8, " ", func() string { return fmt.Sprintf("['%s','%s'].join('')", word(all, 3), word(all, 3)) })
 		},
+		"one word": func() string { return word(all, 1) + strings.Repeat("-"+word(all, 1), 900) },
 		"hyphens":  func() string { return many(7, "-", func() string { return plain[r.IntN(len(plain))] }) },
 		"programs": func() string { return fmt.Sprintf("curl %s wget %s python -c base64 -d %s", some(), some(), some()) },
 		"quotes":   func() string { return many(8, " + ", func() string { return `"` + word(all, 2) + `"` }) },

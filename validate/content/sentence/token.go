@@ -3,6 +3,8 @@ package sentence
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"github.com/threegate/tool-exec/validate/text"
 )
 
 // token is one word, address or sign of a sentence.
@@ -93,6 +95,10 @@ func (t *tokenizer) pushHashed(from, to int, hash uint64, cs []class, clause boo
 // openers are words in front of which, and behind which, an order may begin.
 var openers = map[string]bool{"then": true, "and": true, "please": true, "now": true, "so": true, "also": true, "first": true, "next": true, "just": true, "kindly": true, "finally": true, "to": true, "or": true, "but": true, "immediately": true, "simply": true, "let's": true, "pls": true, "hey": true, "hi": true, "hello": true, "note": true, "important": true, "otherwise": true, "instead": true, "you": true, "must": true, "should": true, "step": true, "therefore": true}
 
+// longWord is more than any word has: of a longer one the beginning is measured, as each of
+// its parts begins with all that are left of it.
+const longWord = 128
+
 // chunk enters what stands between two separators; it says whether a clause may
 // begin behind it.
 func (t *tokenizer) chunk(b []byte, from, to int, clause bool) bool {
@@ -106,8 +112,8 @@ func (t *tokenizer) chunk(b []byte, from, to int, clause bool) bool {
 	if len(w) == 0 {
 		return clause
 	}
-	hash, made := measure(w)
-	if made.foreign() && bytes.IndexFunc(w, isJoined) >= 0 {
+	hash, made := measure(w[:min(len(w), longWord)])
+	if foreign := made.foreign() || len(w) > longWord && text.PlainEnd(w, longWord) < len(w); foreign && bytes.IndexFunc(w, isJoined) >= 0 {
 		t.joined(b, from, to, clause)
 		return false
 	}
@@ -129,8 +135,12 @@ func (t *tokenizer) chunk(b []byte, from, to int, clause bool) bool {
 	}
 	if cs == nil {
 		if k := bytes.IndexAny(w, "-/:_.\\"); k > 0 && k < len(w)-1 {
-			if joined := bytes.ReplaceAll(w, []byte("-"), nil); w[k] == '-' && t.lex.exact[string(joined)] != nil { // exe-cute
-				cs = t.lex.exact[string(joined)]
+			var joined []byte
+			if w[k] == '-' && len(w) <= longWord {
+				joined = bytes.ReplaceAll(w, []byte("-"), nil)
+			}
+			if exact := t.lex.exact[string(joined)]; exact != nil { // exe-cute
+				cs = exact
 			} else {
 				t.chunk(b, from, from+k, clause)
 				return t.chunk(b, from+k+1, to, w[k] == ':')

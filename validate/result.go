@@ -42,7 +42,8 @@ func Result(name string, raw []byte, p Policy) (*schemas.Result, []schemas.Findi
 	if limit <= 0 {
 		limit = DefaultPolicy(p.Now).MaxResultBytes
 	}
-	doc, fs := document.Parse(raw, limit)
+	var looked func() look
+	doc, fs := document.Parse(raw, limit, func(text []byte) { looked = lookAhead(text) })
 	rr := &resultReader{name: name, doc: doc, p: p, res: &schemas.Result{}}
 	if doc == nil {
 		rr.rep = document.NewReport(nil)
@@ -57,7 +58,7 @@ func Result(name string, raw []byte, p Policy) (*schemas.Result, []schemas.Findi
 	rr.sections()
 	rr.agreement()
 	rr.hidden()
-	clean := rr.content()
+	clean := rr.content(looked())
 	fs = p.judge(clean(rr.rep.Findings()))
 	if schemas.VerdictOf(fs) == schemas.VerdictReject {
 		return nil, fs

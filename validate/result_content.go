@@ -59,14 +59,30 @@ func hitFinding(h content.Hit) schemas.Finding {
 	return f
 }
 
-// content looks for what a result must not hold, in all of the document with
-// its visible codes turned back. The function it returns takes the secrets that
+// look is what scan found in a document with its visible codes turned back.
+type look struct {
+	view    *text.Mapped
+	secrets []secrets.Match
+	hits    []content.Hit
+}
+
+// lookAhead looks at the text of a document while somebody else reads it, which takes
+// about as long. The function it returns waits for that.
+func lookAhead(doc []byte) func() look {
+	done := make(chan look, 1)
+	go func() {
+		l := look{view: text.Loose(doc)}
+		l.secrets, l.hits = scan(l.view.Text)
+		done <- l
+	}()
+	return func() look { return <-done }
+}
+
+// content reports what a result must not hold, and was found in it. The function it returns takes the secrets that
 // were found out of findings.
-func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Finding) {
-	doc := rr.doc.Text
-	view := text.Loose(doc)
+func (rr *resultReader) content(l look) (clean func([]schemas.Finding) []schemas.Finding) {
+	doc, view, ms, hits := rr.doc.Text, l.view, l.secrets, l.hits
 	origin := view.Origin
-	ms, hits := scan(view.Text)
 	red := secrets.NewRedactor(view.Text, ms)
 	pos := func(offset int) (int, int) { return rr.doc.Pos(origin(offset)) }
 	rr.rep.AddAll(secretFindings(ms, pos))

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,5 +127,32 @@ func TestKnown(t *testing.T) {
 		if v, w := seen.Look(b), fresh.Look(b); v.Kind != w.Kind {
 			t.Fatalf("%q: %+v behind other sentences, %+v alone", b, v, w)
 		}
+	}
+}
+
+// TestWorkOfADocument: what a document takes is reckoned the same whatever was judged
+// before it, also where sentences of both are remembered at one place.
+func TestWorkOfADocument(t *testing.T) {
+	j := NewJudge()
+	defer j.Done()
+	work := func(doc [][]byte) int {
+		j.x.work = 0
+		for _, b := range doc {
+			j.Look(b)
+		}
+		return j.Work()
+	}
+	all := corpus(t)[:4*knownSize]
+	doc := slices.Concat(all[:knownSize/2], all[:knownSize/2], all[knownSize:])
+	j.known.forget()
+	want := work(doc)
+	j.known.forget()
+	for _, before := range [][][]byte{all, doc, all[knownSize/4:]} {
+		work(before)
+		j.known.next()
+		if got := work(doc); got != want || got == 0 {
+			t.Errorf("behind %d sentences: %d, alone %d", len(before), got, want)
+		}
+		j.known.next()
 	}
 }

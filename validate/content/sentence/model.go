@@ -94,16 +94,21 @@ type Judge struct {
 	known known
 }
 
-var judges = sync.Pool{New: func() any {
-	x := newExtractor()
-	x.model, x.weighed = shared(), new([weighedChunks]weighed)
-	return &Judge{x: x, m: x.model, known: known{seed: maphash.MakeSeed()}}
-}}
+// judges are those that nobody uses. They are not a sync.Pool's: a node that rested for
+// long is to know its sentences still.
+var judges = make(chan *Judge, 4)
 
 // NewJudge returns a judge with the weights of this build. Done gives it back.
 func NewJudge() *Judge {
-	j := judges.Get().(*Judge)
-	j.known.forget()
+	var j *Judge
+	select {
+	case j = <-judges:
+	default:
+		x := newExtractor()
+		x.model, x.weighed = shared(), new([weighedChunks]weighed)
+		j = &Judge{x: x, m: x.model, known: known{seed: maphash.MakeSeed()}}
+	}
+	j.known.next()
 	j.x.work = 0
 	return j
 }
@@ -113,7 +118,12 @@ func NewJudge() *Judge {
 func (j *Judge) Work() int { return j.x.work }
 
 // Done ends the use of j: its room is used for another document.
-func (j *Judge) Done() { judges.Put(j) }
+func (j *Judge) Done() {
+	select {
+	case judges <- j:
+	default:
+	}
+}
 
 // Verdict is what was found about a sentence.
 type Verdict struct {
@@ -172,16 +182,18 @@ func (j *Judge) sifted(b []byte) Verdict {
 
 // remembered looks at a sentence and at its clauses, unless they are known to be harmless.
 func (j *Judge) remembered(b []byte) Verdict {
-	place, harmless := j.known.has(b, j.x.lex)
+	place, work, harmless := j.known.has(b, j.x.lex)
 	if harmless {
+		j.x.work += work
 		return Verdict{}
 	}
+	before := j.x.work
 	v := j.look(b)
 	if v.Kind == Harmless {
 		v = j.clauses(b, v)
 	}
 	if v.Kind == Harmless {
-		j.known.remember(place)
+		j.known.remember(place, j.x.work-before)
 	}
 	return v
 }

@@ -180,10 +180,12 @@ func uuidNear(b []byte, end int) bool {
 	return false
 }
 
-// pairNear: a slash between blanks follows, or a colon behind an operator.
+// pairNear: a slash between blanks follows, or a colon behind an operator, which comes at
+// once but for the rest of "credentials", a quote and blanks.
 func pairNear(b []byte, end int) bool {
+	const operator = len("entials\"   ")
 	behind := b[end:min(len(b), end+100)]
-	if i := bytes.IndexAny(behind, ":="); i >= 0 && bytes.IndexByte(behind[i+1:], ':') >= 0 {
+	if i := bytes.IndexAny(behind, ":="); i >= 0 && i <= operator && bytes.IndexByte(behind[i+1:], ':') >= 0 {
 		return true
 	}
 	for i := 1; i+1 < len(behind); i++ {

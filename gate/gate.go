@@ -295,7 +295,9 @@ const claimBatch = 32
 func (g *Gate) intake(ctx, work context.Context, claimed []*spool.Job, fatal chan<- error) {
 	wake, err := g.spool.Watch(ctx)
 	if err != nil {
-		offer(fatal, err)
+		if ctx.Err() == nil { // else it was told to stop as it started
+			offer(fatal, err)
+		}
 		return
 	}
 	defer func() {

@@ -55,3 +55,24 @@ func TestAnUnknownStepStopsTheGate(t *testing.T) {
 		})
 	}
 }
+
+// TestAStopDuringTheStartIsOrderly: a gate that is told to stop before it takes in anything
+// ends like any other that is told to.
+func TestAStopDuringTheStartIsOrderly(t *testing.T) {
+	w := mustWorld(t, scenario{name: "stops", word: "ok", want: ending{delivered: 1, runs: 1}})
+	w.cfg.Posture.AtStart = true
+	for range 50 { // who comes first is chance
+		ctx, cancel := context.WithCancel(t.Context())
+		told := func(context.Context) error { cancel(); return nil }
+		g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(&injector{}), Logger: slog.New(slog.DiscardHandler), Posture: told})
+		must(t, err)
+		if err := g.Run(ctx); err != nil {
+			t.Fatalf("it stopped with %v", err)
+		}
+		must(t, g.Close())
+	}
+	must(t, w.process(&injector{}, false))
+	if v := w.settled(false); len(v.notes) > 0 {
+		t.Error(v.notes)
+	}
+}

@@ -4,6 +4,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/yuin/goldmark/ast"
+
+	"github.com/threegate/tool-exec/validate/document"
 )
 
 // What lines of a section are, as patterns.
@@ -36,6 +40,17 @@ var sectionLines = []string{"", "- a", "* a", "+", "-a", "1. b", "12)", "1234567
 func TestItemsAreAsTheirPatterns(t *testing.T) {
 	for _, l := range sectionLines {
 		sameAsPatterns(t, l)
+	}
+}
+
+// TestTildesBesideAStream: a line of tildes that is no fence is text beside the stream.
+func TestTildesBesideAStream(t *testing.T) {
+	for _, line := range []string{"    ~~~ words\n", "    words\n"} {
+		doc, _ := document.Parse([]byte("---\na: b\n---\n\n## Stdout\n\n```text\nx\n```\n\n"+line), 1<<20)
+		s, _ := doc.Find("Stdout")
+		if got := outside(s, s.Blocks[0].(*ast.FencedCodeBlock)); len(got) != 1 {
+			t.Errorf("beside the stream with %q: %v", line, got)
+		}
 	}
 }
 

@@ -78,8 +78,8 @@ func lookAhead(doc []byte) func() look {
 	return func() look { return <-done }
 }
 
-// content reports what a result must not hold, and was found in it. The function it returns takes the secrets that
-// were found out of findings.
+// content reports what a result must not hold, and was found in it. The function it
+// returns takes the secrets that were found out of findings.
 func (rr *resultReader) content(l look) (clean func([]schemas.Finding) []schemas.Finding) {
 	doc, view, ms, hits := rr.doc.Text, l.view, l.secrets, l.hits
 	origin := view.Origin

@@ -111,7 +111,7 @@ func outside(s *document.Section, fence *ast.FencedCodeBlock) []item {
 	for _, part := range []document.Section{before, after} {
 		offset := part.BodyOffset
 		for line := range strings.Lines(string(part.Body)) {
-			if t := strings.Trim(strings.TrimLeft(line, "-*+> \t"), " \t\n"); t != "" && !fenceLine(strings.TrimRight(line, "\n")) {
+			if t := strings.Trim(strings.TrimLeft(line, "-*+> \t"), " \t\n"); t != "" && (t[0] == '~' || !fenceLine(strings.TrimRight(line, "\n"))) { // what Markdown sees as code and not as a fence
 				out = append(out, item{text: t, offset: offset})
 			}
 			offset += len(line)

@@ -14,6 +14,7 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate"
 )
 
 // Gate owns one node while it runs.
@@ -152,6 +153,7 @@ func (g *Gate) record(events ...ledger.Event) error {
 // containers alive, for the next start to go on with. The error is nil after an
 // orderly stop.
 func (g *Gate) Run(ctx context.Context) error {
+	go validate.Prepare() // so that the first request need not wait for it
 	if err := g.begin(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 )
 
 // Prepare reads and compiles what the first request and the first result would else wait
-// for, about a tenth of a second: rules, patterns, models. It judges a small document of each
-// kind, which has no say in what others are found to be. Request and Result need not wait
-// for it; all calls but the first do nothing.
+// for: rules, patterns, models, 64 MB of allocations. It judges a small document of each
+// kind, which has no say in what others are found to be. Request and Result may be called
+// at any time, also meanwhile. Later calls wait for the end of the first and do nothing.
 func Prepare() { prepared() }
 
 var prepared = sync.OnceFunc(func() {

@@ -43,7 +43,9 @@ func Result(name string, raw []byte, p Policy) (*schemas.Result, []schemas.Findi
 		limit = DefaultPolicy(p.Now).MaxResultBytes
 	}
 	var looked func() look
-	doc, fs := document.Parse(raw, limit, func(text []byte) { looked = lookAhead(text) })
+	doc, fs := document.Parse(raw, limit, func(text []byte) {
+		looked = ahead(func() look { return lookAt(text) })
+	})
 	rr := &resultReader{name: name, doc: doc, p: p, res: &schemas.Result{}}
 	if doc == nil {
 		rr.rep = document.NewReport(nil)

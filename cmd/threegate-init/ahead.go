@@ -18,11 +18,14 @@ import (
 
 // ahead is what there is of a payload before there is a job: its streams, and perhaps
 // its process, in which nothing of a request is yet: it waits for its standard input,
-// which a job brings.
+// which a job brings, and for the end of that, by which the job begins.
 type ahead struct {
 	job.Ahead
 	payload
 	stdin *os.File // our end, of one that was started
+	// rest and then input are what the pipe to it had no room for, if any.
+	rest  []byte
+	input *os.File
 }
 
 // startAhead makes ready what job.AheadFile asks for. It gives nil if that asks for
@@ -84,44 +87,58 @@ func rehearse() {
 	_ = decode(bytes.NewReader(text), &spec)
 }
 
-// fits says whether it is what a job would start, and lives.
-func (a *ahead) fits(spec job.Spec) bool {
-	if len(a.Argv) == 0 {
-		return true
+// take hands a job over to what fits it, but does not let it begin. What does not fit, or
+// has died, is ended, and there is nothing ahead any more then. What took the job is the
+// payload, however it ends.
+func (a *ahead) take(p place, spec job.Spec) (*ahead, error) {
+	if a == nil || len(a.Argv) == 0 {
+		return a, nil
 	}
-	if !slices.Equal(a.For, spec.Argv) || !slices.Equal(a.Env, spec.Env) {
-		return false
+	if !slices.Equal(a.For, spec.Argv) || !slices.Equal(a.Env, spec.Env) || !a.lives() {
+		return nil, a.discard(p)
 	}
+	if err := p.settle(); err != nil {
+		return nil, err
+	}
+	a.settled = true
+	input, err := openStdin(p.dir)
+	if err != nil {
+		return nil, err
+	}
+	first := make([]byte, pipeBytes) // most often goes into the pipe at once, and is all
+	n, err := io.ReadFull(input, first)
+	a.rest = first[a.offer(first[:n]):n]
+	if err != nil && len(a.rest) == 0 {
+		return a, input.Close()
+	}
+	a.input = input
+	return a, nil
+}
+
+// lives says whether a payload that was started still waits.
+func (a *ahead) lives() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, a.pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil && info.Signo == 0
 }
 
-// begin has the job begin with it, and never waits for it to read. The errors are those
-// of start.
+// begin has the job that it took begin, and never waits for it to read. The errors are
+// those of start.
 func (a *ahead) begin(p place, spec job.Spec, announce func() error) error {
 	if len(a.Argv) == 0 {
 		return a.execute(p, spec, announce)
 	}
-	input, err := openStdin(p.dir)
-	if err != nil {
-		return err
-	}
 	if err := announce(); err != nil {
 		return ours(err)
 	}
-	first := make([]byte, pipeBytes) // most often goes into the pipe at once, and is all
-	n, rerr := io.ReadFull(input, first)
-	rest := first[a.offer(first[:n]):n]
-	end := func() { _ = errors.Join(input.Close(), a.stdin.Close()) }
-	if rerr != nil && len(rest) == 0 {
-		end()
+	if a.input == nil {
+		_ = a.stdin.Close() // nothing is buffered
 		return nil
 	}
 	go func() {
 		// If it does not read all of it, that is its affair.
-		_, _ = io.Copy(a.stdin, io.MultiReader(bytes.NewReader(rest), input))
-		end()
+		_, _ = io.Copy(a.stdin, io.MultiReader(bytes.NewReader(a.rest), a.input))
+		_ = errors.Join(a.input.Close(), a.stdin.Close())
 	}()
 	return nil
 }
@@ -153,5 +170,8 @@ func (a *ahead) close() {
 	a.stderr.close()
 	if a.stdin != nil {
 		_ = a.stdin.Close()
+	}
+	if a.input != nil {
+		_ = a.input.Close()
 	}
 }

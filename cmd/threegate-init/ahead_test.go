@@ -58,15 +58,8 @@ func TestStartedAhead(t *testing.T) {
 			} else {
 				await(t, filepath.Join(dir, job.StdoutFile), "")
 			}
-			if _, err := os.Stat(filepath.Join(dir, job.StartedFile)); err == nil {
-				t.Error("it says that the job has begun")
-			}
-			if err := writeJSON(dir, job.SpecFile, tt.spec); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(nudge, "."); err != nil {
-				t.Fatal(err)
-			}
+			handOver(t, dir, nudge, tt.spec)
+			begin(t, dir, nudge)
 			if err := cmd.Wait(); err != nil {
 				reason, _ := os.ReadFile(filepath.Join(dir, job.FailureFile))
 				t.Fatalf("%v: %s", err, reason)
@@ -79,6 +72,113 @@ func TestStartedAhead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// handOver gives a job to an init that waits for one, which must not begin it.
+func handOver(t *testing.T, dir string, nudge *os.File, s job.Spec) {
+	t.Helper()
+	if err := writeJSON(dir, job.SpecFile, s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(nudge, "."); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, job.StartedFile)); err == nil {
+		t.Error("it says that the job has begun")
+	}
+}
+
+// begin lets the job begin that an init has.
+func begin(t *testing.T, dir string, nudge *os.File) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, job.BeginFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(nudge, "."); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A payload that waits has all of its input before the job may begin, but not the end of
+// it. It is the payload then, however it ends: init could start no other.
+func TestTakesItsJobBeforeItBegins(t *testing.T) {
+	for name, tt := range map[string]struct {
+		input  int
+		then   string // what it does once it has the first bytes
+		code   int
+		stdout int
+	}{
+		"goes on":                  {100, "cat", 0, 100 - 5},
+		"more than its pipe holds": {3 * pipeBytes, "cat", 0, 3*pipeBytes - 5},
+		"ends before":              {100, "exit 7", 7, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := spec("cat")
+			s.StdoutBytes = 1 << 20
+			cmd, dir := initCommand(t, nil)
+			nudge := pipe(t, filepath.Join(dir, job.NudgeFile))
+			world, err := os.MkdirTemp("", "threegate-ahead-") // as t.TempDir, but for the payload's user too
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(world) })
+			if err := os.Chmod(world, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			got, ended := filepath.Join(world, "got"), filepath.Join(world, "ended")
+			waits := job.Ahead{For: s.Argv, Env: s.Env, Argv: []string{"sh", "-c", fmt.Sprintf("head -c 5 > %s.new && mv %[1]s.new %[1]s; %s; touch %s", got, tt.then, ended)}}
+			if err := writeJSON(dir, job.AheadFile, waits); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, job.StdinFile), []byte(strings.Repeat("x", tt.input)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			awaitAhead(t, cmd.Process.Pid, "sh")
+			handOver(t, dir, nudge, s)
+			await(t, got, "xxxxx")
+			if tt.code != 0 {
+				awaitZombie(t, cmd.Process.Pid)
+			}
+			if _, err := io.WriteString(nudge, "."); err != nil { // says nothing
+				t.Fatal(err)
+			}
+			time.Sleep(50 * time.Millisecond)
+			for _, f := range []string{ended, filepath.Join(dir, job.StartedFile), filepath.Join(dir, job.ResultFile)} {
+				if _, err := os.Stat(f); err == nil {
+					t.Errorf("%s is there before the job may begin", filepath.Base(f))
+				}
+			}
+			begin(t, dir, nudge)
+			if err := cmd.Wait(); code(err) != tt.code {
+				reason, _ := os.ReadFile(filepath.Join(dir, job.FailureFile))
+				t.Fatalf("%v: %s", err, reason)
+			}
+			out, err := os.ReadFile(filepath.Join(dir, job.StdoutFile))
+			if r := result(t, dir); err != nil || r.ExitCode != tt.code || len(out) != tt.stdout {
+				t.Errorf("%+v, %d bytes of stdout, %v", r, len(out), err)
+			}
+		})
+	}
+}
+
+// awaitZombie waits until a child of init has ended that nobody has collected.
+func awaitZombie(t *testing.T, init int) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", init))
+		for _, l := range lists {
+			data, _ := os.ReadFile(l)
+			for _, child := range strings.Fields(string(data)) {
+				if st, _ := os.ReadFile("/proc/" + child + "/stat"); strings.Contains(string(st), ") Z ") {
+					return
+				}
+			}
+		}
+	}
+	t.Fatal("the payload has not ended")
 }
 
 // awaitAhead waits until init has started a program ahead, and until that has ended if it
@@ -146,12 +246,8 @@ func TestAheadDoesNotRead(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, job.StdinFile), make([]byte, pipeBytes/2), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeJSON(dir, job.SpecFile, s); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(nudge, "."); err != nil {
-		t.Fatal(err)
-	}
+	handOver(t, dir, nudge, s)
+	begin(t, dir, nudge)
 	if got := code(cmd.Wait()); got != job.ExitTime {
 		t.Errorf("exit code %d", got)
 	}

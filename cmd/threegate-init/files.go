@@ -16,18 +16,40 @@ import (
 // errNoJob means that there is no job, and no pipe to wait on for one.
 var errNoJob = errors.New("no job was handed over")
 
-// awaitSpec reads the job. A sandbox made ahead of need has none yet: then it
-// blocks on the nudge pipe and looks again for each byte that comes, for the job and
-// for what is to be started before there is one.
-func awaitSpec(p place) (job.Spec, *ahead, error) {
+// nudges is the pipe by which the host has init look again, in a sandbox that was made
+// ahead of need. Others have none.
+type nudges int
+
+const noNudges nudges = -1
+
+// openNudges comes before anything is looked for, so that nothing comes unseen.
+func openNudges(dir string) (nudges, error) {
+	// For writing too: so it never ends, whoever of the host goes.
+	fd, err := unix.Open(filepath.Join(dir, job.NudgeFile), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return noNudges, nil
+	}
+	if err != nil {
+		return noNudges, fmt.Errorf("open the nudge pipe: %w", err)
+	}
+	return nudges(fd), nil
+}
+
+func (n nudges) wait() error {
+	var b [1]byte
+	if _, err := unix.Read(int(n), b[:]); err != nil && !errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("wait for the host: %w", err)
+	}
+	return nil
+}
+
+// awaitSpec reads the job. A sandbox made ahead of need has none yet: then it waits, and
+// looks for what is to be started before there is one.
+func awaitSpec(p place, n nudges) (job.Spec, *ahead, error) {
 	var a *ahead
-	nudge, dir := -1, p.dir
 	for {
-		spec, err := readSpec(dir)
+		spec, err := readSpec(p.dir)
 		if !errors.Is(err, os.ErrNotExist) {
-			if nudge >= 0 {
-				err = errors.Join(err, unix.Close(nudge))
-			}
 			return spec, a, err
 		}
 		if a == nil {
@@ -35,20 +57,31 @@ func awaitSpec(p place) (job.Spec, *ahead, error) {
 				return spec, nil, err
 			}
 		}
-		if nudge < 0 {
-			// For writing too: so it never ends, whoever of the host goes.
-			nudge, err = unix.Open(filepath.Join(dir, job.NudgeFile), unix.O_RDWR|unix.O_CLOEXEC, 0)
-			if errors.Is(err, unix.ENOENT) {
-				return spec, a, errNoJob
-			}
-			if err != nil {
-				return spec, a, fmt.Errorf("open the nudge pipe: %w", err)
-			}
-			continue // the job may have come before
+		if n == noNudges {
+			return spec, a, errNoJob
 		}
-		var b [1]byte
-		if _, err := unix.Read(nudge, b[:]); err != nil && !errors.Is(err, unix.EINTR) {
-			return spec, a, fmt.Errorf("wait for a job: %w", err)
+		if err := n.wait(); err != nil {
+			return spec, a, err
+		}
+	}
+}
+
+// awaitBegin waits until the host lets the job begin.
+func awaitBegin(p place, n nudges) error {
+	if n == noNudges {
+		return nil
+	}
+	for {
+		var st unix.Stat_t
+		err := unix.Lstat(filepath.Join(p.dir, job.BeginFile), &st)
+		if err == nil {
+			return unix.Close(int(n))
+		}
+		if !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("wait for the host: %w", err)
+		}
+		if err := n.wait(); err != nil {
+			return err
 		}
 	}
 }

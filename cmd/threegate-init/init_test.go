@@ -197,7 +197,8 @@ func await(t *testing.T, path, want string) {
 	t.Fatalf("%s never held %q", path, want)
 }
 
-// A sandbox made ahead of need waits, and takes the job that it finds when nudged.
+// A sandbox made ahead of need waits, takes the job that it finds when nudged, and begins
+// it when it may.
 func TestWaitsForItsJob(t *testing.T) {
 	cmd, dir := initCommand(t, nil)
 	nudge, bell := pipe(t, filepath.Join(dir, job.NudgeFile)), pipe(t, filepath.Join(dir, job.DoneFile))
@@ -211,12 +212,12 @@ func TestWaitsForItsJob(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, job.StartedFile)); err == nil {
 		t.Fatal("it started without a job")
 	}
-	if err := writeJSON(dir, job.SpecFile, spec("echo", "late")); err != nil {
-		t.Fatal(err)
+	handOver(t, dir, nudge, spec("echo", "late"))
+	time.Sleep(50 * time.Millisecond)
+	if _, err := os.Stat(filepath.Join(dir, job.StartedFile)); err == nil {
+		t.Fatal("it began before it was let")
 	}
-	if _, err := io.WriteString(nudge, "."); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, dir, nudge)
 	if err := cmd.Wait(); err != nil {
 		reason, _ := os.ReadFile(filepath.Join(dir, job.FailureFile))
 		t.Fatalf("%v: %s", err, reason)

@@ -22,6 +22,8 @@ const payloadOOMScore = 1000
 type payload struct {
 	pid            int
 	stdout, stderr *pump
+	// settled: init has given up already what only a start needs.
+	settled bool
 }
 
 // startNow executes the payload of a job. The errors are those of start; there is a

@@ -69,10 +69,7 @@ func supervise(p place) int {
 	var spec job.Spec
 	var a *ahead
 	if err == nil {
-		spec, a, err = awaitSpec(p)
-	}
-	if err == nil {
-		err = p.isolate(spec)
+		spec, a, err = admit(p)
 	}
 	if err != nil {
 		return fail(p.dir, err)
@@ -87,6 +84,25 @@ func supervise(p place) int {
 	ring(p.dir)
 	time.Sleep(lingerTime)
 	return res.ExitCode
+}
+
+// admit returns once there is a job and it may begin; what it needs is ready then.
+func admit(p place) (job.Spec, *ahead, error) {
+	n, err := openNudges(p.dir)
+	if err != nil {
+		return job.Spec{}, nil, err
+	}
+	spec, a, err := awaitSpec(p, n)
+	if err == nil {
+		err = p.isolate(spec)
+	}
+	if err == nil {
+		a, err = a.take(p, spec)
+	}
+	if err == nil {
+		err = awaitBegin(p, n)
+	}
+	return spec, a, err
 }
 
 // fail leaves the reason for the host and ends the sandbox. Its text is ours:
@@ -135,16 +151,10 @@ func heedStop(p place) *ending {
 	return end
 }
 
-// run starts the payload, or has the one that was started ahead begin, and returns
+// run starts the payload, or has the one begin that took the job ahead, and returns
 // when nothing of it lives any more.
 func run(p place, spec job.Spec, a *ahead, end *ending) (job.Result, error) {
 	end.begun.Store(true)
-	if a != nil && !a.fits(spec) {
-		if err := a.discard(p); err != nil {
-			return job.Result{}, err
-		}
-		a = nil
-	}
 	var started time.Time
 	announce := func() error {
 		var mono unix.Timespec
@@ -190,9 +200,11 @@ func (l *payload) await(p place, spec job.Spec, res *job.Result, end *ending) er
 	if end.stopped.Load() { // before there was anything to be killed, perhaps
 		p.killAll()
 	}
-	if err := p.settle(); err != nil {
-		p.killAll()
-		return err
+	if !l.settled {
+		if err := p.settle(); err != nil {
+			p.killAll()
+			return err
+		}
 	}
 	status, err := reap(p, l.pid)
 	if err != nil {

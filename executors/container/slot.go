@@ -235,11 +235,17 @@ func (e *Executor) claim(b box, s *slot, r *root, t executors.Task, p payload) e
 	}
 	js := e.jobSpec(r, t, p)
 	js.CPUSeconds = sandbox.CPUSeconds(policy)
-	// Beside init's folder: what it must not find before the start.
 	if err := s.box.write(job.SpecFile, js); err != nil {
 		return err
 	}
 	if err := e.handOver(s.box); err != nil {
+		return err
+	}
+	// Init makes the job ready while others write down that it may begin.
+	if err := os.Rename(s.box.path(job.SpecFile), s.box.path(gateDir, job.SpecFile)); err != nil {
+		return fmt.Errorf("hand over the job: %w", err)
+	}
+	if err := s.box.ring(); err != nil {
 		return err
 	}
 	if err := os.Rename(string(s.box), string(b)); err != nil {
@@ -257,11 +263,11 @@ func (s *slot) forgetNamespace() {
 	}
 }
 
-// nudge hands the job over, or once more: init takes one only.
-func (b box) nudge() error {
-	err := os.Rename(b.path(job.SpecFile), b.path(gateDir, job.SpecFile))
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // an earlier nudge was cut short
-		return fmt.Errorf("hand over the job: %w", err)
+// begin lets the job begin, or once more: init takes one only.
+func (b box) begin() error {
+	err := unix.Mknod(b.path(gateDir, job.BeginFile), unix.S_IFREG|0o600, 0)
+	if err != nil && !errors.Is(err, unix.EEXIST) { // an earlier one was cut short
+		return fmt.Errorf("let the job begin: %w", err)
 	}
 	return b.ring()
 }

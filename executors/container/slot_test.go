@@ -83,7 +83,7 @@ func TestSlotServesOneRun(t *testing.T) {
 func TestIdleSlotIsBoundToNothing(t *testing.T) {
 	e := openSlots(t)
 	s := e.idle()[0]
-	for _, name := range []string{taskFile, startFile, job.SpecFile, filepath.Join(gateDir, job.SpecFile), filepath.Join(gateDir, job.StdinFile), filepath.Join(gateDir, job.StartedFile)} {
+	for _, name := range []string{taskFile, startFile, job.SpecFile, filepath.Join(gateDir, job.SpecFile), filepath.Join(gateDir, job.BeginFile), filepath.Join(gateDir, job.StdinFile), filepath.Join(gateDir, job.StartedFile)} {
 		if s.box.has(name) {
 			t.Errorf("an idle slot has %s", name)
 		}
@@ -110,8 +110,11 @@ func TestSlotsOfADeadGate(t *testing.T) {
 			must(t, "Prepare", e.Prepare(t.Context(), task))
 			b, err := e.boxOf(task.ID)
 			must(t, "box", err)
+			if !b.has(filepath.Join(gateDir, job.SpecFile)) || b.has(filepath.Join(gateDir, job.BeginFile)) || b.has(filepath.Join(gateDir, job.StartedFile)) {
+				t.Error("a claimed slot has no job, or may begin it")
+			}
 			switch step {
-			case "told": // the record is there, the nudge is not
+			case "told": // the record is there, init does not know of it
 				must(t, "record", b.write(startFile, startRecord{At: time.Now().UTC(), Monotonic: monotonic()}))
 			case "started":
 				must(t, "Start", e.Start(t.Context(), task.ID))

@@ -198,12 +198,12 @@ func (e *Executor) Start(ctx context.Context, id string) error {
 }
 
 // startSlot lets the task of a slot run. From the record on it counts as started;
-// should the gate die before the nudge, Wait gives it.
+// should the gate die before init knows, Wait tells it.
 func (b box) startSlot(id string) error {
 	if err := b.write(startFile, startRecord{At: time.Now().UTC(), Monotonic: monotonic()}); err != nil {
 		return fmt.Errorf("start %s: %w", id, err)
 	}
-	if err := b.nudge(); err != nil {
+	if err := b.begin(); err != nil {
 		return fmt.Errorf("start %s: %w", id, err)
 	}
 	return nil

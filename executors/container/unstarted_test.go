@@ -14,20 +14,21 @@ import (
 	"github.com/threegate/tool-exec/executors/job"
 )
 
-// spoil makes init unable to read the job of a prepared task.
-func spoil(t *testing.T, e *Executor, id string) box {
+// spoil makes init unable to start a prepared task, and says what it will complain about.
+func spoil(t *testing.T, e *Executor, id string) (b box, why string) {
 	t.Helper()
 	b, err := e.boxOf(id)
 	must(t, "box", err)
 	file := b.path(gateDir, job.SpecFile)
-	if e.held(id) != nil { // it is handed over at the start
-		file = b.path(job.SpecFile)
-	}
 	if _, err := os.Stat(file); err != nil {
 		t.Fatal(err)
 	}
+	if e.held(id) != nil { // init has its job already
+		must(t, "spoil the start", os.Mkdir(b.path(gateDir, "."+job.StartedFile), 0o700))
+		return b, "write started.json"
+	}
 	must(t, "spoil the job", os.WriteFile(file, []byte(`{"argv": 1}`), 0o600))
-	return b
+	return b, "read the job"
 }
 
 // An init that fails before it starts the payload is trouble of ours: no outcome
@@ -37,11 +38,11 @@ func TestInitFailsBeforeTheStart(t *testing.T) {
 	before := traces(t)
 	task := newTask("echo", "ran")
 	must(t, "Prepare", e.Prepare(t.Context(), task))
-	b := spoil(t, e, task.ID)
+	b, why := spoil(t, e, task.ID)
 	must(t, "Start", e.Start(t.Context(), task.ID))
 	for range 2 {
 		out, err := e.Wait(t.Context(), task.ID)
-		if !errors.Is(err, executors.ErrNotStarted) || !strings.Contains(err.Error(), "read the job") {
+		if !errors.Is(err, executors.ErrNotStarted) || !strings.Contains(err.Error(), why) {
 			t.Fatalf("Wait: %+v, %v", out, err)
 		}
 	}

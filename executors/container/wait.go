@@ -47,7 +47,7 @@ func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, erro
 		return out, fmt.Errorf("wait for %s: %w", id, err)
 	}
 	if rec.Slot != "" && b.has(startFile) && !b.has(filepath.Join(gateDir, job.StartedFile)) && e.held(id) == nil {
-		// Its gate died between record and nudge, perhaps. Its time counts from now.
+		// Its gate died before it told init, perhaps. Its time counts from now.
 		if err := b.startSlot(id); err != nil {
 			return out, err
 		}

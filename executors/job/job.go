@@ -26,8 +26,10 @@ const (
 	// SpecFile is written by the host before the start (atomically, by rename).
 	SpecFile = "job.json"
 	// NudgeFile, a named pipe, is there if the sandbox was made ahead of need:
-	// init waits on it until there is a SpecFile.
+	// init waits on it until there is a SpecFile, and again until there is a BeginFile.
 	NudgeFile = "nudge"
+	// BeginFile lets the job begin, in a sandbox with a NudgeFile; in others it begins by itself.
+	BeginFile = "begin"
 	// AheadFile, if present, says what init makes ready before there is a SpecFile. It is
 	// written by the host (by rename) to a sandbox that it has found sound.
 	AheadFile = "ahead.json"
@@ -108,7 +110,8 @@ type Spec struct {
 type Ahead struct {
 	// Argv is a payload that gets all that it needs of a request on its standard input: it
 	// is started, runs as any payload does, and serves a job whose Argv is For and whose Env
-	// is its own. Without one only what each job needs is made ready.
+	// is its own. It has its input once the job is there, and the end of that once the job may
+	// begin. Without one only what each job needs is made ready.
 	For        []string `json:"for,omitempty"`
 	Argv       []string `json:"argv,omitempty"`
 	Env        []string `json:"env,omitempty"`

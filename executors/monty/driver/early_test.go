@@ -89,3 +89,26 @@ func TestEarlyOneIsLimited(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// No line of the code runs before it may, and none if it may not.
+func TestBegin(t *testing.T) {
+	for name, run := range ways(t) {
+		w := newWorld(t)
+		env, asked := w.env(), 0
+		env.Begin = func() error {
+			if asked++; w.stdout.Len() > 0 {
+				t.Errorf("%s: the code ran before it may", name)
+			}
+			return nil
+		}
+		if code := run(job(t, "print(1)", ""), env); code != 0 || asked != 1 || w.stdout.String() != "1\n" {
+			t.Errorf("%s: exit code %d, asked %d times, stdout %q", name, code, asked, &w.stdout)
+		}
+		w = newWorld(t)
+		env = w.env()
+		env.Begin = func() error { return errors.New("something follows the document") }
+		if code := run(job(t, "print(1)", ""), env); code != driver.ExitJob || w.stdout.Len() > 0 || !strings.Contains(w.stderr.String(), "the job on stdin: something follows") {
+			t.Errorf("%s: it may not: exit code %d, stdout %q, stderr %q", name, code, &w.stdout, &w.stderr)
+		}
+	}
+}

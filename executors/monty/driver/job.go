@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,23 +33,24 @@ type Limits struct {
 	CPUSeconds uint64 `json:"cpu_seconds,omitempty"`
 }
 
-// readJob reads and checks a job. An unknown key is an error.
-func readJob(r io.Reader) (Job, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxJob+1))
-	if err != nil {
-		return Job{}, err
-	}
-	if len(b) > maxJob {
-		return Job{}, fmt.Errorf("the document is larger than %d bytes", maxJob)
-	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
+// input is where a job comes from: one document, at the end of which it may begin.
+type input struct {
+	bounded *io.LimitedReader
+	dec     *json.Decoder
+}
+
+func newInput(r io.Reader) *input {
+	in := &input{bounded: &io.LimitedReader{R: r, N: maxJob + 1}}
+	in.dec = json.NewDecoder(in.bounded)
+	in.dec.DisallowUnknownFields()
+	return in
+}
+
+// job reads and checks the job, and nothing after it. An unknown key is an error.
+func (in *input) job() (Job, error) {
 	var j Job
-	if err := dec.Decode(&j); err != nil {
-		return Job{}, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Job{}, errors.New("something follows the document")
+	if err := in.dec.Decode(&j); err != nil {
+		return Job{}, in.cause(err)
 	}
 	switch {
 	case j.Monty == "":
@@ -61,4 +61,24 @@ func readJob(r io.Reader) (Job, error) {
 		return Job{}, fmt.Errorf("limits.max_memory_bytes is %d, must be above 0", j.Limits.MaxMemoryBytes)
 	}
 	return j, nil
+}
+
+// end waits until the job may begin.
+func (in *input) end() error {
+	_, err := in.dec.Token()
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF) && in.bounded.N > 0:
+		return nil
+	case err == nil, errors.As(err, &syntax):
+		err = errors.New("something follows the document")
+	}
+	return in.cause(err)
+}
+
+func (in *input) cause(err error) error {
+	if in.bounded.N <= 0 {
+		return fmt.Errorf("the document is larger than %d bytes", maxJob)
+	}
+	return err
 }

@@ -12,11 +12,11 @@ import (
 )
 
 func TestReadJob(t *testing.T) {
-	j, err := readJob(strings.NewReader(`{"code": "1", "inputs": {"a": 10000000000000000001}, "limits": {"max_duration_sec": 1.5, "max_memory_bytes": 1024}, "monty": "/m"}` + "\n"))
+	j, err := newInput(strings.NewReader(`{"code": "1", "inputs": {"a": 10000000000000000001}, "limits": {"max_duration_sec": 1.5, "max_memory_bytes": 1024}, "monty": "/m"}` + "\n")).job()
 	if err != nil || j.Code != "1" || string(j.Inputs) != `{"a": 10000000000000000001}` || j.Limits.MaxDurationSec != 1.5 || j.Limits.MaxMemoryBytes != 1024 || j.Monty != "/m" {
 		t.Errorf("%+v, %v", j, err)
 	}
-	for in, want := range map[string]string{
+	for doc, want := range map[string]string{
 		``: "EOF",
 		`{"code": "1", "limits": {"max_duration_sec": 1, "max_memory_bytes": 1}, "monty": "/m"} x`: "something follows",
 		`{"code": "1", "limits": {"max_duration_sec": 0, "max_memory_bytes": 1}, "monty": "/m"}`:   "max_duration_sec",
@@ -26,9 +26,15 @@ func TestReadJob(t *testing.T) {
 		`{"code": "1", "extra": 1}`:             "unknown field",
 		`{"code": 1}`:                           "cannot unmarshal",
 		`"` + strings.Repeat("x", maxJob) + `"`: "larger than",
+		`{"code": "1", "limits": {"max_duration_sec": 1, "max_memory_bytes": 1}, "monty": "/m"}` + strings.Repeat(" ", maxJob): "larger than",
 	} {
-		if _, err := readJob(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.60q: %v, want %q", in, err, want)
+		in := newInput(strings.NewReader(doc))
+		_, err := in.job()
+		if err == nil {
+			err = in.end()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v, want %q", doc, err, want)
 		}
 	}
 	if got := Main([]string{"x"}); got != ExitJob {

@@ -20,10 +20,13 @@ type Env struct {
 	Stderr io.Writer
 	// Now is the clock of datetime.now.
 	Now func() time.Time
+	// Begin, if set, waits until the code may run; all that needs no line of it is done
+	// before. An error ends the run.
+	Begin func() error
 }
 
-// Main is the payload: it reads a Job from stdin, runs it and returns the exit
-// code. Its one argument, if any, is an interpreter that it starts before there is a
+// Main is the payload: it reads a Job from stdin, runs it once stdin has ended, and
+// returns the exit code. Its one argument, if any, is an interpreter that it starts before there is a
 // job; one that can't be started, or is not the job's, or has died, counts as none.
 func Main(args []string) int {
 	if len(args) > 1 {
@@ -37,19 +40,20 @@ func Main(args []string) int {
 		}
 		rehearse()
 	}
-	job, err := readJob(os.Stdin)
+	in := newInput(os.Stdin)
+	job, err := in.job()
 	if err != nil {
 		early.stop()
 		fmt.Fprintf(os.Stderr, "monty: the job on stdin: %v\n", err)
 		return ExitJob
 	}
-	return runWith(early, job, Env{In: "/in", Out: "/out", Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now})
+	return runWith(early, job, Env{In: "/in", Out: "/out", Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Begin: in.end})
 }
 
 // rehearse does once, on a job that is none, what Main does with each, so that memory
 // and code are there when one comes.
 func rehearse() {
-	job, _ := readJob(strings.NewReader(`{"code": "0", "inputs": {"a": 0}, "limits": {"max_duration_sec": 1, "max_memory_bytes": 1, "cpu_seconds": 1}, "monty": "none"}`))
+	job, _ := newInput(strings.NewReader(`{"code": "0", "inputs": {"a": 0}, "limits": {"max_duration_sec": 1, "max_memory_bytes": 1, "cpu_seconds": 1}, "monty": "none"}`)).job()
 	vars, _ := Inputs(job.Inputs)
 	_, _ = wire.Feed(job.Code, vars)
 	_, _ = wire.Configure(ScriptName, wire.Limits{DurationMicros: 1, MemoryBytes: 1})
@@ -127,6 +131,11 @@ func run(early *child, job Job, env Env) error {
 	s := &session{env: env, limits: job.Limits, files: fs, child: c}
 	if err := s.configure(); err != nil {
 		return err
+	}
+	if env.Begin != nil {
+		if err := env.Begin(); err != nil {
+			return endf(ExitJob, "the job on stdin: %v", err)
+		}
 	}
 	v, err := s.turns(feed)
 	if err != nil {

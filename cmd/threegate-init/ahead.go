@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 
 // ahead is what there is of a payload before there is a job: its streams, and perhaps
 // its process, in which nothing of a request is yet: it waits for its standard input,
-// which a job brings, and for the end of that, by which the job begins.
+// which a job brings, and for the word behind it, by which the job begins.
 type ahead struct {
 	job.Ahead
 	payload
@@ -94,7 +95,7 @@ func (a *ahead) take(p place, spec job.Spec) (*ahead, error) {
 	if a == nil || len(a.Argv) == 0 {
 		return a, nil
 	}
-	if !slices.Equal(a.For, spec.Argv) || !slices.Equal(a.Env, spec.Env) || !a.lives() {
+	if !slices.Equal(a.For, spec.Argv) || !slices.Equal(a.Env, spec.Env) || a.end() != lives {
 		return nil, a.discard(p)
 	}
 	if err := p.settle(); err != nil {
@@ -115,11 +116,20 @@ func (a *ahead) take(p place, spec job.Spec) (*ahead, error) {
 	return a, nil
 }
 
-// lives says whether a payload that was started still waits.
-func (a *ahead) lives() bool {
-	var info unix.Siginfo
-	err := unix.Waitid(unix.P_PID, a.pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-	return err == nil && info.Signo == 0
+// How a child has ended, in the terms of waitid(2).
+const (
+	lives  = 0
+	exited = 1 // by itself; all else is by a signal
+)
+
+// end says how a payload that was started has ended, and leaves it to be collected. What
+// can't be told counts as killed.
+func (a *ahead) end() int32 {
+	info := unix.Siginfo{Code: lives} // as it stays if there is nothing to tell
+	if err := unix.Waitid(unix.P_PID, a.pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil {
+		return -1
+	}
+	return info.Code
 }
 
 // begin has the job that it took begin, and never waits for it to read. The errors are
@@ -128,17 +138,24 @@ func (a *ahead) begin(p place, spec job.Spec, announce func() error) error {
 	if len(a.Argv) == 0 {
 		return a.execute(p, spec, announce)
 	}
+	if end := a.end(); end != lives && end != exited {
+		return ours(errors.New("what waited for the job was killed"))
+	}
 	if err := announce(); err != nil {
 		return ours(err)
 	}
-	if a.input == nil {
+	if a.input == nil && a.offer([]byte(a.Word)) == len(a.Word) {
 		_ = a.stdin.Close() // nothing is buffered
 		return nil
 	}
+	left := []io.Reader{bytes.NewReader(a.rest)}
+	if a.input != nil {
+		left = append(left, a.input)
+	}
 	go func() {
 		// If it does not read all of it, that is its affair.
-		_, _ = io.Copy(a.stdin, io.MultiReader(bytes.NewReader(a.rest), a.input))
-		_ = errors.Join(a.input.Close(), a.stdin.Close())
+		_, _ = io.Copy(a.stdin, io.MultiReader(append(left, strings.NewReader(a.Word))...))
+		a.closeInput()
 	}()
 	return nil
 }
@@ -168,10 +185,13 @@ func (a *ahead) discard(p place) error {
 func (a *ahead) close() {
 	a.stdout.close()
 	a.stderr.close()
-	if a.stdin != nil {
-		_ = a.stdin.Close()
-	}
-	if a.input != nil {
-		_ = a.input.Close()
+	a.closeInput()
+}
+
+func (a *ahead) closeInput() {
+	for _, f := range []*os.File{a.stdin, a.input} {
+		if f != nil {
+			_ = f.Close() // nothing is buffered
+		}
 	}
 }

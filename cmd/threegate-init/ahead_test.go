@@ -99,18 +99,21 @@ func begin(t *testing.T, dir string, nudge *os.File) {
 	}
 }
 
-// A payload that waits has all of its input before the job may begin, but not the end of
-// it. It is the payload then, however it ends: init could start no other.
+// A payload that waits has all of its input before the job may begin, but not the word
+// behind it. If it ends before by itself that is the end of the job: init could start no
+// other. If it is killed there is none, so that nobody takes it for one.
 func TestTakesItsJobBeforeItBegins(t *testing.T) {
+	const word = "the word\n"
 	for name, tt := range map[string]struct {
 		input  int
 		then   string // what it does once it has the first bytes
 		code   int
-		stdout int
+		stdout int // bytes, the word at their end
 	}{
-		"goes on":                  {100, "cat", 0, 100 - 5},
-		"more than its pipe holds": {3 * pipeBytes, "cat", 0, 3*pipeBytes - 5},
+		"goes on":                  {100, "cat", 0, 100 - 5 + len(word)},
+		"more than its pipe holds": {3 * pipeBytes, "cat", 0, 3*pipeBytes - 5 + len(word)},
 		"ends before":              {100, "exit 7", 7, 0},
+		"is killed before":         {100, "kill -9 $$", job.ExitInit, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := spec("cat")
@@ -126,7 +129,7 @@ func TestTakesItsJobBeforeItBegins(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, ended := filepath.Join(world, "got"), filepath.Join(world, "ended")
-			waits := job.Ahead{For: s.Argv, Env: s.Env, Argv: []string{"sh", "-c", fmt.Sprintf("head -c 5 > %s.new && mv %[1]s.new %[1]s; %s; touch %s", got, tt.then, ended)}}
+			waits := job.Ahead{For: s.Argv, Env: s.Env, Word: word, Argv: []string{"sh", "-c", fmt.Sprintf("head -c 5 > %s.new && mv %[1]s.new %[1]s; %s; touch %s", got, tt.then, ended)}}
 			if err := writeJSON(dir, job.AheadFile, waits); err != nil {
 				t.Fatal(err)
 			}
@@ -152,12 +155,19 @@ func TestTakesItsJobBeforeItBegins(t *testing.T) {
 				}
 			}
 			begin(t, dir, nudge)
-			if err := cmd.Wait(); code(err) != tt.code {
-				reason, _ := os.ReadFile(filepath.Join(dir, job.FailureFile))
+			err = cmd.Wait()
+			reason, _ := os.ReadFile(filepath.Join(dir, job.FailureFile))
+			if code(err) != tt.code {
 				t.Fatalf("%v: %s", err, reason)
 			}
+			if tt.code == job.ExitInit {
+				if _, err := os.Stat(filepath.Join(dir, job.StartedFile)); err == nil || !strings.Contains(string(reason), "was killed") {
+					t.Errorf("it says %q, and whether it began: %v", reason, err)
+				}
+				return
+			}
 			out, err := os.ReadFile(filepath.Join(dir, job.StdoutFile))
-			if r := result(t, dir); err != nil || r.ExitCode != tt.code || len(out) != tt.stdout {
+			if r := result(t, dir); err != nil || r.ExitCode != tt.code || len(out) != tt.stdout || !strings.HasSuffix(string(out), word[:min(len(word), tt.stdout)]) {
 				t.Errorf("%+v, %d bytes of stdout, %v", r, len(out), err)
 			}
 		})

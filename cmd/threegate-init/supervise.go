@@ -106,7 +106,7 @@ func admit(p place) (job.Spec, *ahead, error) {
 }
 
 // fail leaves the reason for the host and ends the sandbox. Its text is ours:
-// nothing of the payload ran, or nothing of what it wrote is in the error.
+// nothing of a request ran, or nothing of what it wrote is in the error.
 func fail(dir string, err error) int {
 	_ = os.WriteFile(filepath.Join(dir, job.FailureFile), []byte(err.Error()+"\n"), 0o600)
 	return job.ExitInit
@@ -135,7 +135,7 @@ func spawnThreads(n int) {
 // ending says who ended the run early.
 type ending struct{ timedOut, stopped, begun atomic.Bool }
 
-// heedStop ends what runs, or init if there is no job yet, when the host asks for it.
+// heedStop ends what runs, or init if no job has begun yet, when the host asks for it.
 func heedStop(p place) *ending {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, unix.SIGTERM)

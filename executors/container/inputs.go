@@ -11,7 +11,7 @@ import (
 )
 
 // mountInputs puts the folder dir at /in of a sandbox that is there already, with
-// the flags that /in has in every sandbox. Only init runs in it yet.
+// the flags that /in has in every sandbox. Nothing of a request runs in it yet.
 func mountInputs(mnt *os.File, dir string) error {
 	tree, err := unix.OpenTree(unix.AT_FDCWD, dir, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {

@@ -41,8 +41,8 @@ const (
 	slotCPUTime = 30 * 24 * time.Hour
 )
 
-// slot is a sandbox that waits for a task: its init lives, and reads nothing but
-// the nudge pipe. It serves one task.
+// slot is a sandbox that waits for a task: its init at the nudge pipe, and a payload that
+// was started ahead at its input. It serves one task.
 type slot struct {
 	id string // of container and control group
 	model
@@ -148,6 +148,7 @@ func (e *Executor) startAhead(s *slot, r *root) error {
 	a := job.Ahead{HostKernel: !e.cfg.OwnKernel}
 	if s.image == e.cfg.Monty {
 		a.For, a.Argv, a.Env = montyArgv, append(slices.Clone(montyArgv), monty.BinaryPath), payloadEnv(r.env)
+		a.Word = monty.BeginWord
 	}
 	name := filepath.Join(gateDir, job.AheadFile)
 	if err := s.box.write(name+".new", a); err != nil {

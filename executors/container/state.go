@@ -117,7 +117,7 @@ func (e *Executor) look(ctx context.Context, b box, id string) (executors.State,
 	case containerdclient.Created:
 		return executors.StateCreated, task, nil
 	case containerdclient.Running, containerdclient.Paused, containerdclient.Pausing:
-		if rec.Slot != "" && !b.has(startFile) { // only its init runs, and waits
+		if rec.Slot != "" && !b.has(startFile) { // its init waits, and what was started ahead
 			return executors.StateCreated, task, nil
 		}
 		return executors.StateRunning, task, nil

@@ -68,7 +68,8 @@ func TestInitFailsBeforeTheStart(t *testing.T) {
 	nothingLeft(t, before)
 }
 
-// The sandbox dies after Prepare, before anybody told it to start.
+// The sandbox dies after Prepare, before anybody told it to start. The next one is no slot:
+// what ended one might end each.
 func TestSandboxDiesBeforeTheStart(t *testing.T) {
 	e := open(t)
 	task := newTask("echo", "ran")
@@ -78,7 +79,12 @@ func TestSandboxDiesBeforeTheStart(t *testing.T) {
 	if _, err := e.Wait(t.Context(), task.ID); !errors.Is(err, executors.ErrNotStarted) {
 		t.Errorf("Wait: %v", err)
 	}
-	if r := run(t, e, task); r.ExitCode != 0 || r.stdout(t) != "ran\n" {
+	must(t, "Prepare", e.Prepare(t.Context(), task))
+	if got := e.containerOf(task.ID); got != task.ID {
+		t.Errorf("prepared anew in the slot %s", got)
+	}
+	must(t, "Start", e.Start(t.Context(), task.ID))
+	if r := finish(t, e, task.ID); r.ExitCode != 0 || r.stdout(t) != "ran\n" {
 		t.Errorf("prepared anew: %+v, stdout %q", r.Outcome, r.stdout(t))
 	}
 }

@@ -12,8 +12,9 @@ import (
 // can't be had for whatever reason is destroyed, and the task starts cold.
 func (e *Executor) prepareWarm(ctx context.Context, b box, r *root, t executors.Task, p payload) (bool, error) {
 	if b.there() {
-		if err := e.Cleanup(ctx, t.ID); err != nil {
-			return false, err
+		_, unstarted := b.unstarted()
+		if err := e.Cleanup(ctx, t.ID); err != nil || unstarted {
+			return false, err // what ended one slot before the start might end each
 		}
 	}
 	s := e.pool.take(p.model)

@@ -37,8 +37,9 @@ const (
 	DoneFile = "done"
 	// StdinFile, if present, is the payload's standard input, else /dev/null is.
 	StdinFile = "stdin"
-	// StartedFile is written before the first instruction of the payload. Without
-	// it, a FailureFile says that there was none.
+	// StartedFile is written before the first instruction of the payload, or before one
+	// that was started ahead may begin the job. Without it, a FailureFile says that nothing
+	// of the request ran.
 	StartedFile = "started.json"
 	// StdoutFile and StderrFile are the kept bytes of the streams.
 	StdoutFile = "stdout"
@@ -110,12 +111,15 @@ type Spec struct {
 type Ahead struct {
 	// Argv is a payload that gets all that it needs of a request on its standard input: it
 	// is started, runs as any payload does, and serves a job whose Argv is For and whose Env
-	// is its own. It has its input once the job is there, and the end of that once the job may
-	// begin. Without one only what each job needs is made ready.
-	For        []string `json:"for,omitempty"`
-	Argv       []string `json:"argv,omitempty"`
-	Env        []string `json:"env,omitempty"`
-	HostKernel bool     `json:"host_kernel"` // as in Spec
+	// is its own. It has its input once the job is there. Without one only what each job needs
+	// is made ready.
+	For  []string `json:"for,omitempty"`
+	Argv []string `json:"argv,omitempty"`
+	Env  []string `json:"env,omitempty"`
+	// Word is what init writes behind the input once the job may begin. The input's end alone
+	// says nothing: it also comes when init dies.
+	Word       string `json:"word,omitempty"`
+	HostKernel bool   `json:"host_kernel"` // as in Spec
 }
 
 // Started is started.json.

@@ -112,3 +112,27 @@ func TestBegin(t *testing.T) {
 		}
 	}
 }
+
+// A driver that was started before its job begins that at a word. That its input ends says
+// nothing: so it does when init dies, and then nobody knows of the run.
+func TestBeginsAtAWord(t *testing.T) {
+	doc, err := json.Marshal(job(t, "print(1)", "null"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for behind, want := range map[string]string{
+		driver.BeginWord:              "",
+		"":                            "before the job may begin",
+		driver.BeginWord[:4]:          "unexpected EOF",
+		`"end"` + "\n":                "something follows",
+		"{}" + driver.BeginWord:       "something follows",
+		"x":                           "something follows",
+		strings.Repeat(" ", 32<<20+1): "larger than",
+	} {
+		w := newWorld(t)
+		code := driver.MainWith([]string{interpreter(t)}, strings.NewReader(string(doc)+behind), w.env())
+		if want == "" && (code != 0 || w.stdout.String() != "1\n") || want != "" && (code != driver.ExitJob || w.stdout.Len() > 0 || !strings.Contains(w.stderr.String(), want)) {
+			t.Errorf("%.20q behind the job: exit code %d, stdout %q, stderr %q, not %q", behind, code, &w.stdout, &w.stderr, want)
+		}
+	}
+}

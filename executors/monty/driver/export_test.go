@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// MainWith is Main in another world.
+var MainWith = mainWith
+
 // RunEarly is Run as Main does it with an interpreter that was started some time
 // before the job came: so long that it ended meanwhile, with ended. used says whether
 // it served the job, and not another one.

@@ -33,7 +33,12 @@ type Limits struct {
 	CPUSeconds uint64 `json:"cpu_seconds,omitempty"`
 }
 
-// input is where a job comes from: one document, at the end of which it may begin.
+// BeginWord stands behind the job of a driver that was started before there was one.
+const BeginWord = `"` + beginWord + `"` + "\n"
+
+const beginWord = "begin"
+
+// input is where a job comes from: one document, and what lets the job begin.
 type input struct {
 	bounded *io.LimitedReader
 	dec     *json.Decoder
@@ -63,21 +68,47 @@ func (in *input) job() (Job, error) {
 	return j, nil
 }
 
-// end waits until the job may begin.
+// end waits for the end of the input, which is all that follows a job that is there whole
+// from the start.
 func (in *input) end() error {
-	_, err := in.dec.Token()
-	var syntax *json.SyntaxError
-	switch {
-	case errors.Is(err, io.EOF) && in.bounded.N > 0:
+	_, err := in.next()
+	if errors.Is(err, io.EOF) {
 		return nil
-	case err == nil, errors.As(err, &syntax):
-		err = errors.New("something follows the document")
 	}
-	return in.cause(err)
+	if err == nil {
+		err = errFollows
+	}
+	return err
 }
 
+// word waits for the word that lets a job begin which was handed over before. The end of
+// the input is none: it also comes when whoever would give the word dies.
+func (in *input) word() error {
+	next, err := in.next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("it ended before the job may begin")
+	case err == nil && next != beginWord:
+		return errFollows
+	}
+	return err
+}
+
+var errFollows = errors.New("something follows the document")
+
+// next is what follows the document. io.EOF means nothing.
+func (in *input) next() (json.Token, error) {
+	t, err := in.dec.Token()
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) && in.bounded.N > 0 {
+		return nil, errFollows
+	}
+	return t, in.cause(err)
+}
+
+// cause is what is wrong, if anything is.
 func (in *input) cause(err error) error {
-	if in.bounded.N <= 0 {
+	if err != nil && in.bounded.N <= 0 {
 		return fmt.Errorf("the document is larger than %d bytes", maxJob)
 	}
 	return err

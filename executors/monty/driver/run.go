@@ -27,27 +27,34 @@ type Env struct {
 
 // Main is the payload: it reads a Job from stdin, runs it once stdin has ended, and
 // returns the exit code. Its one argument, if any, is an interpreter that it starts before there is a
-// job; one that can't be started, or is not the job's, or has died, counts as none.
+// job; one that can't be started, or is not the job's, or has died, counts as none. With it
+// the job begins at BeginWord, and not without.
 func Main(args []string) int {
+	return mainWith(args, os.Stdin, Env{In: "/in", Out: "/out", Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now})
+}
+
+func mainWith(args []string, stdin io.Reader, env Env) int {
 	if len(args) > 1 {
-		fmt.Fprintln(os.Stderr, "monty: one interpreter at most is expected; the job comes on stdin")
+		fmt.Fprintln(env.Stderr, "monty: one interpreter at most is expected; the job comes on stdin")
 		return ExitJob
 	}
+	in := newInput(stdin)
+	env.Begin = in.end
 	var early *child
 	if len(args) == 1 {
+		env.Begin = in.word
 		if early, _ = startChild(args[0]); early != nil {
 			early.abandoned = true
 		}
 		rehearse()
 	}
-	in := newInput(os.Stdin)
 	job, err := in.job()
 	if err != nil {
 		early.stop()
-		fmt.Fprintf(os.Stderr, "monty: the job on stdin: %v\n", err)
+		fmt.Fprintf(env.Stderr, "monty: the job on stdin: %v\n", err)
 		return ExitJob
 	}
-	return runWith(early, job, Env{In: "/in", Out: "/out", Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Begin: in.end})
+	return runWith(early, job, env)
 }
 
 // rehearse does once, on a job that is none, what Main does with each, so that memory

@@ -177,33 +177,30 @@ func TestTakesItsJobBeforeItBegins(t *testing.T) {
 // awaitZombie waits until a child of init has ended that nobody has collected.
 func awaitZombie(t *testing.T, init int) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", init))
-		for _, l := range lists {
-			data, _ := os.ReadFile(l)
-			for _, child := range strings.Fields(string(data)) {
-				if st, _ := os.ReadFile("/proc/" + child + "/stat"); strings.Contains(string(st), ") Z ") {
-					return
-				}
-			}
-		}
-	}
-	t.Fatal("the payload has not ended")
+	awaitChild(t, init, "the payload has not ended", zombie)
 }
 
 // awaitAhead waits until init has started a program ahead, and until that has ended if it
 // is true, and gives its pid.
 func awaitAhead(t *testing.T, init int, program string) int {
 	t.Helper()
+	return awaitChild(t, init, program+" was not started ahead of the job", func(stat string) bool {
+		// Before it executes the program it has another name.
+		return strings.Contains(stat, "("+program+") ") && (zombie(stat) || program != "true")
+	})
+}
+
+func zombie(stat string) bool { return strings.Contains(stat, ") Z ") }
+
+// awaitChild waits until init has a child whose line in /proc is as it is to be, and gives its pid.
+func awaitChild(t *testing.T, init int, otherwise string, is func(stat string) bool) int {
+	t.Helper()
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", init))
 		for _, l := range lists {
 			data, _ := os.ReadFile(l)
 			for _, child := range strings.Fields(string(data)) {
-				st, _ := os.ReadFile("/proc/" + child + "/stat")
-				zombie := strings.Contains(string(st), ") Z ")
-				// Before it executes the program it has another name.
-				if strings.Contains(string(st), "("+program+") ") && (zombie || program != "true") {
+				if stat, _ := os.ReadFile("/proc/" + child + "/stat"); is(string(stat)) {
 					pid, err := strconv.Atoi(child)
 					if err != nil {
 						t.Fatal(err)
@@ -213,7 +210,7 @@ func awaitAhead(t *testing.T, init int, program string) int {
 			}
 		}
 	}
-	t.Fatalf("%s was not started ahead of the job", program)
+	t.Fatal(otherwise)
 	return 0
 }
 

@@ -282,7 +282,15 @@ func (b box) ring() error {
 	if err != nil {
 		return fmt.Errorf("nudge init: %w", err)
 	}
-	_, err = unix.Write(fd, []byte{'.'})
+	return nudge(fd)
+}
+
+// nudge writes to the pipe and closes it.
+func nudge(fd int) error {
+	_, err := unix.Write(fd, []byte{'.'})
+	if errors.Is(err, unix.EPIPE) {
+		err = nil // init has found what it waited for since the pipe was opened, or is gone
+	}
 	if cerr := unix.Close(fd); err == nil {
 		err = cerr
 	}

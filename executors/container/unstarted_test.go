@@ -166,3 +166,18 @@ func copyFile(to, from string) error {
 	}
 	return os.WriteFile(to, data, 0o755)
 }
+
+// Init may close its end between our opening of the pipe and our nudge: it found what it
+// was to begin by itself.
+func TestNudgeComesTooLate(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), job.NudgeFile)
+	must(t, "make the pipe", unix.Mkfifo(pipe, 0o600))
+	init, err := unix.Open(pipe, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	must(t, "open it as init does", err)
+	fd, err := unix.Open(pipe, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	must(t, "open it as the gate does", err)
+	must(t, "close init's end", unix.Close(init))
+	if err := nudge(fd); err != nil {
+		t.Errorf("init has begun: %v", err)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 
 // A claim in the making is the hidden folder spool/claimed/.JOB:
 //
-//	intent        which request is meant, the text of a symbolic link: made first
+//	intent        which request is meant: made first
 //	raw/          what was renamed out of the inbox, untouched
 //	request.md request.sig inputs/   copies on fresh inodes
 //	job.json      what was found; written last
@@ -30,7 +29,6 @@ import (
 // job: a request must not be gone from there before it is surely here. That it may be back
 // in its inbox after a power cut is no harm, because nothing has been built upon it.
 const (
-	intentLink = "intent"
 	jobFile    = "job.json"
 	rawDir     = "raw"
 	rawRequest = "request.md"
@@ -44,42 +42,6 @@ const (
 	FileSignature = "request.sig"
 	DirInputs     = "inputs"
 )
-
-// intent says what a half-done claim is about.
-type intent struct {
-	inbox     Inbox
-	name      string // any bytes
-	claimedAt time.Time
-}
-
-// intentVersion begins the text of an intent; then come, each on a line, the time,
-// the name of the inbox and the length of its path, then the path and the name
-// of the request.
-const intentVersion = "1"
-
-// maxInboxPath bounds the path of an inbox: some filesystems take no more than
-// 1023 bytes as the text of a link.
-const maxInboxPath = 512
-
-func (in *intent) text() string {
-	return strings.Join([]string{intentVersion, in.claimedAt.Format(time.RFC3339Nano), in.inbox.Name, strconv.Itoa(len(in.inbox.Dir)), in.inbox.Dir + in.name}, "\n")
-}
-
-// parseIntent reads the text of an intent; nil means that it can't be read.
-func parseIntent(text string) *intent {
-	p := strings.SplitN(text, "\n", 5)
-	if len(p) != 5 || p[0] != intentVersion {
-		return nil
-	}
-	at, err := time.Parse(time.RFC3339Nano, p[1])
-	n, nerr := strconv.Atoi(p[3])
-	if err != nil || nerr != nil || n < 0 || n >= len(p[4]) {
-		return nil
-	}
-	return &intent{Inbox{p[2], p[4][:n]}, p[4][n:], at}
-}
-
-func (in *intent) arrival() Arrival { return Arrival{in.inbox, in.name} }
 
 // Arrival is a request that waits to be claimed.
 type Arrival struct {
@@ -124,7 +86,7 @@ func (s *Spool) Take(in Inbox, name string) (*Job, error) {
 		s.putBack(a)
 		return nil, err
 	}
-	id, spare, err := s.begin(a)
+	id, b, err := s.begin(a)
 	switch {
 	case errors.Is(err, ErrGone):
 		s.settled(a)
@@ -135,13 +97,13 @@ func (s *Spool) Take(in Inbox, name string) (*Job, error) {
 		s.putBack(a)
 		return nil, err
 	}
-	return s.goOn(id, a, begun{now: true, spare: spare})
+	return s.goOn(id, a, b)
 }
 
 // begun says how a claim that is gone on with was begun.
 type begun struct {
-	// now: just now, so that there are no leftovers of an earlier try.
-	now bool
+	// intent of one that was begun just now, so that there are no leftovers of an earlier try.
+	now *intent
 	// spare: in a spare, which holds the files made ahead.
 	spare bool
 }
@@ -175,29 +137,27 @@ const minFreeInodes = 1024
 // begin makes .JOB with its intent and renames the request into it. On return
 // without an error the request is the node's; with one it is where it was, or,
 // if that is unknown, recovery finds out.
-func (s *Spool) begin(a Arrival) (id string, spare bool, err error) {
+func (s *Spool) begin(a Arrival) (id string, b begun, err error) {
 	if strings.ContainsAny(a.Name, "/\x00") || !IsRequestName(a.Name) {
-		return "", false, fmt.Errorf("%s is no name of a request", Quote(a.Name))
+		return "", b, fmt.Errorf("%s is no name of a request", Quote(a.Name))
 	}
 	from := filepath.Join(a.Inbox.Dir, a.Name)
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		return "", false, ErrGone // cheap for the loser of a race
+		return "", b, ErrGone // cheap for the loser of a race
 	}
 	claimed := time.Now().UTC()
 	id = s.ids.next(claimed)
 	hidden := s.hidden(id)
-	in := intent{a.Inbox, a.Name, claimed}
+	b.now = &intent{a.Inbox, a.Name, claimed}
 	for _, step := range []func() error{
-		func() error { spare, err = s.takeSpare(hidden); return err },
+		func() error { b.spare, err = s.takeSpare(hidden); return err },
 		func() error {
-			if spare {
+			if b.spare {
 				return nil
 			}
 			return s.makeFolder("claim", hidden)
 		},
-		func() error {
-			return s.disk.Symlink("claim.intent", in.text(), filepath.Join(hidden, intentLink))
-		},
+		func() error { return s.writeIntent(hidden, b.now, b.spare) },
 		func() error {
 			return s.disk.Move("claim.request", from, filepath.Join(hidden, rawDir, rawRequest), false)
 		},
@@ -207,19 +167,19 @@ func (s *Spool) begin(a Arrival) (id string, spare bool, err error) {
 		}
 	}
 	if err == nil {
-		return id, spare, nil
+		return id, b, nil
 	}
 	if taken, lookErr := exists(filepath.Join(hidden, rawDir, rawRequest)); taken || lookErr != nil {
-		return id, spare, nil // it may have happened: going on finds out
+		return id, b, nil // it may have happened: going on finds out
 	}
 	// A folder that can't be removed holds nothing; recovery removes it.
 	undo := s.disk.RemoveTree("claim.undo", hidden)
 	if errors.Is(err, fs.ErrNotExist) {
 		if there, lookErr := exists(from); lookErr == nil && !there {
-			return "", false, ErrGone
+			return "", b, ErrGone
 		}
 	}
-	return "", false, errors.Join(err, undo)
+	return "", b, errors.Join(err, undo)
 }
 
 func (s *Spool) hidden(id string) string { return filepath.Join(s.stateDir(StateClaimed), "."+id) }
@@ -229,7 +189,7 @@ func (s *Spool) hidden(id string) string { return filepath.Join(s.stateDir(State
 func (s *Spool) copied(h *held, late bool, b begun) (*Job, error) {
 	id := h.id
 	hidden := s.hidden(id)
-	if !b.now {
+	if b.now == nil {
 		if done, err := exists(filepath.Join(s.stateDir(StateClaimed), id)); err != nil {
 			return nil, err
 		} else if done { // an earlier try did it
@@ -244,9 +204,11 @@ func (s *Spool) copied(h *held, late bool, b begun) (*Job, error) {
 	if !taken {
 		return nil, s.dropEmpty(id)
 	}
-	in, err := readIntent(hidden)
-	if err != nil {
-		return nil, err
+	in := b.now
+	if in == nil {
+		if in, err = readIntent(hidden); err != nil {
+			return nil, err
+		}
 	}
 	found := jobRecord{Version: jobVersion, ID: id}
 	if in == nil {
@@ -262,7 +224,7 @@ func (s *Spool) copied(h *held, late bool, b begun) (*Job, error) {
 			return nil, err
 		}
 	}
-	if !b.now {
+	if b.now == nil {
 		if err := s.dropCopies(hidden); err != nil {
 			return nil, err
 		}
@@ -342,7 +304,12 @@ func (s *Spool) pull(in *intent, hidden string, found *jobRecord) error {
 // raw is kept, what in it needs not be. The claim must be durable.
 func (s *Spool) tidy(j *Job) (some bool, err error) {
 	raw := j.Path(rawDir)
-	targets := []string{j.Path(intentLink)}
+	targets := []string{}
+	if name, err := intentEntry(j.dir); err != nil {
+		return false, err
+	} else if name != "" {
+		targets = append(targets, j.Path(name))
+	}
 	if !j.rec.RawKept {
 		targets = append(targets, raw)
 	} else {
@@ -361,18 +328,6 @@ func (s *Spool) tidy(j *Job) (some bool, err error) {
 		j.within.Dir("claim.tidy", ".")
 	}
 	return some, nil
-}
-
-// readIntent reads the intent of a half-done claim; nil means unreadable.
-func readIntent(hidden string) (*intent, error) {
-	text, err := os.Readlink(filepath.Join(hidden, intentLink))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EINVAL) { // EINVAL: it is no link
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return parseIntent(text), nil
 }
 
 // unmovable says that a rename is refused because of what is to be renamed, not

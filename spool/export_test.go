@@ -29,3 +29,12 @@ func (s *Spool) Readings() int {
 	}
 	return n
 }
+
+// IntentOfName reads an intent from the escaped part of a name and gives its text again.
+func IntentOfName(escaped string) (text string, ok bool) {
+	in := intentOfName(intentPrefix + escaped)
+	if in == nil {
+		return "", false
+	}
+	return in.text(), true
+}

@@ -2,6 +2,7 @@ package spool_test
 
 import (
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,7 @@ func openAt(t *testing.T, dir string) *node {
 }
 
 func TestHalfDoneClaims(t *testing.T) {
+	name := func(text string) string { return "intent," + url.PathEscape(text) }
 	const (
 		head   = "1\n2026-02-09T00:00:00Z\ndefault\n8\n/nowhere"
 		intent = head + "TR-a.md"
@@ -63,6 +65,12 @@ func TestHalfDoneClaims(t *testing.T) {
 		"no link":             {map[string]string{"intent/x": "x", "raw/request.md": "x"}, []string{"spool.job.damaged"}},
 		"no intent":           {map[string]string{"raw/request.md": "x"}, []string{"spool.job.damaged"}},
 		"any bytes":           {map[string]string{"intent": head + "TR-\xff\n\n.md", "raw/request.md": "x"}, []string{"spool.name"}},
+		"a name for the text": {map[string]string{name(intent): "", "raw/request.md": "x"}, []string{}},
+		"only that name":      {map[string]string{name(intent): ""}, nil},
+		"any bytes in a name": {map[string]string{name(head + "TR-\xff\n\n.md"): "", "raw/request.md": "x"}, []string{"spool.name"}},
+		"a damaged name":      {map[string]string{"intent,1%0": "", "raw/request.md": "x"}, []string{"spool.job.damaged"}},
+		"nothing but a comma": {map[string]string{"intent,": "", "raw/request.md": "x"}, []string{"spool.job.damaged"}},
+		"made, not used":      {map[string]string{".intent.tmp": "", "raw/request.md": "x"}, []string{"spool.job.damaged"}},
 		"a name out of place": {map[string]string{"intent": head + "TR-/../../etc/x.md", "raw/request.md": "x"}, []string{"spool.name"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -57,8 +57,8 @@ func (j *Job) Settle() error {
 // Undone says that a power cut put the request of a claimed job back into its inbox. Only
 // of a job without a verdict: what came out of the inbox is removed later.
 func (j *Job) Undone() (bool, error) {
-	begun, err := exists(j.Path(intentLink))
-	if err != nil || !begun || j.making != nil || j.State != StateClaimed {
+	begun, err := intentEntry(j.dir)
+	if err != nil || begun == "" || j.making != nil || j.State != StateClaimed {
 		return false, err
 	}
 	taken, err := exists(j.Path(rawDir, rawRequest))

@@ -59,9 +59,9 @@ func (s *Spool) makeFolder(step, dir string) error {
 	return s.disk.Mkdir(step+".raw", filepath.Join(dir, rawDir), modePrivateDir)
 }
 
-// aheadOfClaim names the files of a job that a spare has.
+// aheadOfClaim names what a claim writes, and the files of a job, that a spare has.
 func (s *Spool) aheadOfClaim() []string {
-	return append([]string{FileRequest, jobFile}, s.o.Ahead...)
+	return append([]string{intentLink, FileRequest, jobFile}, s.o.Ahead...)
 }
 
 // takeSpare makes the folder of a claim out of a spare, if there is one that can be had.

@@ -188,10 +188,12 @@ func (g *Gate) stage(j *spool.Job, a *admission) (d delivery, err error) {
 		}
 	}
 	d = r.delivery(findings)
-	if err := writeRecord(j, deliveryFile, d); err != nil {
-		return d, err
-	}
-	synced := g.beside(j.Sync) // the verdict counts from its event on, which comes after both
+	written := g.beside(func() error { // the verdict counts from its event on, which comes after it and the copy
+		if err := writeRecord(j, deliveryFile, d); err != nil {
+			return err
+		}
+		return j.Sync()
+	})
 	name := r.id + ".md"
 	if schemas.VerdictOf(findings) == schemas.VerdictAccept {
 		err = g.out.toCore(j, func() error {
@@ -207,7 +209,7 @@ func (g *Gate) stage(j *spool.Job, a *admission) (d delivery, err error) {
 		// An earlier try may have found it good.
 		err = g.out.toCore(j, func() error { return g.publisher.Discard(name) })
 	}
-	return d, errors.Join(err, synced())
+	return d, errors.Join(err, written())
 }
 
 // commit makes a staged result visible, once.

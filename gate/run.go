@@ -97,10 +97,7 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 		o, err = g.outcomeOf(ctx, j, a)
 		defer g.trace.Step(j.ID, stepOutcome)()
 		if err == nil {
-			err = writeRecord(j, outcomeFile, o)
-		}
-		if err == nil {
-			err = g.syncOutcome(j, a, o)
+			err = g.writeOutcome(j, a, o)
 		} else if errors.Is(err, executors.ErrNotStarted) {
 			if rerr := g.giveBack(j, a); rerr != nil {
 				return rerr
@@ -117,16 +114,20 @@ func (g *Gate) finish(ctx context.Context, j *spool.Job) error {
 	return j.Advance(spool.StateFinished)
 }
 
-// syncOutcome makes the end of a run durable, and the result that is made of it. That
-// is checked meanwhile, for the delivery to go on with.
-func (g *Gate) syncOutcome(j *spool.Job, a *admission, o *outcome) error {
+// writeOutcome writes down the end of a run, durably, and the result that is made of it. That
+// comes first, as its check takes the longest, for the delivery to go on with: it is checked
+// meanwhile.
+func (g *Gate) writeOutcome(j *spool.Job, a *admission, o *outcome) error {
 	r, err := g.renderAhead(j, a, o)
 	if unknown(err) {
 		return err
 	}
 	// What else goes wrong with it goes wrong again in the delivery, and is told then.
 	rendered := err == nil
-	if err := j.Sync(); err != nil {
+	if err = writeRecord(j, outcomeFile, o); err == nil {
+		err = j.Sync()
+	}
+	if err != nil {
 		return err
 	}
 	if rendered {

@@ -24,21 +24,23 @@ const (
 )
 
 // Collect copies what the task left behind into dst. The task must have ended:
-// nothing changes any more then.
+// nothing changes any more then that is copied.
 func (e *Executor) Collect(ctx context.Context, id, dst string) (executors.Collected, error) {
 	var c executors.Collected
 	b, err := e.boxOf(id)
 	if err != nil {
 		return c, err
 	}
-	state, err := e.State(ctx, id)
-	switch {
-	case err != nil:
-		return c, err
-	case state == executors.StateAbsent, state == executors.StateUnstarted:
-		return c, fmt.Errorf("collect %s: %w", id, ErrNoTask)
-	case state != executors.StateExited:
-		return c, fmt.Errorf("collect %s: it has not ended but is %s", id, state)
+	if !b.has(outcomeFile) { // which says that it has ended
+		state, err := e.State(ctx, id)
+		switch {
+		case err != nil:
+			return c, err
+		case state == executors.StateAbsent, state == executors.StateUnstarted:
+			return c, fmt.Errorf("collect %s: %w", id, ErrNoTask)
+		case state != executors.StateExited:
+			return c, fmt.Errorf("collect %s: it has not ended but is %s", id, state)
+		}
 	}
 	var rec record
 	if err := b.read(taskFile, &rec); err != nil {

@@ -74,7 +74,16 @@ func (a *ahead) start(p place, spec job.Spec) error {
 	if err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
 	}
-	a.pid, err = start(p, spec, stdin, a.stdout.writeEnd, a.stderr.writeEnd, func() error { return nil })
+	files := []*os.File{stdin, a.stdout.writeEnd, a.stderr.writeEnd}
+	if a.Ahead.LastWord {
+		last, err := a.openLast()
+		if err != nil {
+			return err
+		}
+		defer last.Close()
+		files = append(files, last) // which is job.LastWordFD then
+	}
+	a.pid, err = start(p, spec, files, func() error { return nil })
 	return err
 }
 
@@ -185,6 +194,9 @@ func (a *ahead) discard(p place) error {
 func (a *ahead) close() {
 	a.stdout.close()
 	a.stderr.close()
+	if a.last != nil {
+		_ = a.last.Close() // nothing was written
+	}
 	a.closeInput()
 }
 

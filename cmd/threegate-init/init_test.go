@@ -30,7 +30,7 @@ const nobodyVar = "THREEGATE_INIT_TEST_NOBODY"
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(dirVar); dir != "" {
 		p := sandboxed
-		p.dir = dir
+		p.dir, p.out = dir, filepath.Join(dir, "out")
 		p.isolate = func(job.Spec) error { return nil }
 		p.user = func() (uint32, uint32, error) { return job.PayloadUID, job.PayloadGID, nil }
 		if os.Getenv(nobodyVar) != "" {

@@ -24,6 +24,8 @@ type payload struct {
 	stdout, stderr *pump
 	// settled: init has given up already what only a start needs.
 	settled bool
+	// last is what its last word comes from, or nil.
+	last *os.File
 }
 
 // startNow executes the payload of a job. The errors are those of start; there is a
@@ -45,7 +47,7 @@ func (l *payload) execute(p place, spec job.Spec, announce func() error) error {
 		return err
 	}
 	defer stdin.Close()
-	l.pid, err = start(p, spec, stdin, l.stdout.writeEnd, l.stderr.writeEnd, announce)
+	l.pid, err = start(p, spec, []*os.File{stdin, l.stdout.writeEnd, l.stderr.writeEnd}, announce)
 	return err
 }
 
@@ -54,11 +56,11 @@ func (l *payload) closeWriteEnds() {
 	l.stderr.closeWriteEnd()
 }
 
-// start executes the payload and returns its pid. announce comes last before
+// start executes the payload with these files and returns its pid. announce comes last before
 // anything of the payload could run: if that fails, or was not reached, nothing
 // of it did. A syscall.Errno in the error means that the program could not be
 // executed; anything else is trouble of ours.
-func start(p place, spec job.Spec, stdin, stdout, stderr *os.File, announce func() error) (int, error) {
+func start(p place, spec job.Spec, files []*os.File, announce func() error) (int, error) {
 	uid, gid, err := p.user()
 	if err != nil {
 		return 0, ours(err)
@@ -77,10 +79,14 @@ func start(p place, spec job.Spec, stdin, stdout, stderr *os.File, announce func
 		}
 		return 0, err
 	}
+	fds := make([]uintptr, len(files))
+	for i, f := range files {
+		fds[i] = f.Fd()
+	}
 	pid, err := syscall.ForkExec(argv0, spec.Argv, &syscall.ProcAttr{
 		Dir:   spec.Dir,
 		Env:   spec.Env,
-		Files: []uintptr{stdin.Fd(), stdout.Fd(), stderr.Fd()},
+		Files: fds,
 		Sys: &syscall.SysProcAttr{
 			Setsid:     true,
 			Credential: &syscall.Credential{Uid: uid, Gid: gid}, // and no supplementary groups

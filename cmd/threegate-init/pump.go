@@ -63,22 +63,68 @@ func (p *pump) close() {
 	_ = p.file.Close() // nothing was written
 }
 
-// copy keeps so many bytes. It runs until every write end is closed or the read deadline
-// has passed.
+// copy keeps so many bytes. It runs until every write end is closed, or the read deadline
+// has passed and what the pipe held then is copied.
 func (p *pump) copy(limit int64) {
 	defer close(p.done)
 	for {
 		n, err := p.readEnd.Read(p.buf)
-		p.total += int64(n)
-		if keep := min(int64(n), limit-p.kept); keep > 0 && p.err == nil {
-			var w int
-			w, p.err = p.file.Write(p.buf[:keep])
-			p.kept += int64(w)
+		p.keep(n, limit)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			p.rest(limit)
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// keep takes the first n bytes of the buffer.
+func (p *pump) keep(n int, limit int64) {
+	p.total += int64(n)
+	if keep := min(int64(n), limit-p.kept); keep > 0 && p.err == nil {
+		var w int
+		w, p.err = p.file.Write(p.buf[:keep])
+		p.kept += int64(w)
+	}
+}
+
+// rest copies what the pipe holds, and waits for nothing.
+func (p *pump) rest(limit int64) {
+	conn, err := p.readEnd.SyscallConn()
+	if err == nil {
+		err = conn.Control(func(fd uintptr) { p.restOf(int(fd), limit) })
+	}
+	if err != nil {
+		p.err = err
+	}
+}
+
+func (p *pump) restOf(fd int, limit int64) {
+	// A pipe of this size is read to its end, and no more if somebody still writes.
+	left, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
+	for left > 0 && err == nil {
+		var n int
+		n, err = unix.Read(fd, p.buf)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			err = nil
+		case errors.Is(err, unix.EAGAIN), n == 0:
+			return
+		default:
+			p.keep(max(n, 0), limit)
+			left -= n
+		}
+	}
+	if err != nil {
+		p.err = err
+	}
+}
+
+// cut ends the copying once what the pipe holds is copied, whoever could still write.
+func (p *pump) cut() {
+	_ = p.readEnd.SetReadDeadline(time.Unix(1, 0))
+	<-p.done
 }
 
 // finish waits for the last byte and reports the counts. Nothing may still

@@ -21,10 +21,14 @@ import (
 // place is where and how init works: constants in a sandbox, else in a test.
 type place struct {
 	dir string
+	// out is where the payload leaves files.
+	out string
 	// user says who the payload is; never root.
 	user func() (uid, gid uint32, err error)
 	// killAll ends every process but init.
 	killAll func()
+	// halt stops every process but init. One that arranged for that goes on, until init ends.
+	halt func()
 	// strip gives up what init does not need, ahead of any job.
 	strip func() error
 	// ready tells who made the sandbox that it is complete, if that waits for it.
@@ -37,8 +41,10 @@ type place struct {
 
 var sandboxed = place{
 	dir:     job.Dir,
+	out:     job.OutDir,
 	user:    outOwner,
 	killAll: func() { _ = unix.Kill(-1, unix.SIGKILL) },
+	halt:    func() { _ = unix.Kill(-1, unix.SIGSTOP) },
 	strip:   strip,
 	ready:   func() error { return nil },
 	isolate: isolate,
@@ -51,6 +57,7 @@ const (
 	spareThreads = 6
 	// lingerTime is how long init outlives its result: the kernel is busy, also with what
 	// other processes want of it, when a sandbox goes, and the host is about to read what is in it.
+	// A payload that is halted is killed after it, too.
 	lingerTime = 10 * time.Millisecond
 	// drainTime bounds the reading of pipes after the last process has died.
 	drainTime = 5 * time.Second
@@ -152,7 +159,7 @@ func heedStop(p place) *ending {
 }
 
 // run starts the payload, or has the one begin that took the job ahead, and returns
-// when nothing of it lives any more.
+// when nothing of it lives any more, or what does is halted.
 func run(p place, spec job.Spec, a *ahead, end *ending) (job.Result, error) {
 	end.begun.Store(true)
 	var started time.Time
@@ -185,13 +192,21 @@ func run(p place, spec job.Spec, a *ahead, end *ending) (job.Result, error) {
 	}
 	now := time.Now()
 	res.FinishedAt, res.Wall = now.UTC(), now.Sub(started)
+	if res.Halted {
+		l.stdout.cut()
+		l.stderr.cut()
+	}
 	if err := errors.Join(l.stdout.finish(&res.Stdout), l.stderr.finish(&res.Stderr)); err != nil {
 		return job.Result{}, err
+	}
+	if res.Halted {
+		return res, nil
 	}
 	return res, recordUsage(&res)
 }
 
-// await waits for the end of all of the payload, which has begun, and causes it if need be.
+// await waits for the end of all of the payload, which has begun, or for its last word, and
+// causes the end if need be.
 func (l *payload) await(p place, spec job.Spec, res *job.Result, end *ending) error {
 	// If there is but one processor for both, it is the payload's turn.
 	_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
@@ -206,10 +221,18 @@ func (l *payload) await(p place, spec job.Spec, res *job.Result, end *ending) er
 			return err
 		}
 	}
-	status, err := reap(p, l.pid)
-	if err != nil {
-		return err
+	code, said := l.lastWord()
+	if said {
+		res.ExitCode = code
+		p.halt()
+		if empty(p.out) {
+			return ownUsage(res)
+		}
+		p.killAll()
 	}
-	recordExit(res, status, end)
-	return nil
+	status, err := reap(p, l.pid)
+	if err == nil && !said {
+		recordExit(res, status, end)
+	}
+	return err
 }

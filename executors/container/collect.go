@@ -60,6 +60,9 @@ func (e *Executor) Collect(ctx context.Context, id, dst string) (executors.Colle
 	case !errors.Is(err, os.ErrNotExist):
 		return c, fmt.Errorf("collect %s: %w", id, err)
 	}
+	if res.Halted { // there was nothing in /out; what comes later comes too late
+		return c, nil
+	}
 	tree, err := outtree.Copy(b.path(outDir), filepath.Join(dst, collectedOut), outtree.Bounds{Bytes: l.OutBytes, Files: l.OutFiles})
 	if err != nil {
 		return c, fmt.Errorf("collect %s: %w", id, err)

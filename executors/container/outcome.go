@@ -51,7 +51,11 @@ func judgeResult(ev evidence, out *executors.Outcome) {
 	r := ev.result
 	out.ExitCode, out.Cause = r.ExitCode, schemas.CauseNone
 	out.StartedAt, out.FinishedAt, out.Wall = r.StartedAt, r.FinishedAt, r.Wall
-	out.CPU = r.CPU
+	if r.Halted {
+		out.CPU = max(ev.usage.CPU-r.OwnCPU, 0)
+	} else {
+		out.CPU = r.CPU
+	}
 	if out.PeakMemoryBytes == 0 {
 		out.PeakMemoryBytes = r.MaxRSS
 	}

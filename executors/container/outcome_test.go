@@ -78,6 +78,20 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// What a halted payload used is what its control group used without init.
+func TestJudgeHalted(t *testing.T) {
+	usage := cgroup.Usage{Known: true, MemoryPeak: 1 << 20, CPU: time.Second}
+	for own, want := range map[time.Duration]time.Duration{300 * time.Millisecond: 700 * time.Millisecond, 2 * time.Second: 0} {
+		out := judge(evidence{result: &job.Result{Halted: true, OwnCPU: own}, usage: usage})
+		if out.CPU != want || out.PeakMemoryBytes != 1<<20 || out.Cause != schemas.CauseNone {
+			t.Errorf("init used %v: %+v", own, out)
+		}
+	}
+	if out := judge(evidence{result: &job.Result{CPU: time.Millisecond}, usage: usage}); out.CPU != time.Millisecond {
+		t.Errorf("one that was collected: %+v", out)
+	}
+}
+
 func TestJudgeTimes(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	out := judge(evidence{started: &job.Started{At: at}, exit: exit{known: true, code: 137, at: at.Add(3 * time.Second)}})

@@ -149,6 +149,10 @@ func (e *Executor) startAhead(s *slot, r *root) error {
 	if s.image == e.cfg.Monty {
 		a.For, a.Argv, a.Env = montyArgv, append(slices.Clone(montyArgv), monty.BinaryPath), payloadEnv(r.env)
 		a.Word = monty.BeginWord
+		used := cgroup.Read(cgroup.Root, cgroupOf(s.id))
+		if a.LastWord = used.MemoryPeak > 0 && used.CPU > 0; a.LastWord { // else only the end of a process tells
+			a.Argv = append(a.Argv, job.MontyLastWord)
+		}
 	}
 	name := filepath.Join(gateDir, job.AheadFile)
 	if err := s.box.write(name+".new", a); err != nil {

@@ -147,7 +147,7 @@ func (e *Executor) awaitTask(ctx context.Context, b box, id string, ended <-chan
 		case <-ctx.Done():
 			timer.Stop()
 			return exit{}, ctx.Err()
-		case <-bell: // nothing of the payload lives any more
+		case <-bell: // nothing that is collected changes any more
 			timer.Stop()
 			return exit{}, nil
 		case st := <-ended:
@@ -188,8 +188,6 @@ func (b box) timeLeft(limit time.Duration) (left time.Duration, known bool) {
 // control group and its file systems are still there.
 func (rec record) gather(b box, ev *evidence) error {
 	ev.usage = cgroup.Read(cgroup.Root, cgroupOf(rec.container()))
-	ev.outFull = full(b.path(outDir))
-	ev.tmpFull = full(b.path(scratchDir))
 	var end endRecord
 	switch err := b.read(endFile, &end); {
 	case err == nil:
@@ -210,6 +208,10 @@ func (rec record) gather(b box, ev *evidence) error {
 		ev.result = &res
 	case !errors.Is(err, os.ErrNotExist):
 		return err
+	}
+	if ev.result == nil || !ev.result.Halted {
+		ev.outFull = full(b.path(outDir))
+		ev.tmpFull = full(b.path(scratchDir))
 	}
 	if ev.result == nil {
 		var started job.Started

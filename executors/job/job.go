@@ -44,7 +44,8 @@ const (
 	// StdoutFile and StderrFile are the kept bytes of the streams.
 	StdoutFile = "stdout"
 	StderrFile = "stderr"
-	// ResultFile is written, by rename, once nothing of the payload lives any more.
+	// ResultFile is written, by rename, once nothing of the payload lives any more, or, if
+	// it says so, is halted and about to go.
 	ResultFile = "result.json"
 	// FailureFile holds one line saying why init could not do its work.
 	FailureFile = "failure"
@@ -52,6 +53,9 @@ const (
 
 // MaxFileBytes bounds every JSON file of the folder.
 const MaxFileBytes = 16 << 20
+
+// LastWordFD is where a payload says its last word, see Ahead.
+const LastWordFD = 3
 
 // Payload identity inside a user namespace, and in /etc/passwd. Without one each
 // run has an id of its own. It is init that asks: the payload is who owns /out.
@@ -82,9 +86,11 @@ const (
 
 // Arguments that make threegate-init something else than process 1 of a sandbox.
 const (
-	MontyMode   = "monty"   // the Monty driver; a path that follows is an interpreter to start before the job comes
-	PostureMode = "posture" // the self-test
-	TrialMode   = "trial"   // what a user namespace must allow, see package sandbox
+	MontyMode = "monty" // the Monty driver; a path that follows is an interpreter to start before the job comes
+	// MontyLastWord, behind that path, tells it that it has LastWordFD.
+	MontyLastWord = "last-word"
+	PostureMode   = "posture" // the self-test
+	TrialMode     = "trial"   // what a user namespace must allow, see package sandbox
 )
 
 // Spec is job.json: what init runs and within which bounds.
@@ -118,8 +124,12 @@ type Ahead struct {
 	Env  []string `json:"env,omitempty"`
 	// Word is what init writes behind the input once the job may begin. The input's end alone
 	// says nothing: it also comes when init dies.
-	Word       string `json:"word,omitempty"`
-	HostKernel bool   `json:"host_kernel"` // as in Spec
+	Word string `json:"word,omitempty"`
+	// LastWord gives Argv a descriptor, LastWordFD. It writes its exit code there, one byte,
+	// once it has written all that it will, and waits to be killed: the end of a process takes
+	// the kernel longer.
+	LastWord   bool `json:"last_word,omitempty"`
+	HostKernel bool `json:"host_kernel"` // as in Spec
 }
 
 // Started is started.json.
@@ -148,8 +158,14 @@ type Result struct {
 	Stopped  bool `json:"stopped,omitempty"`
 	// StartErrno is set when the payload could not be executed.
 	StartErrno syscall.Errno `json:"start_errno,omitempty"`
-	Stdout     Stream        `json:"stdout"`
-	Stderr     Stream        `json:"stderr"`
+	// Halted: it has said how it ends and was stopped, OutDir was empty then, and it goes with
+	// init: what of it might still run, as a program can have itself go on, leaves nothing that
+	// is collected. CPU and MaxRSS are not known; the control group counts them, with OwnCPU,
+	// which is what init used.
+	Halted bool          `json:"halted,omitempty"`
+	OwnCPU time.Duration `json:"own_cpu,omitempty"`
+	Stdout Stream        `json:"stdout"`
+	Stderr Stream        `json:"stderr"`
 }
 
 // Stream counts one stream: bytes written by the payload, bytes kept.

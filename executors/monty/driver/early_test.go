@@ -136,3 +136,46 @@ func TestBeginsAtAWord(t *testing.T) {
 		}
 	}
 }
+
+// A driver that was started before its job says how it ends once all is written. It says nothing of a job that its interpreter had no part in.
+func TestLastWord(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "fatal")
+	if err := os.Symlink(self, other); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		code, interpreter string
+		exit              int
+		said              bool
+	}{
+		"ends":                  {"print(1)", interpreter(t), 0, true},
+		"raises":                {"print(1)\n1 / 0", interpreter(t), driver.ExitException, true},
+		"value":                 {"print(1)\n2", interpreter(t), 0, true},
+		"value of a wrong kind": {"print(1)\nprint", interpreter(t), driver.ExitValue, true},
+		"another interpreter":   {"print(1)", other, 0, false},
+		"no interpreter":        {"print(1)", filepath.Join(t.TempDir(), "none"), 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc, err := json.Marshal(job(t, tt.code, "null"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t)
+			env := w.env()
+			said := 0
+			env.Last = func(code int) {
+				if said++; code != tt.exit || w.stdout.String() != "1\n" || (w.stderr.Len() > 0) != (tt.exit != 0) {
+					t.Errorf("it said %d, having written %q and %q", code, &w.stdout, &w.stderr)
+				}
+			}
+			code := driver.MainWith([]string{tt.interpreter}, strings.NewReader(string(doc)+driver.BeginWord), env)
+			if code != tt.exit || (said == 1) != tt.said || w.stdout.String() != "1\n" {
+				t.Errorf("exit code %d, said %d times, stdout %q, stderr %q", code, said, &w.stdout, &w.stderr)
+			}
+		})
+	}
+}

@@ -22,8 +22,8 @@ func RunEarly(binary string, job Job, env Env, ended bool) (code int, used bool)
 			panic(err)
 		}
 	}
-	used = c.serves(job)
-	return runWith(c, job, env), used
+	defer c.stop()
+	return runWith(c, job, env)
 }
 
 // hangup waits until nobody can write to what the child's words are read from.

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/monty/wire"
 )
 
@@ -23,14 +26,34 @@ type Env struct {
 	// Begin, if set, waits until the code may run; all that needs no line of it is done
 	// before. An error ends the run.
 	Begin func() error
+	// Last, if set, says the exit code as a last word, and returns only if it can't be said. It
+	// is for a run that an early interpreter served.
+	Last func(code int)
 }
 
 // Main is the payload: it reads a Job from stdin, runs it once stdin has ended, and
-// returns the exit code. Its one argument, if any, is an interpreter that it starts before there is a
+// returns the exit code. Its first argument, if any, is an interpreter that it starts before there is a
 // job; one that can't be started, or is not the job's, or has died, counts as none. With it
-// the job begins at BeginWord, and not without.
+// the job begins at BeginWord, and not without. A second one, job.MontyLastWord, has it say
+// that code as its last word if that interpreter served the job, and then never return.
 func Main(args []string) int {
-	return mainWith(args, os.Stdin, Env{In: "/in", Out: "/out", Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now})
+	env := Env{In: "/in", Out: "/out", Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now}
+	if len(args) == 2 && args[1] == job.MontyLastWord {
+		args = args[:1]
+		unix.CloseOnExec(job.LastWordFD) // it is not the interpreter's
+		env.Last = sayLast
+	}
+	return mainWith(args, os.Stdin, env)
+}
+
+// sayLast says a last word and waits to be ended.
+func sayLast(code int) {
+	if n, err := unix.Write(job.LastWordFD, []byte{byte(code)}); err != nil || n < 1 {
+		return
+	}
+	for {
+		_ = unix.Pause()
+	}
 }
 
 func mainWith(args []string, stdin io.Reader, env Env) int {
@@ -48,21 +71,25 @@ func mainWith(args []string, stdin io.Reader, env Env) int {
 		}
 		rehearse()
 	}
-	job, err := in.job()
+	defer early.stop()
+	j, err := in.job()
 	if err != nil {
-		early.stop()
 		fmt.Fprintf(env.Stderr, "monty: the job on stdin: %v\n", err)
 		return ExitJob
 	}
-	return runWith(early, job, env)
+	code, served := runWith(early, j, env)
+	if served && env.Last != nil {
+		env.Last(code)
+	}
+	return code
 }
 
 // rehearse does once, on a job that is none, what Main does with each, so that memory
 // and code are there when one comes.
 func rehearse() {
-	job, _ := newInput(strings.NewReader(`{"code": "0", "inputs": {"a": 0}, "limits": {"max_duration_sec": 1, "max_memory_bytes": 1, "cpu_seconds": 1}, "monty": "none"}`)).job()
-	vars, _ := Inputs(job.Inputs)
-	_, _ = wire.Feed(job.Code, vars)
+	j, _ := newInput(strings.NewReader(`{"code": "0", "inputs": {"a": 0}, "limits": {"max_duration_sec": 1, "max_memory_bytes": 1, "cpu_seconds": 1}, "monty": "none"}`)).job()
+	vars, _ := Inputs(j.Inputs)
+	_, _ = wire.Feed(j.Code, vars)
 	_, _ = wire.Configure(ScriptName, wire.Limits{DurationMicros: 1, MemoryBytes: 1})
 	_, _ = wire.DecodeEvent(nil)
 }
@@ -89,29 +116,32 @@ func endf(code int, format string, a ...any) *end {
 }
 
 // Run runs job and returns the exit code. When it returns, the interpreter is gone.
-func Run(job Job, env Env) int { return runWith(nil, job, env) }
+func Run(j Job, env Env) int {
+	code, _ := runWith(nil, j, env)
+	return code
+}
 
-// runWith is Run with an interpreter that waits already, if it is not nil. That one is
-// killed when it returns, but perhaps not gone.
-func runWith(early *child, job Job, env Env) int {
-	err := run(early, job, env)
+// runWith is Run with an interpreter that waits already, if it is not nil, and says whether
+// that one served the job. If so, it is the caller's to stop.
+func runWith(early *child, j Job, env Env) (code int, served bool) {
+	if served = early.serves(j); !served {
+		early.stop()
+		early = nil
+	}
+	err := run(early, j, env)
 	if err == nil {
-		return ExitOK
+		return ExitOK, served
 	}
 	var e *end
 	if !errors.As(err, &e) {
 		e = endf(ExitInterpreter, "%v", err)
 	}
 	_, _ = io.WriteString(env.Stderr, e.text) // nobody is left to tell
-	return e.code
+	return e.code, served
 }
 
+// run runs a job, in an interpreter that serves it or, without one, in its own.
 func run(early *child, job Job, env Env) error {
-	if !early.serves(job) {
-		early.stop()
-		early = nil
-	}
-	defer early.stop()
 	vars, err := Inputs(job.Inputs)
 	if err != nil {
 		return endf(ExitJob, "%v", err)

@@ -304,7 +304,7 @@ func (s *Spool) pull(in *intent, hidden string, found *jobRecord) error {
 // raw is kept, what in it needs not be. The claim must be durable.
 func (s *Spool) tidy(j *Job) (some bool, err error) {
 	raw := j.Path(rawDir)
-	targets := []string{}
+	var targets []string
 	if name, err := intentEntry(j.dir); err != nil {
 		return false, err
 	} else if name != "" {

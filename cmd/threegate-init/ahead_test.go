@@ -74,6 +74,20 @@ func TestStartedAhead(t *testing.T) {
 	}
 }
 
+// worldDir is as t.TempDir, but for the payload's user too.
+func worldDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "threegate-world-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // handOver gives a job to an init that waits for one, which must not begin it.
 func handOver(t *testing.T, dir string, nudge *os.File, s job.Spec) {
 	t.Helper()
@@ -120,14 +134,7 @@ func TestTakesItsJobBeforeItBegins(t *testing.T) {
 			s.StdoutBytes = 1 << 20
 			cmd, dir := initCommand(t, nil)
 			nudge := pipe(t, filepath.Join(dir, job.NudgeFile))
-			world, err := os.MkdirTemp("", "threegate-ahead-") // as t.TempDir, but for the payload's user too
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = os.RemoveAll(world) })
-			if err := os.Chmod(world, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			world := worldDir(t)
 			got, ended := filepath.Join(world, "got"), filepath.Join(world, "ended")
 			waits := job.Ahead{For: s.Argv, Env: s.Env, Word: word, Argv: []string{"sh", "-c", fmt.Sprintf("head -c 5 > %s.new && mv %[1]s.new %[1]s; %s; touch %s", got, tt.then, ended)}}
 			if err := writeJSON(dir, job.AheadFile, waits); err != nil {
@@ -155,7 +162,7 @@ func TestTakesItsJobBeforeItBegins(t *testing.T) {
 				}
 			}
 			begin(t, dir, nudge)
-			err = cmd.Wait()
+			err := cmd.Wait()
 			reason, _ := os.ReadFile(filepath.Join(dir, job.FailureFile))
 			if code(err) != tt.code {
 				t.Fatalf("%v: %s", err, reason)

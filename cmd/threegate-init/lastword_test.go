@@ -74,8 +74,9 @@ func runAhead(t *testing.T, s job.Spec, script string) (job.Result, string) {
 	awaitAhead(t, cmd.Process.Pid, "sh")
 	handOver(t, dir, nudge, s)
 	begin(t, dir, nudge)
-	if reason, err := os.ReadFile(filepath.Join(dir, job.FailureFile)); code(cmd.Wait()) == job.ExitInit {
-		t.Fatalf("%s, %v", reason, err)
+	if err := cmd.Wait(); code(err) == job.ExitInit {
+		reason, _ := os.ReadFile(filepath.Join(dir, job.FailureFile))
+		t.Fatalf("%v: %s", err, reason)
 	}
 	return result(t, dir), dir
 }
@@ -83,14 +84,7 @@ func runAhead(t *testing.T, s job.Spec, script string) (job.Result, string) {
 // outDir makes the folder of the payload, where its user can get to, and gives its path for it.
 func outDir(t *testing.T, dir string) string {
 	t.Helper()
-	real, err := os.MkdirTemp("", "threegate-out-") // as t.TempDir, but for the payload's user too
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(real) })
-	if err := os.Chmod(real, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	real := worldDir(t)
 	out := filepath.Join(dir, "out")
 	if err := os.Mkdir(out, 0o700); err != nil {
 		t.Fatal(err)
@@ -130,14 +124,7 @@ func TestCut(t *testing.T) {
 // What is halted does nothing any more once the result is there, if it did not arrange for
 // more.
 func TestHaltedDoesNothing(t *testing.T) {
-	world, err := os.MkdirTemp("", "threegate-halted-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(world) })
-	if err := os.Chmod(world, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	world := worldDir(t)
 	// What it appends after the result has a later time than that.
 	r, box := runAhead(t, spec("cat"), fmt.Sprintf(`cat > /dev/null; (while :; do echo x >> %s/log; done) & sleep 0.1; printf '\0' >&3; sleep 60`, world))
 	var written, log unix.Stat_t

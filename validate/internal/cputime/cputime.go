@@ -23,15 +23,17 @@ func Of(f func()) time.Duration {
 func OfThread(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before := usage(unix.RUSAGE_THREAD)
+	before := read(unix.CLOCK_THREAD_CPUTIME_ID)
 	f()
-	return usage(unix.RUSAGE_THREAD) - before
+	return read(unix.CLOCK_THREAD_CPUTIME_ID) - before
 }
 
-func used() time.Duration { return usage(unix.RUSAGE_SELF) }
+func used() time.Duration { return read(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
-func usage(who int) time.Duration {
-	var u unix.Rusage
-	_ = unix.Getrusage(who, &u) // can't fail for this process and this thread
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+// read reads a clock of the kernel's that counts to the nanosecond. getrusage counts what
+// still runs up to the last tick only, which can be 4 ms ago.
+func read(clock int32) time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(clock, &t) // can't fail for this process and this thread
+	return time.Duration(t.Nano())
 }

@@ -184,24 +184,62 @@ const (
 // Kill ends every process of the group at path and waits until none is left. It
 // is for groups whose runtime is gone; it is no error if there is none.
 func Kill(root, path string) error {
+	look := signalAll
+	if Unified(root) {
+		look = killTree
+	}
 	pause := killPauseMin
 	for end := time.Now().Add(killTime); ; pause = min(2*pause, killPauseMax) {
-		pids, err := Procs(root, path)
+		empty, err := look(root, path)
 		if err != nil {
 			return fmt.Errorf("kill cgroup %s: %w", path, err)
 		}
-		if len(pids) == 0 {
+		if empty {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("kill cgroup %s: %d processes do not end", path, len(pids))
-		}
-		// Init is among them, and takes all of its pid namespace along.
-		for _, pid := range pids {
-			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-				return fmt.Errorf("kill cgroup %s: %w", path, err)
-			}
+			return fmt.Errorf("kill cgroup %s: its processes do not end", path)
 		}
 		time.Sleep(pause)
 	}
+}
+
+// killTree has the kernel end all that is in the group and below it, and says whether it was
+// empty. The list of processes does not tell: one that is dying is not in it, and keeps the
+// group from being removed.
+func killTree(root, path string) (empty bool, err error) {
+	dir := filepath.Join(root, path)
+	events, err := os.ReadFile(filepath.Join(dir, "cgroup.events"))
+	switch {
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV): // it is gone
+		return true, nil
+	case err != nil:
+		return false, err
+	case strings.Contains(string(events), "populated 0\n"):
+		return true, nil
+	}
+	kill, err := os.OpenFile(filepath.Join(dir, "cgroup.kill"), os.O_WRONLY, 0)
+	if err == nil {
+		_, err = kill.WriteString("1")
+		err = errors.Join(err, kill.Close())
+	}
+	if (errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV)) && !exists(dir) {
+		return true, nil
+	}
+	return false, err
+}
+
+// signalAll signals all processes of the group, and says whether it was empty.
+func signalAll(root, path string) (empty bool, err error) {
+	pids, err := Procs(root, path)
+	if err != nil {
+		return false, err
+	}
+	// Init is among them, and takes all of its pid namespace along.
+	for _, pid := range pids {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+			return false, err
+		}
+	}
+	return len(pids) == 0, nil
 }

@@ -40,10 +40,15 @@ func probe([]string) {
 	}
 	write := func(path string) error {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
-		if err == nil {
-			f.Close()
+		if err != nil {
+			return err
 		}
-		return err
+		defer f.Close()
+		var st unix.Stat_t
+		if unix.Fstat(int(f.Fd()), &st) == nil && st.Rdev == unix.Mkdev(1, 3) && path != os.DevNull {
+			return errors.New("masked") // what the runtime hides is /dev/null then
+		}
+		return nil
 	}
 	read := func(path string) error {
 		data, err := os.ReadFile(path)
@@ -84,6 +89,7 @@ func probe([]string) {
 	try("read-gate", read("/gate/job.json"))
 	try("write-sysctl", write("/proc/sys/kernel/core_pattern"))
 	try("sysrq", write("/proc/sysrq-trigger"))
+	try("write-masked", write("/proc/cmdline"))
 	try("kcore", read("/proc/kcore"))
 	try("init-mem", read("/proc/1/mem"))
 	try("init-environ", read("/proc/1/environ"))

@@ -109,7 +109,8 @@ type checker struct {
 // locate makes the place of n, whose column counts characters of the YAML, that in bytes
 // in the document. Nodes come in the order of their places.
 func (c *checker) locate(n *yaml.Node) {
-	n.Line = c.above + max(n.Line, 1)
+	// YAML ends a line at a lone CR, too; the document does not.
+	n.Line = min(c.above+max(n.Line, 1), len(c.d.report.lines.starts))
 	if n.Line != c.line || n.Column < c.character {
 		c.line, c.character, c.offset = n.Line, 1, 0
 	}

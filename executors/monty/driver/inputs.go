@@ -95,11 +95,16 @@ func inputList(dec *json.Decoder, levels int) (*wire.Value, error) {
 
 func inputDict(dec *json.Decoder, levels int) (*wire.Value, error) {
 	var pairs []*wire.Pair
+	seen := map[string]bool{}
 	for dec.More() {
 		key, err := inputValue(dec, levels) // the decoder takes only a string here
 		if err != nil {
 			return nil, err
 		}
+		if seen[key.GetStr()] {
+			return nil, fmt.Errorf("the key %.40q is there twice", key.GetStr())
+		}
+		seen[key.GetStr()] = true
 		value, err := inputValue(dec, levels)
 		if err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/fsck"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -274,7 +275,8 @@ func (w *world) idle() bool {
 			return false
 		}
 	}
-	dirs := []string{filepath.Join(w.dir, spool.DirTrash), filepath.Join(w.dir+".run", "boxes")}
+	dirs := []string{filepath.Join(w.dir, spool.DirTrash), filepath.Join(w.dir, spool.DirOutbox),
+		filepath.Join(w.dir+".run", "boxes")}
 	for _, st := range spool.States {
 		dirs = append(dirs, filepath.Join(w.dir, spool.DirSpool, string(st)))
 	}
@@ -358,6 +360,7 @@ func (w *world) atEnd(interrupted bool) verdict {
 	if total > w.sc.want.runs || total < w.sc.want.runs && !interrupted {
 		v.note(&v.twice, "%d runs, want %d", total, w.sc.want.runs)
 	}
+	w.answers(&v)
 	if len(r.Pending) > 0 {
 		v.note(&v.half, "temporaries are left: %s", strings.Join(r.Pending, ", "))
 	}
@@ -370,6 +373,39 @@ func (w *world) atEnd(interrupted bool) verdict {
 		}
 	}
 	return v
+}
+
+// answers wants exactly one answer for each request id: a result, or a notice.
+func (w *world) answers(v *verdict) {
+	results, _ := filepath.Glob(filepath.Join(w.cfg.CoreInbound.Path, "TS-*.md"))
+	for name := range w.taken {
+		results = append(results, name)
+	}
+	told := 0
+	for k := range strings.Split(w.sc.word, "|") {
+		id, n := requestID(k), 0
+		for _, r := range results {
+			if strings.HasSuffix(r, "-"+id+".md") {
+				n++
+			}
+		}
+		if raw, err := os.ReadFile(filepath.Join(w.cfg.CoreNotices.Path, gate.NoticeFile(id))); err == nil {
+			n, told = n+1, told+1
+			var x schemas.Notice
+			if err := schemas.DecodeStrict(raw, &x); err != nil || x.RequestID != id {
+				v.note(&v.half, "the notice of %s: %v", id, err)
+			}
+		}
+		switch {
+		case n == 0:
+			v.note(&v.lost, "%s has no answer", id)
+		case n > 1:
+			v.note(&v.twice, "%s has %d answers", id, n)
+		}
+	}
+	if all, err := os.ReadDir(w.cfg.CoreNotices.Path); err != nil || len(all) != told {
+		v.note(&v.half, "%d files lie in CORE's folder of notices, want %d: %v", len(all), told, err)
+	}
 }
 
 func mustWorld(t *testing.T, sc scenario) *world {

@@ -55,7 +55,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 		return err
 	}
 	name := res.ResultID + spool.ResultSuffix
-	err = g.out.atCore(j, func() error {
+	err = g.coreInbound(j, func() error {
 		if refused { // an earlier try may have found it good
 			return g.publisher.Discard(name)
 		}
@@ -71,6 +71,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 		Filters: filters.names()}
 	if refused {
 		ev.Type, ev.Rules = ledger.ResultQuarantined, blockingRules(findings)
+		ev.Notice = g.noticeName(j, a.Request.RequestID)
 		g.log.Info("result quarantined", "job", j.ID, "request", a.Request.RequestID, "rules", ev.Rules)
 	} else {
 		ev.Artifacts = len(m.files)
@@ -85,7 +86,7 @@ func (g *Gate) publish(j *spool.Job) error {
 		return err
 	}
 	id := g.journal.resultOf(j.ID)
-	err = g.out.atCore(j, func() error { return g.publisher.Commit(id+spool.ResultSuffix, string(place)) })
+	err = g.coreInbound(j, func() error { return g.publisher.Commit(id+spool.ResultSuffix, string(place)) })
 	if errors.Is(err, spool.ErrMoved) {
 		err = executors.WithMend(err, "put that folder back; if it is lost, remove "+j.Path(FileStagedIn)+
 			": the job then goes to the archive, with its result in it")
@@ -104,7 +105,7 @@ const maxPlaceBytes = 8 << 10
 // result that is no longer staged appeared there.
 func (g *Gate) notePlace(j *spool.Job) error {
 	var place string
-	err := g.out.atCore(j, func() (err error) { place, err = g.publisher.Place(); return err })
+	err := g.coreInbound(j, func() (err error) { place, err = g.publisher.Place(); return err })
 	if err != nil {
 		return err
 	}

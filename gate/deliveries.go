@@ -31,15 +31,22 @@ type deliveries struct {
 	wg    sync.WaitGroup
 
 	mu sync.Mutex
-	in map[string]time.Time // jobs that are at CORE's folder, since when
+	in map[string]visit // what is under way at a folder of CORE's, by job
+}
+
+// visit is a call that may hang.
+type visit struct {
+	folder string
+	since  time.Time
 }
 
 func newDeliveries(g *Gate) *deliveries {
-	return &deliveries{g: g, queue: newQueue(), in: map[string]time.Time{}}
+	return &deliveries{g: g, queue: newQueue(), in: map[string]visit{}}
 }
 
-// run starts n goroutines that deliver; they end after stop.
+// run starts n goroutines that deliver results, and one for notices; they end after stop.
 func (o *deliveries) run(work context.Context, n int, fatal chan<- error) {
+	o.wg.Go(func() { o.g.deliverNotices(work) })
 	for range n {
 		o.wg.Go(func() {
 			for {
@@ -69,39 +76,70 @@ func (o *deliveries) stop() {
 	}
 }
 
-// atCore does something in CORE's folder for a job.
-func (o *deliveries) atCore(j *spool.Job, do func() error) error {
+// atCore does something in a folder of CORE's; what names it.
+func (o *deliveries) atCore(what, folder string, do func() error) error {
 	o.mu.Lock()
-	o.in[j.ID] = time.Now()
+	o.in[what] = visit{folder, time.Now()}
 	o.mu.Unlock()
 	defer func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		delete(o.in, j.ID)
+		delete(o.in, what)
 	}()
-	return executors.WithMend(do(), o.mend())
+	return do()
 }
 
-func (o *deliveries) mend() string {
-	return "CORE's folder is " + o.g.config().CoreInbound.Path +
-		" (core_inbound.path): make or mount it, and let the node write there"
+// coreInbound does something for a job in CORE's folder of results.
+func (g *Gate) coreInbound(j *spool.Job, do func() error) error {
+	folder := g.config().CoreInbound.Path
+	return executors.WithMend(g.out.atCore(j.ID, folder, do), mendInbound(folder))
+}
+
+func mendInbound(folder string) string {
+	return "CORE's folder is " + folder + " (core_inbound.path): make or mount it, and let the node write there"
 }
 
 // trouble tells that CORE's folder hangs, if it does.
 func (o *deliveries) trouble() *Trouble {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var since time.Time
+	var first visit
 	for _, at := range o.in {
-		if since.IsZero() || at.Before(since) {
-			since = at
+		if first.since.IsZero() || at.since.Before(first.since) {
+			first = at
 		}
 	}
-	if since.IsZero() || time.Since(since) < hangsAfter {
+	if first.since.IsZero() || time.Since(first.since) < hangsAfter {
 		return nil
 	}
 	return &Trouble{What: troubleCore, Doing: "no result can be delivered", Code: schemas.CodeFileIO,
-		Since: since.UTC(), Tries: 1, Mend: o.mend(),
-		Error: fmt.Sprintf("CORE's folder %s does not answer: %d deliveries hang in it, %d results wait",
-			o.g.config().CoreInbound.Path, len(o.in), o.queue.behind())}
+		Since: first.since.UTC(), Tries: 1, Mend: mendInbound(o.g.config().CoreInbound.Path),
+		Error: fmt.Sprintf("CORE's folder %s does not answer: %d deliveries hang, %d results wait",
+			first.folder, len(o.in), o.queue.behind())}
+}
+
+// deliverNotices brings notices to CORE until ctx ends. Nothing waits for it.
+func (g *Gate) deliverNotices(ctx context.Context) {
+	folder := g.config().CoreNotices.Path
+	deliver := func() error {
+		return executors.WithMend(g.out.atCore(troubleNotices, folder, g.outbox.Deliver),
+			"CORE's folder of notices is "+folder+
+				" (core_notices.path): make or mount it, and let the node write there")
+	}
+	for ctx.Err() == nil {
+		err := deliver()
+		if err == nil {
+			g.troubles.clear(troubleNotices)
+			select {
+			case <-ctx.Done():
+			case <-g.outbox.Wake():
+			}
+			continue
+		}
+		t := g.trouble(troubleNotices, "CORE can't be told of requests without a result", err)
+		wait := g.troubles.set(t)
+		g.log.Error("notices can't be delivered, will be tried again", "error", err, "mend", t.Mend, "again_in", wait)
+		sleep(ctx, wait)
+	}
+	_ = deliver() // what came last; the next start does what fails
 }

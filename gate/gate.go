@@ -41,6 +41,7 @@ type Gate struct {
 	ledger    *ledger.Ledger
 	journal   *journal
 	publisher *spool.Publisher
+	outbox    *spool.Outbox
 	troubles  *troubles
 	posture   posture
 	runs      *queue // jobs up to the end of their run
@@ -106,6 +107,8 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 		return nil, err
 	}
 	g.publisher.Seam = o.Seam
+	g.outbox = spool.NewOutbox(cfg.Dir, cfg.CoreNotices.Path)
+	g.outbox.Seam = o.Seam
 	dir := filepath.Join(cfg.Dir, spool.DirLedger)
 	g.ledger, err = ledger.Open(dir, ledger.Options{Now: g.now, Seam: o.Seam}, g.journal.note)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -50,10 +51,14 @@ func (g *Gate) follow(ctx context.Context, j *spool.Job) error {
 	}
 	var err error
 	if to == spool.StateDelivered {
-		if err = g.publish(j); err == nil {
-			err = j.Archive(g.now())
-		}
-	} else {
+		err = g.publish(j)
+	}
+	if err == nil {
+		err = g.tell(j)
+	}
+	if err == nil && to == spool.StateDelivered {
+		err = j.Archive(g.now())
+	} else if err == nil {
 		err = j.Move(to)
 	}
 	switch {
@@ -92,11 +97,13 @@ func Announces(e ledger.Event) spool.State {
 }
 
 // journal is what the ledger tells, as far as steps need it: which request ids
-// were ever admitted, and what the last event of each job in progress announced.
+// were ever admitted, what the last event of each job in progress announced, and of what
+// CORE was told by a notice.
 type journal struct {
 	mu   sync.Mutex
 	ids  map[string]admitted
 	jobs map[string]announced
+	told map[string]bool
 }
 
 // admitted is the job under which a request id was admitted.
@@ -110,10 +117,13 @@ type admitted struct {
 type announced struct {
 	to       spool.State
 	resultID string
+	// tells is the name of a notice: that of notice, or without one of a notice that is no longer true.
+	tells  string
+	notice *schemas.Notice
 }
 
 func newJournal() *journal {
-	return &journal{ids: map[string]admitted{}, jobs: map[string]announced{}}
+	return &journal{ids: map[string]admitted{}, jobs: map[string]announced{}, told: map[string]bool{}}
 }
 
 // note takes in one event, in the replay at the start and when it was recorded.
@@ -123,9 +133,19 @@ func (b *journal) note(e ledger.Event) {
 	if e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.Delivered {
 		b.ids[strings.ToLower(e.RequestID)] = admitted{request: e.RequestID, job: e.RunID, sha256: e.RequestSHA256}
 	}
-	if to := Announces(e); to != "" {
-		b.jobs[e.RunID] = announced{to, e.ResultID}
+	to := Announces(e)
+	if to == "" {
+		return
 	}
+	next := announced{to: to, resultID: e.ResultID}
+	if notice := NoticeOf(e); notice != nil {
+		next.tells, next.notice = e.Notice, notice
+		b.told[e.Notice] = true
+	} else if (to == spool.StateAdmitted || to == spool.StateDelivered) && b.told[e.RequestID] {
+		next.tells = e.RequestID
+		delete(b.told, e.RequestID)
+	}
+	b.jobs[e.RunID] = next
 }
 
 // keep forgets all jobs but these.
@@ -169,6 +189,14 @@ func (b *journal) resultOf(job string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.jobs[job].resultID
+}
+
+// tells returns the name and the content of the notice that a job's last event announced;
+// without a content the one of that name is no longer true.
+func (b *journal) tells(job string) (name string, notice *schemas.Notice) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.jobs[job].tells, b.jobs[job].notice
 }
 
 // admittedAs returns the job under which a request id was admitted, if ever. People and

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/quarantine"
@@ -27,6 +28,7 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 	if reasons.RequestID != "" {
 		ev.RequestID, ev.DedupKey = reasons.RequestID, dedupKey(reasons.RequestID)
 	}
+	ev.Notice = g.noticeName(j, ev.RequestID)
 	if err := writeReasons(j, reasons); err != nil {
 		return err
 	}
@@ -87,6 +89,7 @@ func (g *Gate) refuseDamaged(ctx context.Context, j *spool.Job) error {
 		ev.Type, ev.Outcome, ev.Attempt = ledger.DeliveryAttempted, ledger.DeadLettered, 1
 		kind = schemas.KindRequest
 	}
+	ev.Notice = g.noticeName(j, ev.RequestID)
 	r := g.reasons(j, kind, []schemas.Finding{f})
 	r.Stage = quarantine.StageRecovery
 	r.RequestID, r.SHA256 = ev.RequestID, cmp.Or(j.SHA256, ev.RequestSHA256)
@@ -101,4 +104,72 @@ func (g *Gate) refuseDamaged(ctx context.Context, j *spool.Job) error {
 	}
 	g.log.Error("a damaged job was quarantined", "job", ev.RunID, "state", j.State, "error", j.Damage)
 	return nil
+}
+
+// NoticeOf is what CORE is told by an event, or nil if the event tells it nothing.
+func NoticeOf(e ledger.Event) *schemas.Notice {
+	if e.Notice == "" {
+		return nil
+	}
+	n := &schemas.Notice{Version: schemas.NoticeVersion, RequestSHA256: e.RequestSHA256, Job: e.RunID,
+		Stage: schemas.StageRefused, CreatedUTC: e.Time}
+	switch e.Notice {
+	case e.RequestID:
+		n.RequestID = e.Notice
+	case e.RunID:
+	default:
+		n.FileName = e.Notice
+	}
+	for _, id := range e.Rules {
+		r, _ := schemas.RuleByID(id)
+		n.Rules = append(n.Rules, schemas.NoticeRule{Rule: id, Mend: r.Fix})
+	}
+	switch {
+	case slices.Contains(e.Rules, spool.RuleDamaged):
+		n.Stage = schemas.StageInterrupted
+	case e.Type == ledger.ResultQuarantined:
+		n.Stage = schemas.StageResultRefused
+	case slices.Equal(e.Rules, []string{"approval.age"}):
+		n.Stage = schemas.StageExpired
+	}
+	return n
+}
+
+// NoticeFile is the name of the file that tells CORE about a subject.
+func NoticeFile(subject string) string { return spool.NoticePrefix + subject + spool.NoticeSuffix }
+
+// noticeName is the name under which CORE is told that a job was refused: the request's id, else
+// the name of its file, else the job. It is empty if that request was admitted as another
+// job, which has or gets the answer.
+func (g *Gate) noticeName(j *spool.Job, requestID string) string {
+	if !g.config().CoreNotices.Enabled || !spool.ValidID(j.ID) {
+		return ""
+	}
+	name := requestID
+	if name == "" {
+		name = spool.RequestStem(j.Origin.Name)
+	}
+	if name == "" {
+		return j.ID
+	}
+	if first, ok := g.journal.admittedAs(name); ok && first.job != j.ID {
+		return ""
+	}
+	return name
+}
+
+// tell notes what CORE is to find in its folder of notices after a job's last event.
+func (g *Gate) tell(j *spool.Job) error {
+	name, notice := g.journal.tells(j.ID)
+	if name == "" || !g.config().CoreNotices.Enabled {
+		return nil
+	}
+	var data []byte
+	if notice != nil {
+		var err error
+		if data, err = notice.Encode(); err != nil {
+			return err
+		}
+	}
+	return g.outbox.Put(NoticeFile(name), data)
 }

@@ -154,7 +154,7 @@ func balance(t *testing.T, dir string) {
 		}
 	}
 	for folder, want := range map[string]int{spool.DirCoreInbound: 2, spool.DefaultInbox: 0,
-		spool.DirSpool: len(spool.States) + 1, spool.DirTrash: 0} {
+		spool.DirSpool: len(spool.States) + 2, spool.DirTrash: 0, spool.DirOutbox: 0} {
 		if es, err := os.ReadDir(filepath.Join(dir, folder)); err != nil || len(es) != want {
 			t.Fatalf("%s holds %v, want %d entries (%v)", folder, es, want, err)
 		}

@@ -19,7 +19,10 @@ const (
 	DirQuarantineRequests = "quarantine/requests"
 	DirQuarantineResults  = "quarantine/results"
 	DirCoreInbound        = "core-inbound"
+	DirCoreNotices        = "core-notices"
 	DirLedger             = "ledger"
+	// DirOutbox holds notices that CORE's folder does not have yet.
+	DirOutbox = "spool/notices"
 	// DirTrash holds what nobody needs any more until it is removed.
 	DirTrash = "spool/trash"
 	// DefaultInbox is the one drop zone that Init makes.
@@ -51,11 +54,13 @@ func layout() []folder {
 	}
 	return append(fs,
 		folder{DirTrash, modePrivateDir},
+		folder{DirOutbox, modePrivateDir},
 		folder{DirArchive, modePrivateDir},
 		folder{DirQuarantine, modePrivateDir},
 		folder{DirQuarantineRequests, modePrivateDir},
 		folder{DirQuarantineResults, modePrivateDir},
 		folder{DirCoreInbound, modeOutbound},
+		folder{DirCoreNotices, modeOutbound},
 		folder{DirLedger, modePrivateDir},
 	)
 }
@@ -102,7 +107,7 @@ func adopt(path string, mode fs.FileMode) error {
 func checkLayout(dir string) error {
 	for _, f := range layout() {
 		switch f.path {
-		case DefaultInbox, DirInbox, DirCoreInbound: // they may live elsewhere by configuration
+		case DefaultInbox, DirInbox, DirCoreInbound, DirCoreNotices: // they may live elsewhere by configuration
 			continue
 		case DirTrash: // an older node has none; Open makes it
 			continue

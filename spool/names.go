@@ -31,6 +31,15 @@ func isRequestName(name string) bool {
 	return strings.HasPrefix(name, requestPrefix) && strings.HasSuffix(name, requestSuffix)
 }
 
+// RequestStem is the name of a request's file without ".md", or "" if a request can't be named so.
+func RequestStem(name string) string {
+	stem, ok := strings.CutSuffix(name, requestSuffix)
+	if !ok || badStem(stem) != "" {
+		return ""
+	}
+	return stem
+}
+
 // badStem says what is wrong with the name of a request, or "".
 func badStem(stem string) string {
 	switch {

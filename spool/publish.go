@@ -38,6 +38,11 @@ type Publisher struct {
 	// Seam is for fault injection.
 	Seam Seam
 
+	coreFolder
+}
+
+// coreFolder is a folder that CORE reads. It may be another mount.
+type coreFolder struct {
 	dir string
 	// mounted is set if dir was a mount when it was last checked.
 	mounted atomic.Bool
@@ -47,6 +52,21 @@ type Publisher struct {
 // the mount point CORE never sees, and what lies in the mount seems to be gone.
 var ErrAway = errors.New("CORE's folder is no longer mounted; mount it again, " +
 	"or restart the node if it is to be an ordinary folder from now on")
+
+// present fails while the folder is away.
+func (c *coreFolder) present() error {
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, c.dir, 0, unix.STATX_BASIC_STATS, &st); err != nil {
+		return fmt.Errorf("CORE's folder: %w", &fs.PathError{Op: "statx", Path: c.dir, Err: err})
+	}
+	switch {
+	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0:
+		c.mounted.Store(true)
+	case c.mounted.Load():
+		return fmt.Errorf("%w: %q", ErrAway, c.dir)
+	}
+	return nil
+}
 
 // ErrMoved means that a result was staged in another folder than the one that is
 // CORE's now.
@@ -65,24 +85,9 @@ func NewPublisher(dir string) (*Publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Publisher{dir: abs}
+	p := &Publisher{coreFolder: coreFolder{dir: abs}}
 	go p.present() // notes whether it is a mount
 	return p, nil
-}
-
-// present fails while CORE's folder is away.
-func (p *Publisher) present() error {
-	var st unix.Statx_t
-	if err := unix.Statx(unix.AT_FDCWD, p.dir, 0, unix.STATX_BASIC_STATS, &st); err != nil {
-		return fmt.Errorf("CORE's folder: %w", &fs.PathError{Op: "statx", Path: p.dir, Err: err})
-	}
-	switch {
-	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0:
-		p.mounted.Store(true)
-	case p.mounted.Load():
-		return fmt.Errorf("%w: %q", ErrAway, p.dir)
-	}
-	return nil
 }
 
 func (p *Publisher) disk() durable.Disk { return durable.Disk{Seam: p.Seam} }

@@ -86,6 +86,16 @@ func (c *checker) inboxes() {
 	if c.CoreInbound.Path == "" {
 		c.bad("core_inbound.path", "is empty", "name the folder that CORE reads")
 	}
+	if p := filepath.Clean(c.CoreNotices.Path); c.CoreNotices.Enabled {
+		switch {
+		case c.CoreNotices.Path == "":
+			c.bad("core_notices.path", "is empty",
+				"name a folder that CORE reads, or set core_notices.enabled: false")
+		case p == filepath.Clean(c.CoreInbound.Path), paths[p]:
+			c.bad("core_notices.path", "is the folder of results or an inbox, too",
+				"give notices a folder of their own")
+		}
+	}
 }
 
 // rules verifies what requests are judged by.

@@ -21,6 +21,7 @@ type Config struct {
 	Node        Node        `yaml:"node"`
 	Inboxes     []Inbox     `yaml:"inboxes"`
 	CoreInbound CoreInbound `yaml:"core_inbound"`
+	CoreNotices CoreNotices `yaml:"core_notices"`
 	Network     Network     `yaml:"network"`
 	// ShellAllow, when present, are regular expressions of which one must match the command line.
 	ShellAllow []string    `yaml:"shell_allow"`
@@ -57,6 +58,12 @@ type Inbox struct {
 // CoreInbound is CORE's folder.
 type CoreInbound struct {
 	Path string `yaml:"path"`
+}
+
+// CoreNotices is the folder in which CORE is told of requests that get no result.
+type CoreNotices struct {
+	Enabled bool   `yaml:"enabled"`
+	Path    string `yaml:"path"`
 }
 
 // Network is the egress allowlist.
@@ -208,6 +215,7 @@ func Default() Config {
 			Drain: 30 * time.Second},
 		Inboxes:     []Inbox{{Name: "default", Path: "inbox/default"}},
 		CoreInbound: CoreInbound{Path: "core-inbound"},
+		CoreNotices: CoreNotices{Enabled: true, Path: "core-notices"},
 		Network:     Network{AllowedDomains: []string{}},
 		Validators:  []Validator{},
 		Approvals:   Approvals{Approvers: []string{}, MaxAge: schemas.DefaultApprovalAge},

@@ -156,6 +156,7 @@ func (l *Loaded) resolve() {
 		abs(&l.Inboxes[i].Path)
 	}
 	abs(&l.CoreInbound.Path)
+	abs(&l.CoreNotices.Path)
 	abs(&l.Approvals.AllowedSigners)
 	abs(&l.Backends.Images)
 	abs(&l.Backends.Init)

@@ -37,6 +37,7 @@ const (
 	CheckDigest     Check = "digest"     // request.md and result.md are what the ledger says
 	CheckReasons    Check = "reasons"    // a refused item has reasons that can be read
 	CheckResult     Check = "result"     // a visible result is valid, whole and on record
+	CheckNotice     Check = "notice"     // what CORE is told of a request without a result is what is on record
 	CheckTemporary  Check = "temporary"  // no temporary is left that no start would remove
 	CheckUnreadable Check = "unreadable" // everything could be read
 )
@@ -147,7 +148,8 @@ func Run(ctx context.Context, cfg *config.Loaded, o Options) (*Report, error) {
 
 // read reads the node once.
 func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
-	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*job{}}
+	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*job{},
+		told: map[string]told{}}
 	n.report = &Report{Dir: cfg.Dir, Balance: Balance{Progress: map[string]int{}}, Found: []Finding{},
 		Pending: []string{}}
 	var err error
@@ -170,6 +172,7 @@ func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
 	}
 	n.quarantine()
 	n.core()
+	n.notices()
 	slices.SortFunc(n.report.Found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What))
 	})
@@ -185,8 +188,9 @@ type node struct {
 	jobs   map[string]*job
 	// results maps the id of a result on record to its job.
 	results map[string]*job
-	stale   []string // temporaries that may be removed
-	blind   bool     // the ledger could not be read to its end
+	told    map[string]told // what CORE was told last, by subject
+	stale   []string        // temporaries that may be removed
+	blind   bool            // the ledger could not be read to its end
 }
 
 func (n *node) path(elem ...string) string {

@@ -61,6 +61,9 @@ type Event struct {
 	// RequestID is set once it is known to be well formed.
 	RequestID     string `json:"requestId,omitempty"`
 	RequestSHA256 string `json:"requestSha256,omitempty"`
+	// Notice is the name under which CORE is told of a refusal: see gate.NoticeOf. It is empty
+	// if CORE has or gets another answer.
+	Notice string `json:"notice,omitempty"`
 	// Rules are the ids of the blocking rules of a refusal, sorted.
 	Rules     []string        `json:"rules,omitempty"`
 	Backend   schemas.Backend `json:"backend,omitempty"`

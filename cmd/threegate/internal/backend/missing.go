@@ -65,11 +65,20 @@ func CoreMend(l *config.Loaded) string {
 	return "mkdir -m 750 " + l.CoreInbound.Path + ", or mount it, or correct core_inbound.path"
 }
 
+// NoticesMend says how to get CORE's folder of notices.
+func NoticesMend(l *config.Loaded) string {
+	return "mkdir -m 750 " + l.CoreNotices.Path + ", or mount it, or correct core_notices.path"
+}
+
 // WarnOfLacks says at the start what will be held up.
 func WarnOfLacks(l *config.Loaded, log *slog.Logger) {
 	all := Lacks(l)
 	if _, err := os.Stat(l.CoreInbound.Path); errors.Is(err, fs.ErrNotExist) {
 		all = append(all, Lack{"core inbound", l.CoreInbound.Path + " is not there: results are held up", CoreMend(l)})
+	}
+	if _, err := os.Stat(l.CoreNotices.Path); l.CoreNotices.Enabled && errors.Is(err, fs.ErrNotExist) {
+		all = append(all, Lack{"core notices", l.CoreNotices.Path + " is not there: notices are held up",
+			NoticesMend(l)})
 	}
 	for _, x := range all {
 		log.Warn(x.What+" is missing", "detail", x.Detail, "mend", x.Mend)

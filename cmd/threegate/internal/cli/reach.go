@@ -33,7 +33,7 @@ func (a *App) ReadNode() (*config.Loaded, error) {
 
 // NodeFolders are all folders of a node.
 func NodeFolders(l *config.Loaded) []string {
-	folders := []string{l.Dir, l.CoreInbound.Path}
+	folders := []string{l.Dir, l.CoreInbound.Path, l.CoreNotices.Path}
 	for _, in := range l.Inboxes {
 		folders = append(folders, in.Path)
 	}

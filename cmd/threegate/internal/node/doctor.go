@@ -208,6 +208,10 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	}
 	err = folderCheck(l.CoreInbound.Path, unix.W_OK|unix.X_OK)
 	cs.add("core inbound", err, l.CoreInbound.Path, backend.CoreMend(l))
+	if l.CoreNotices.Enabled {
+		err = folderCheck(l.CoreNotices.Path, unix.W_OK|unix.X_OK)
+		cs.add("core notices", err, l.CoreNotices.Path, backend.NoticesMend(l))
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
 		digest := l.Backends.ERA.Languages[name].Image
 		cs.add("language "+name, image.Verify(l.Backends.Images, digest), digest, backend.ImageMend(l, name))

@@ -42,6 +42,7 @@ func privateConfig(l *config.Loaded, dir string) *config.Loaded {
 	c.Dir = dir
 	c.Inboxes = []config.Inbox{{Name: "default", Path: filepath.Join(dir, spool.DefaultInbox)}}
 	c.CoreInbound.Path = filepath.Join(dir, spool.DirCoreInbound)
+	c.CoreNotices.Enabled = false
 	return &c
 }
 

@@ -10,21 +10,28 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
+// notice names the one document that is no request and no result.
+const notice = "notice"
+
 func newSchema(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema request|result",
+		Use:   "schema request|result|notice",
 		Short: "Print the normative text, or the JSON Schema, of a kind of document",
-		Long: `schema prints what a request or a result must look like: the normative text in
-Markdown, or with --json the JSON Schema of the front matter. The schema covers
-what a JSON Schema can say; lint checks everything.`,
+		Long: `schema prints what a request, a result or a notice to CORE must look like: the
+normative text in Markdown, or with --json the JSON Schema, of a request or a result
+that of the front matter. The schema covers what a JSON Schema can say; lint checks
+everything.`,
 		Example: `  threegate schema request | less
   threegate schema result --json > tool-result.schema.json`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{string(schemas.KindRequest), string(schemas.KindResult)},
+		ValidArgs: []string{string(schemas.KindRequest), string(schemas.KindResult), notice},
 		RunE: func(_ *cobra.Command, args []string) error {
 			doc, schema := schemas.RequestDoc, schemas.RequestJSONSchema
-			if args[0] == string(schemas.KindResult) {
+			switch args[0] {
+			case string(schemas.KindResult):
 				doc, schema = schemas.ResultDoc, schemas.ResultJSONSchema
+			case notice:
+				doc, schema = schemas.NoticeDoc, schemas.NoticeJSONSchema
 			}
 			text := doc()
 			if a.JSON {

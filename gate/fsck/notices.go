@@ -1,0 +1,76 @@
+package fsck
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// told is what CORE was told last about a subject, by the last event of a job: without a notice,
+// that an earlier one is no longer true.
+type told struct {
+	notice *schemas.Notice
+	by     *job
+}
+
+// notices looks at what CORE is told of requests that got no result. CORE may remove every notice;
+// one that is there must be what is on record.
+func (n *node) notices() {
+	if !n.cfg.CoreNotices.Enabled {
+		return
+	}
+	pending, err := spool.Undelivered(n.cfg.Dir)
+	if err != nil {
+		n.unreadable("", n.path(spool.DirOutbox), err)
+	}
+	for _, name := range pending {
+		n.report.Pending = append(n.report.Pending, n.path(spool.DirOutbox, name))
+	}
+	dir := n.cfg.CoreNotices.Path
+	es, err := os.ReadDir(dir)
+	if err != nil {
+		n.found(CheckLayout, "", dir, "make the folder again, or mount it: notices wait until it is there",
+			"CORE's folder of notices can't be read: %v", err)
+		return
+	}
+	for _, e := range es {
+		name := e.Name()
+		subject, ok := strings.CutPrefix(strings.TrimSuffix(name, spool.NoticeSuffix), spool.NoticePrefix)
+		of, known := n.told[subject]
+		path := filepath.Join(dir, name)
+		switch {
+		case slices.Contains(pending, name), known && of.by.kind() != string(of.by.announced):
+			// on its way
+		case spool.IsTemporary(name):
+			n.report.Pending = append(n.report.Pending, path)
+		case n.blind && !known:
+		case !ok || !strings.HasSuffix(name, spool.NoticeSuffix) || !known || of.notice == nil:
+			n.found(CheckNotice, "", path, "remove it: CORE must not believe it",
+				"nothing on record tells CORE this")
+		default:
+			n.notice(path, of)
+		}
+	}
+}
+
+// notice compares one notice with the record.
+func (n *node) notice(path string, of told) {
+	want, err := of.notice.Encode()
+	if err != nil {
+		n.unreadable(of.by.id, path, err)
+		return
+	}
+	switch got, err := spool.ReadRegular(path, int64(len(want))); {
+	case errors.Is(err, fs.ErrNotExist): // CORE took it meanwhile
+	case err != nil || !bytes.Equal(got, want):
+		n.found(CheckNotice, of.by.id, path, "tell CORE not to use it, and remove it",
+			"it is not what the ledger has for it")
+	}
+}

@@ -77,6 +77,8 @@ var mayImport = map[string][]string{
 		"executors/container", "executors/containerd"},
 	"cmd/threegate/internal/reference": {"cmd/threegate/internal/cli", "cmd/threegate/internal/confine",
 		"cmd/threegate/internal/term", "schemas"},
+	"cmd/threegate/internal/draft": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/frontmatter",
+		"schemas"},
 	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "validate", "schemas"},
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger",
 		"quarantine", "spool", "schemas"},

@@ -241,3 +241,19 @@ func TestReadIsOfWhatWasHashed(t *testing.T) {
 		}
 	}
 }
+
+// A file that lies nowhere is hashed and copied like any other.
+func TestFileInMemory(t *testing.T) {
+	dir := t.TempDir()
+	files := []File{{Rel: "a/b.txt", Data: []byte("hello")}}
+	if err := Hash(t.Context(), files, wide); err != nil {
+		t.Fatal(err)
+	}
+	if err := CopyFolder(t.Context(), dir, "x.inputs", files, wide); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "x.inputs/a/b.txt"))
+	if err != nil || string(got) != "hello" || files[0].Size != 5 {
+		t.Errorf("%q, %+v, %v", got, files[0], err)
+	}
+}

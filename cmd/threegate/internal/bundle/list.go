@@ -7,6 +7,7 @@
 package bundle
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -40,6 +41,8 @@ type File struct {
 	Host   string
 	Size   int64
 	SHA256 string
+	// Data are its bytes if it lies in no file; Host is empty then.
+	Data []byte
 	// root is the folder that Rel is below; empty for a file that a person named.
 	root string
 }
@@ -176,7 +179,10 @@ func stream(ctx context.Context, f File, limit int64, w io.Writer) (n int64, sum
 }
 
 // open follows a link only if a person named it.
-func (f File) open() (*os.File, error) {
+func (f File) open() (io.ReadCloser, error) {
+	if f.Host == "" {
+		return io.NopCloser(bytes.NewReader(f.Data)), nil
+	}
 	if f.root == "" {
 		return source.Open(f.Host, true)
 	}

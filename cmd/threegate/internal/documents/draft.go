@@ -8,16 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"text/template"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
@@ -67,117 +64,50 @@ it is the file's name.`,
 	return cmd
 }
 
-// Defaults of a drafted request: small, so that raising them is a decision.
-const (
-	draftCPU      = "1"
-	draftMemoryMB = 256
-	draftTimeSec  = 60
-	maxSlug       = 48
-)
-
-// draftData fills the template.
-type draftData struct {
-	ID, Created, By, Purpose, Backend, Language, CPU string
-	MemoryMB, TimeSec                                int
-	Inputs                                           []bundle.File
-	Outputs                                          []string
-	Command, Code, Variables                         string
-}
-
-var draftTemplate = template.Must(template.New("request").Funcs(template.FuncMap{"yaml": frontmatter.Quote}).Parse(
-	"---\n" + `request_type: tool_request
-schema_version: "1"
-request_id: {{yaml .ID}}
-created_utc: {{yaml .Created}}
-requested_by: {{yaml .By}}
-approved_by: ""
-approved_utc: ""
-purpose: {{yaml .Purpose}}
-backend: {{.Backend}}
-language: {{yaml .Language}}
-network: none
-cpu_limit: {{yaml .CPU}}
-memory_limit_mb: {{.MemoryMB}}
-time_limit_sec: {{.TimeSec}}
-{{- if .Inputs}}
-inputs:
-{{- range .Inputs}}
-  - path: {{yaml .Path}}
-    sha256: {{yaml .SHA256}}
-{{- end}}
-{{- end}}
----
-{{if .Code}}
-## Code
-
-` + "```python\n{{.Code}}\n```" + `
-
-## Inputs (JSON)
-
-` + "```json\n{{.Variables}}\n```" + `
-{{else}}
-## Command
-
-{{.Command}}
-
-## Input Files
-
-{{range .Inputs}}- {{.Path}}
-{{else}}None
-{{end}}{{end}}
-## Output Expectations
-
-{{range .Outputs}}- /out/{{.}}
-{{else}}None
-{{end}}
-## Risk Assessment
-
-- Risk level: low
-- Justification: Reads only the declared inputs and writes only the declared outputs.
-- Data sensitivity: internal
-- Network rationale: none needed
-`))
+// outDir is where outputs appear inside the sandbox.
+const outDir = "/out/"
 
 func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
-	d := draftData{By: f.by, Purpose: f.purpose, Language: f.language, CPU: draftCPU, MemoryMB: draftMemoryMB,
-		TimeSec: draftTimeSec}
+	d := draft.Draft{RequestedBy: f.by, Purpose: f.purpose, Language: f.language, Network: schemas.NetworkNone,
+		CPU: draft.CPU, MemoryMB: draft.MemoryMB, TimeSec: draft.TimeSec, Risk: schemas.Risk{Level: "low",
+			Justification:   "Reads only the declared inputs and writes only the declared outputs.",
+			DataSensitivity: "internal", NetworkRationale: "none needed"}}
 	switch {
 	case strings.EqualFold(backend, string(schemas.BackendERA)):
-		d.Backend = string(schemas.BackendERA)
+		d.Backend = schemas.BackendERA
 	case strings.EqualFold(backend, string(schemas.BackendMonty)):
-		d.Backend = string(schemas.BackendMonty)
+		d.Backend = schemas.BackendMonty
 	default:
 		return cli.Usagef("the backends are ERA and monty", "there is no backend %q", backend)
 	}
-	if d.Backend == string(schemas.BackendMonty) && f.command != "" {
+	if d.Backend == schemas.BackendMonty && f.command != "" {
 		return cli.Usagef("a Monty request holds its program under ## Code", "--command belongs to ERA")
 	}
 	if d.Purpose == "" {
 		d.Purpose = "Say in a sentence what this run is for."
 	}
 	if f.slug == "" {
-		f.slug = slug(f.purpose)
+		f.slug = draft.Slug(f.purpose)
 	}
 	if f.slug == "" {
-		f.slug = strings.ToLower(d.Backend) + "-" + slug(f.language)
+		f.slug = strings.ToLower(string(d.Backend)) + "-" + draft.Slug(f.language)
 	}
-	if f.slug != slug(f.slug) {
-		return cli.Usagef("use a-z, 0-9 and hyphens, at most "+fmt.Sprint(maxSlug), "--slug %q can't be part of an id",
+	if f.slug != draft.Slug(f.slug) {
+		return cli.Usagef("use a-z, 0-9 and hyphens, at most "+fmt.Sprint(draft.MaxSlug), "--slug %q can't be part of an id",
 			f.slug)
 	}
-	now := a.Now().UTC()
-	d.ID = "TR-" + now.Format("20060102-150405Z") + "-" + f.slug
+	d.Created = a.Now()
+	d.ID = draft.NewID(d.Created, f.slug)
 	if source.NameKind(f.file) == schemas.KindRequest {
 		// The name of the file is the id of the request.
 		d.ID = strings.TrimSuffix(filepath.Base(f.file), ".md")
 	}
-	d.Created = now.Format(time.RFC3339)
 	for _, o := range f.outputs {
-		rel := strings.TrimPrefix(o, "/out/")
+		rel := strings.TrimPrefix(o, outDir)
 		if _, ok := bundle.InFolder(bundle.InDir + rel); !ok {
 			return cli.Usagef("name a file below /out, like stats.json", "--output %q is no name of an output", o)
 		}
-		d.Outputs = append(d.Outputs, rel)
+		d.Outputs = append(d.Outputs, schemas.OutputExpectation{Path: outDir + rel})
 	}
 	n := confine.Needs{Read: f.inputs}
 	if f.file != "" {
@@ -187,31 +117,34 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 	if err != nil {
 		return err
 	}
-	limits := InputLimits(validate.DefaultPolicy(now))
-	if d.Inputs, err = hashNamed(ctx, f.inputs, limits); err != nil {
+	limits := InputLimits(validate.DefaultPolicy(d.Created))
+	files, err := hashNamed(ctx, f.inputs, limits)
+	if err != nil {
 		return err
 	}
-	d.fill(f)
-
-	var text strings.Builder
-	if err := draftTemplate.Execute(&text, d); err != nil {
+	for _, file := range files {
+		d.Inputs = append(d.Inputs, draft.Input{File: file})
+	}
+	fill(&d, f)
+	text, err := d.Markdown()
+	if err != nil {
 		return cli.Troublef(err, "", "can't write the request")
 	}
 	if f.file == "" {
-		return a.draftOut(d, text.String(), "")
+		return a.draftOut(d, text, "")
 	}
-	return a.draftFile(ctx, d, text.String(), f.file, limits)
+	return a.draftFile(ctx, d, files, text, f.file, limits)
 }
 
 // fill makes a command or a program that works as it stands.
-func (d *draftData) fill(f draftFlags) {
-	if d.Backend == string(schemas.BackendMonty) {
+func fill(d *draft.Draft, f draftFlags) {
+	if d.Backend == schemas.BackendMonty {
 		d.Language = "python"
 		d.Code = "total = sum(numbers)\nprint('the sum is', total)\ntotal"
 		d.Variables = `{"numbers": [1, 2, 3]}`
 		if len(d.Outputs) > 0 {
 			d.Code = "from pathlib import Path\n\ntotal = sum(numbers)\n" +
-				"Path('/out/" + d.Outputs[0] + "').write_text(str(total))\ntotal"
+				"Path('" + d.Outputs[0].Path + "').write_text(str(total))\ntotal"
 		}
 		return
 	}
@@ -244,7 +177,8 @@ func draftDir(file string) string {
 	return filepath.Dir(file)
 }
 
-func (a *app) draftFile(ctx context.Context, d draftData, text, file string, l bundle.Limits) error {
+func (a *app) draftFile(ctx context.Context, d draft.Draft, files []bundle.File, text, file string,
+	l bundle.Limits) error {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file = filepath.Join(file, d.ID+".md")
 	}
@@ -258,8 +192,8 @@ func (a *app) draftFile(ctx context.Context, d draftData, text, file string, l b
 	if _, err := os.Lstat(file); err == nil {
 		return cli.Troublef(fs.ErrExist, "draft overwrites nothing; choose another name", "%s", file)
 	}
-	if len(d.Inputs) > 0 {
-		err := bundle.CopyFolder(ctx, dir, filepath.Base(bundle.Dir(name)), d.Inputs, l)
+	if len(files) > 0 {
+		err := bundle.CopyFolder(ctx, dir, filepath.Base(bundle.Dir(name)), files, l)
 		if err != nil {
 			return cli.Troublef(err, "draft overwrites nothing; choose another name", "can't copy the inputs to %s",
 				bundle.Dir(file))
@@ -272,7 +206,7 @@ func (a *app) draftFile(ctx context.Context, d draftData, text, file string, l b
 }
 
 // draftOut says what was written, or writes it to stdout.
-func (a *app) draftOut(d draftData, text, file string) error {
+func (a *app) draftOut(d draft.Draft, text, file string) error {
 	if a.JSON {
 		return a.PrintJSON(map[string]any{"request_id": d.ID, "file": file, "request": text})
 	}
@@ -315,18 +249,4 @@ func inputFault(err error) *cli.Fault {
 // InputLimits bound the inputs of a request by a policy.
 func InputLimits(p validate.Policy) bundle.Limits {
 	return bundle.Limits{Files: p.MaxInputs, Bytes: p.MaxInputBytes}
-}
-
-var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
-
-// slug makes a part of an id out of words.
-func slug(words string) string {
-	s := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(words), "-"), "-")
-	if len(s) > maxSlug {
-		s = s[:maxSlug]
-		if i := strings.LastIndexByte(s, '-'); i > maxSlug/2 {
-			s = s[:i]
-		}
-	}
-	return strings.Trim(s, "-")
 }

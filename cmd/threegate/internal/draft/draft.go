@@ -1,0 +1,144 @@
+// Package draft writes requests that nobody has approved yet. What it is given may come from
+// anybody: it quotes where the form asks for it, and judges nothing.
+package draft
+
+import (
+	"regexp"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// Defaults of a drafted request: small, so that raising them is a decision.
+const (
+	CPU      = "1"
+	MemoryMB = 256
+	TimeSec  = 60
+)
+
+// Draft is a request without an approval.
+type Draft struct {
+	ID, RequestedBy, Purpose string
+	Created                  time.Time
+	Backend                  schemas.Backend
+	Language                 string
+	Network                  schemas.Network
+	CPU                      string
+	MemoryMB, TimeSec        int
+	// Inputs have been hashed.
+	Inputs []Input
+	// Outputs are paths below /out/ with what they are.
+	Outputs []schemas.OutputExpectation
+	// Command is ERA's. Code is Monty's, and Variables, which may be empty, its inputs as JSON.
+	Command, Code, Variables string
+	Risk                     schemas.Risk
+}
+
+// Input is an input file, and what it is.
+type Input struct {
+	bundle.File
+	Description string
+}
+
+var page = template.Must(template.New("request").Funcs(template.FuncMap{
+	"yaml": frontmatter.Quote, "fence": fence, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+}).Parse("---\n" + `request_type: tool_request
+schema_version: "1"
+request_id: {{yaml .ID}}
+created_utc: {{yaml (utc .Created)}}
+requested_by: {{yaml .RequestedBy}}
+approved_by: ""
+approved_utc: ""
+purpose: {{yaml .Purpose}}
+backend: {{.Backend}}
+language: {{yaml .Language}}
+network: {{.Network}}
+cpu_limit: {{yaml .CPU}}
+memory_limit_mb: {{.MemoryMB}}
+time_limit_sec: {{.TimeSec}}
+{{- if .Inputs}}
+inputs:
+{{- range .Inputs}}
+  - path: {{yaml .Path}}
+    sha256: {{yaml .SHA256}}
+{{- end}}
+{{- end}}
+---
+{{if .Code}}
+## Code
+
+{{fence .Code}}python
+{{.Code}}
+{{fence .Code}}
+{{if .Variables}}
+## Inputs (JSON)
+
+{{fence .Variables}}json
+{{.Variables}}
+{{fence .Variables}}
+{{end}}{{else}}
+## Command
+
+{{.Command}}
+
+## Input Files
+
+{{range .Inputs}}- {{.Path}}{{with .Description}}: {{.}}{{end}}
+{{else}}None
+{{end}}{{end}}
+## Output Expectations
+
+{{range .Outputs}}- {{.Path}}{{with .Description}}: {{.}}{{end}}
+{{else}}None
+{{end}}
+## Risk Assessment
+
+- Risk level: {{.Risk.Level}}
+- Justification: {{.Risk.Justification}}
+- Data sensitivity: {{.Risk.DataSensitivity}}
+- Network rationale: {{.Risk.NetworkRationale}}
+`))
+
+// Markdown writes the request. It is for the rules to judge, whatever it was given.
+func (d Draft) Markdown() (string, error) {
+	var b strings.Builder
+	if err := page.Execute(&b, d); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// fence is one that text does not close.
+func fence(text string) string {
+	f := "```"
+	for strings.Contains(text, f) {
+		f += "`"
+	}
+	return f
+}
+
+// NewID is the id of a request that was drafted now. slug must be what Slug makes.
+func NewID(now time.Time, slug string) string {
+	return "TR-" + now.UTC().Format("20060102-150405Z") + "-" + slug
+}
+
+// MaxSlug is the longest slug.
+const MaxSlug = 48
+
+var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+// Slug makes a part of an id out of words. It may be empty.
+func Slug(words string) string {
+	s := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(words), "-"), "-")
+	if len(s) > MaxSlug {
+		s = s[:MaxSlug]
+		if i := strings.LastIndexByte(s, '-'); i > MaxSlug/2 {
+			s = s[:i]
+		}
+	}
+	return strings.Trim(s, "-")
+}

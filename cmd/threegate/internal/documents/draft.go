@@ -93,8 +93,8 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 		f.slug = strings.ToLower(string(d.Backend)) + "-" + draft.Slug(f.language)
 	}
 	if f.slug != draft.Slug(f.slug) {
-		return cli.Usagef("use a-z, 0-9 and hyphens, at most "+fmt.Sprint(draft.MaxSlug), "--slug %q can't be part of an id",
-			f.slug)
+		return cli.Usagef(fmt.Sprintf("use a-z, 0-9 and hyphens, at most %d", draft.MaxSlug),
+			"--slug %q can't be part of an id", f.slug)
 	}
 	d.Created = a.Now()
 	d.ID = draft.NewID(d.Created, f.slug)

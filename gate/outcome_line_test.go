@@ -15,7 +15,7 @@ import (
 // TestInterruptedSaysWhy: not every interrupted run was the node's going down.
 func TestInterruptedSaysWhy(t *testing.T) {
 	line := func(detail string) string {
-		return outcomeLine(&admission{}, &executors.Outcome{ExitCode: -1, Cause: schemas.CauseInterrupted, Detail: detail})
+		return outcomeLine(&admission{}, &executors.Outcome{ExitCode: -1, Cause: schemas.CauseInterrupted, Detail: detail}, 0)
 	}
 	if got := line("the sandbox was killed from outside"); !strings.HasPrefix(got,
 		"Interrupted: the sandbox was killed from outside; ") || strings.Contains(got, "node") {
@@ -23,6 +23,46 @@ func TestInterruptedSaysWhy(t *testing.T) {
 	}
 	if got := line(""); !strings.HasPrefix(got, "Interrupted: the node went down while it ran; ") {
 		t.Error(got)
+	}
+}
+
+// TestCauseWord: each way a run can end has its word, and none is called a success but one.
+func TestCauseWord(t *testing.T) {
+	hit := []schemas.Cause{schemas.CauseOutput}
+	a := &admission{}
+	seen := map[schemas.CauseWord]bool{}
+	for _, tt := range []struct {
+		out     executors.Outcome
+		missing int
+		want    schemas.CauseWord
+		line    string
+	}{
+		{executors.Outcome{Cause: schemas.CauseNone}, 0, "", "Succeeded: "},
+		{executors.Outcome{Cause: schemas.CauseNone}, 1, "missing-output", "Incomplete: exit code 0 "},
+		{executors.Outcome{Cause: schemas.CauseNone, LimitsHit: hit}, 2, "missing-output", "Incomplete: exit code 0 "},
+		{executors.Outcome{Cause: schemas.CauseNone, LimitsHit: hit}, 0, "output", "Incomplete: exit code 0 "},
+		{executors.Outcome{Cause: schemas.CauseOutput}, 0, "output", "Incomplete: exit code 0 "},
+		{executors.Outcome{Cause: schemas.CauseNone, ExitCode: 3, LimitsHit: hit}, 1, "exit", "Failed: exit code 3 "},
+		{executors.Outcome{Cause: schemas.CauseStart, ExitCode: 127}, 1, "exit", "Failed: "},
+		{executors.Outcome{Cause: schemas.CauseSignal, ExitCode: 134}, 1, "signal", "Failed: ended by signal 6 "},
+		{executors.Outcome{Cause: schemas.CauseTime, ExitCode: 124}, 1, "time", "Failed: killed at its time limit "},
+		{executors.Outcome{Cause: schemas.CauseCPU, ExitCode: 137}, 1, "time", "Failed: killed at its cpu time limit "},
+		{executors.Outcome{Cause: schemas.CauseMemory, ExitCode: 137}, 1, "memory", "Failed: "},
+		{executors.Outcome{Cause: schemas.CausePids, ExitCode: 1}, 1, "processes", "Failed: "},
+		{executors.Outcome{Cause: schemas.CauseDisk, ExitCode: 1}, 1, "disk", "Failed: "},
+		{executors.Outcome{Cause: schemas.CauseInterrupted, ExitCode: -1}, 1, "interrupted", "Interrupted: "},
+		{executors.Outcome{Cause: "another", ExitCode: 1}, 0, "exit", "Failed: "},
+	} {
+		got := causeWord(&tt.out, tt.missing)
+		if got != tt.want || !strings.HasPrefix(outcomeLine(a, &tt.out, tt.missing), tt.line) {
+			t.Errorf("%+v, %d missing: %q, %s", tt.out, tt.missing, got, outcomeLine(a, &tt.out, tt.missing))
+		}
+		seen[got] = true
+	}
+	for _, w := range schemas.CauseWords {
+		if !seen[w] {
+			t.Errorf("no run ends with %s", w)
+		}
 	}
 }
 

@@ -90,7 +90,8 @@ func render(j *spool.Job, a *admission, o *Outcome, node string, lines int, p va
 	}
 	r.Summary = schemas.Summary{
 		WhatRan: m.whatRan(),
-		Outcome: outcomeLine(a, out),
+		Outcome: outcomeLine(a, out, len(missing)),
+		Cause:   causeWord(out, len(missing)),
 		Outputs: outputsLine(len(req.Outputs), missing, m.unread),
 	}
 	r.Safety = schemas.Safety{
@@ -168,12 +169,56 @@ func codeLines(code string) string {
 	return "1 line"
 }
 
-func outcomeLine(a *admission, out *executors.Outcome) string {
+// causeWord is why a run is no plain success, for machines. missing counts the declared outputs
+// that it did not make.
+func causeWord(out *executors.Outcome, missing int) schemas.CauseWord {
+	switch out.Cause {
+	case schemas.CauseNone, schemas.CauseOutput:
+		switch {
+		case out.ExitCode != 0:
+			return schemas.WordExit
+		case missing > 0:
+			return schemas.WordMissingOutput
+		case cutShort(out):
+			return schemas.WordOutput
+		}
+		return ""
+	case schemas.CauseSignal:
+		return schemas.WordSignal
+	case schemas.CauseTime, schemas.CauseCPU:
+		return schemas.WordTime
+	case schemas.CauseMemory:
+		return schemas.WordMemory
+	case schemas.CausePids:
+		return schemas.WordProcesses
+	case schemas.CauseDisk:
+		return schemas.WordDisk
+	case schemas.CauseInterrupted:
+		return schemas.WordInterrupted
+	}
+	return schemas.WordExit
+}
+
+// cutShort says whether a stream went over its limit.
+func cutShort(out *executors.Outcome) bool {
+	return out.Cause == schemas.CauseOutput || slices.Contains(out.LimitsHit, schemas.CauseOutput)
+}
+
+func outcomeLine(a *admission, out *executors.Outcome, missing int) string {
 	l := a.Task.Limits
 	secs := fmt.Sprintf("%.3f s", out.Wall.Seconds())
 	switch out.Cause {
 	case schemas.CauseNone, schemas.CauseOutput:
-		if out.ExitCode == 0 {
+		switch {
+		case out.ExitCode != 0:
+		case missing == 1:
+			return "Incomplete: exit code 0 after " + secs + ", but a declared output was not made."
+		case missing > 1:
+			return fmt.Sprintf("Incomplete: exit code 0 after %s, but %d declared outputs were not made.", secs,
+				missing)
+		case cutShort(out):
+			return "Incomplete: exit code 0 after " + secs + ", but stdout or stderr went over its limit and was cut."
+		default:
 			return "Succeeded: exit code 0 after " + secs + "."
 		}
 		return fmt.Sprintf("Failed: exit code %d after %s.", out.ExitCode, secs)

@@ -46,9 +46,10 @@ func (s *sentences) accept(a *admission, o *Outcome, change func(m *rendering, r
 	m := &rendering{a: a, o: o, policy: validate.DefaultPolicy(time.Date(2026, 2, 10, 0, 0, 0, 0, time.UTC))}
 	r := &schemas.Result{ResultType: schemas.ResultType, SchemaVersion: "1", RequestID: "TR-1", Fence: "5f1c9e02ab34cd56",
 		ResultID: "TS-20260209-161030Z-TR-1", Executor: schemas.Executor, Backend: a.Request.Backend,
-		NetworkUsed: a.Request.Network, NetworkDestinations: o.Outcome.NetworkDestinations, StdoutSHA256: emptySHA256,
+		ExitCode: o.Outcome.ExitCode, NetworkUsed: a.Request.Network,
+		NetworkDestinations: o.Outcome.NetworkDestinations, StdoutSHA256: emptySHA256,
 		StderrSHA256: emptySHA256, Provenance: provenance(a, o, "tool-exec"),
-		Summary: schemas.Summary{WhatRan: m.whatRan(), Outcome: outcomeLine(a, &o.Outcome),
+		Summary: schemas.Summary{WhatRan: m.whatRan(), Outcome: outcomeLine(a, &o.Outcome, 0), Cause: causeWord(&o.Outcome, 0),
 			Outputs: outputsLine(0, nil, nil)},
 		Safety: schemas.Safety{Untrusted: untrustedStatement, Network: networkLine(&a.Request, &o.Outcome)}}
 	m.res = r
@@ -137,6 +138,12 @@ func TestSentences(t *testing.T) {
 			o.Outcome.LimitsHit = []schemas.Cause{c, schemas.CauseOutput}
 			s.accept(a, o, nil)
 		}
+	}
+	for _, missing := range []int{1, 2} {
+		s.accept(none, outcome(schemas.CauseNone, 0), func(m *rendering, r *schemas.Result) {
+			r.Summary.Outcome = outcomeLine(none, &m.o.Outcome, missing)
+			r.Summary.Cause = causeWord(&m.o.Outcome, missing)
+		})
 	}
 	unknown := outcome(schemas.CauseInterrupted, -1)
 	unknown.Outcome.StartedAt = time.Time{}

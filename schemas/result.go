@@ -69,6 +69,8 @@ type Summary struct {
 	WhatRan string
 	// Outcome is one line: whether it succeeded, and if not, the cause.
 	Outcome string
+	// Cause is Outcome in one word, for machines; none if all went well.
+	Cause CauseWord
 	// Outputs is one line: what was produced.
 	Outputs string
 }
@@ -217,6 +219,26 @@ type Safety struct {
 	// Network is "none used" or the destinations.
 	Network string
 }
+
+// CauseWord is why a run is no plain success, as a result says it. No word means that it is one.
+type CauseWord string
+
+// The words.
+const (
+	WordExit          CauseWord = "exit"           // the program failed by itself, or can't be started
+	WordSignal        CauseWord = "signal"         // a signal ended it
+	WordTime          CauseWord = "time"           // its wall clock or cpu time was up
+	WordMemory        CauseWord = "memory"         // it needed more memory than it has
+	WordProcesses     CauseWord = "processes"      // it was refused more processes, and failed
+	WordDisk          CauseWord = "disk"           // /out or /tmp was full
+	WordOutput        CauseWord = "output"         // all went well, but stdout or stderr was cut
+	WordInterrupted   CauseWord = "interrupted"    // the node or its containers went down meanwhile
+	WordMissingOutput CauseWord = "missing-output" // all went well, but a declared output was not made
+)
+
+// CauseWords lists every CauseWord.
+var CauseWords = []CauseWord{WordExit, WordSignal, WordTime, WordMemory, WordProcesses, WordDisk, WordOutput,
+	WordInterrupted, WordMissingOutput}
 
 // Cause names why a run ended as it did. It is persisted: unknown values are
 // errors.

@@ -32,6 +32,7 @@ var resultSections = []string{sectionSummary, sectionProvenance, sectionOutputs,
 const (
 	labelWhatRan     = "What ran"
 	labelOutcome     = "Outcome"
+	labelCause       = "Cause"
 	labelProduced    = "Outputs"
 	labelDescription = "Description"
 	labelUntrusted   = "Untrusted Output Statement"
@@ -74,6 +75,12 @@ func RenderSpans(r *schemas.Result) ([]byte, []schemas.ForeignSpan, error) {
 	w.section(sectionSummary)
 	w.foreignLine(sectionSummary, schemas.ByRequest, "- "+labelWhatRan+":", r.Summary.WhatRan)
 	w.bullet(labelOutcome, r.Summary.Outcome)
+	if c := r.Summary.Cause; c != "" {
+		if !slices.Contains(schemas.CauseWords, c) {
+			w.fail("the cause is %q", c)
+		}
+		w.bullet(labelCause, string(c))
+	}
 	w.foreignLine(sectionSummary, schemas.ByRequest, "- "+labelProduced+":", r.Summary.Outputs)
 	w.section(sectionProvenance)
 	for i, f := range r.Provenance {

@@ -40,7 +40,7 @@ func sampleResult() *schemas.Result {
 			{Path: "stderr.txt", SHA256: sum("e")}},
 		StdoutSHA256: sum(stdout), StderrSHA256: sum("e"),
 		Summary: schemas.Summary{WhatRan: "python -u script.py --in /in/input.csv --out /out/output.json",
-			Outcome: "Succeeded (exit code 0)", Outputs: "1 file: /out/output.json"},
+			Outcome: "Succeeded (exit code 0)", Cause: schemas.WordOutput, Outputs: "1 file: /out/output.json"},
 		Provenance: []schemas.Field{
 			{Name: schemas.ProvCommand, Value: "python -u script.py --in /in/input.csv --out /out/output.json"},
 			{Name: schemas.ProvBackend, Value: "ERA/1"},

@@ -114,14 +114,40 @@ func (rr *resultReader) summary(s *document.Section) {
 	rr.fields(s, "result.summary", map[string]func(string){
 		labelWhatRan:  func(v string) { sum.WhatRan = v },
 		labelOutcome:  func(v string) { sum.Outcome = v },
+		labelCause:    func(v string) { sum.Cause = schemas.CauseWord(v) },
 		labelProduced: func(v string) { sum.Outputs = v },
 	})
+	rr.cause(s)
 	const hint = "say in one line each what ran, whether it succeeded, and what outputs were produced"
 	if sum.WhatRan == "" {
 		rr.at("result.summary", s.Offset, hint, "the summary does not say what ran")
 	} else if sum.Outcome == "" || sum.Outputs == "" {
 		rr.rep.Add(schemas.Finding{Rule: "result.summary", Severity: schemas.SeverityWarning, Line: s.Line, Column: 1,
 			Message: "the summary does not say whether it succeeded and what was produced", Hint: hint})
+	}
+}
+
+// cause checks the word that says why the run is no plain success. A result of others may lack it.
+func (rr *resultReader) cause(s *document.Section) {
+	if !slices.ContainsFunc(bodyLines(s), func(l bodyLine) bool {
+		return strings.HasPrefix(l.text, "- "+labelCause+":")
+	}) {
+		return
+	}
+	c, exit := rr.res.Summary.Cause, rr.res.ExitCode
+	const rule = "result.cause"
+	switch {
+	case !slices.Contains(schemas.CauseWords, c):
+		var words []string
+		for _, w := range schemas.CauseWords {
+			words = append(words, string(w))
+		}
+		rr.at(rule, s.Offset, "write one of "+strings.Join(words, ", ")+", or leave the line out",
+			"the cause is %s", document.Quote(string(c)))
+	case exit == 0 && (c == schemas.WordExit || c == schemas.WordSignal || c == schemas.WordInterrupted):
+		rr.at(rule, s.Offset, "write the cause that the run had", "the cause is %s, but exit_code is 0", c)
+	case exit != 0 && (c == schemas.WordOutput || c == schemas.WordMissingOutput):
+		rr.at(rule, s.Offset, "write exit, or what ended the program", "the cause is %s, but exit_code is %d", c, exit)
 	}
 }
 

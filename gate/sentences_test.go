@@ -171,6 +171,13 @@ func TestSentences(t *testing.T) {
 			}
 		}
 	}
+	for _, note := range []string{rawNote(schemas.StdoutRawArtifact), rawNote(schemas.StderrRawArtifact), rawKept} {
+		s.accept(none, outcome(schemas.CauseNone, 0), func(_ *rendering, r *schemas.Result) { r.Stdout.Note = note })
+		s.accept(none, outcome(schemas.CauseNone, 0), func(_ *rendering, r *schemas.Result) {
+			r.Artifacts = []schemas.Artifact{{Path: schemas.StdoutArtifact, SHA256: emptySHA256}}
+			r.Stdout = schemas.Stream{Truncated: true, Note: truncation(7, 99, 9, schemas.StdoutArtifact) + " " + note}
+		})
+	}
 	for _, lost := range []int64{0, 9} {
 		for _, artifact := range []string{schemas.StdoutArtifact, schemas.StderrArtifact} {
 			s.accept(none, outcome(schemas.CauseNone, 0), func(_ *rendering, r *schemas.Result) {

@@ -367,6 +367,59 @@ func TestShortStreamOverItsLimit(t *testing.T) {
 	}
 }
 
+// TestRawStreams: where a result shows codes CORE gets the bytes, unless something of the stream is
+// withheld, or a file of that content may not leave.
+func TestRawStreams(t *testing.T) {
+	const colour = "\x1b[31mred\x1b[0m \xff\r\n"
+	long := strings.Repeat(colour, 300)
+	marker := "⟦withheld: secrets.scan, 5 bytes⟧\n"
+	gz := "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\x4c\x4a\xe6\x02\x00\x4e\x81\x88\x47\x04\x00\x00\x00"
+	got := hear(t, "", nil, map[string]map[string]string{
+		"plain":    {"stdout": "a\tb\n"},
+		"codes":    {"stdout": colour, "stderr": colour},
+		"long":     {"stdout": long},
+		"withheld": {"stdout": colour + fetchOrder + "\n", "stderr": colour},
+		"imitates": {"stdout": strings.Repeat(marker, 300)},
+		"gzip":     {"stdout": gz},
+		"cut":      {"stderr": colour, "lost": "more"},
+	})
+	for name, want := range map[string]map[string]string{
+		"plain":    {},
+		"codes":    {"_stdout.raw": colour, "_stderr.raw": colour},
+		"long":     {"_stdout.txt": long},
+		"withheld": {"_stderr.raw": colour},
+		"imitates": {"_stdout.txt": strings.ReplaceAll(strings.Repeat(marker, 300), "⟦", "⟦27E6⟧"), "_stdout.raw": strings.Repeat(marker, 300)},
+		"gzip":     {},
+		"cut":      {"_stdout.txt": "", "_stderr.raw": colour},
+	} {
+		h := got[name]
+		if h.result == nil {
+			t.Errorf("%s: %+v", name, h.event)
+			continue
+		}
+		have := map[string]string{}
+		for _, a := range h.result.Artifacts {
+			if slices.Contains(schemas.StreamArtifacts, a.Path) {
+				b, err := os.ReadFile(filepath.Join(h.artifacts, a.Path))
+				must(t, err)
+				have[a.Path] = string(b)
+			}
+		}
+		if !maps.Equal(have, want) {
+			t.Errorf("%s: %q\n%s", name, have, h.doc)
+		}
+		for path := range want {
+			if strings.HasSuffix(path, ".raw") && !strings.Contains(h.doc, "The raw stream is the artifact "+path) {
+				t.Errorf("%s: nothing is said of %s:\n%s", name, path, h.doc)
+			}
+		}
+	}
+	if h := got["gzip"]; h.result != nil && !strings.Contains(h.doc, "\nNote: Some bytes are shown as codes. The raw "+
+		"stream may not be an artifact") {
+		t.Error(h.doc)
+	}
+}
+
 // TestSpansOfAResult: the artifact tells where the document holds words of others.
 func TestSpansOfAResult(t *testing.T) {
 	h := hear(t, "", nil, map[string]map[string]string{"a": {"stdout": "hello\n" + fetchOrder + "\nbye\n"}})["a"]

@@ -140,11 +140,53 @@ func (m *rendering) stream(file string, s executors.Stream, artifact string) (sc
 		shown.Text, shown.Withheld = channel.Part(raw, len(start), v)
 	}
 	lost := s.Total - s.Kept
-	if !cut && lost <= 0 {
-		return shown, nil
+	if cut || lost > 0 {
+		shown.Truncated, shown.Note = true, truncation(len(start), s.Total, lost, artifact)
+		if err := m.wholeStream(file, artifact, s.SHA256, raw, v); err != nil {
+			return schemas.Stream{}, err
+		}
+		if !channel.Imitates(raw) { // the artifact is the stream itself
+			return shown, nil
+		}
 	}
-	shown.Truncated, shown.Note = true, truncation(len(start), s.Total, lost, artifact)
-	return shown, m.wholeStream(file, artifact, s.SHA256, raw, v)
+	err = m.rawStream(file, s.SHA256, raw, v, &shown)
+	return shown, err
+}
+
+// rawStream makes an artifact of a stream of which the result shows codes in place of some bytes,
+// if nothing of it is withheld or refused. As an artifact it is judged like all; what may not be
+// delivered so stays in the archive, and the rest of the result is not lost for it.
+func (m *rendering) rawStream(file, sha string, raw []byte, v channel.Verdict, shown *schemas.Stream) error {
+	if len(v.Withheld)+len(v.Refused) > 0 || !channel.Escapes(raw) {
+		return nil
+	}
+	artifact := schemas.StdoutRawArtifact
+	if file == FileStderr {
+		artifact = schemas.StderrRawArtifact
+	}
+	verdict, err := judgeFile(artifact, m.j.Path(file), m.policy)
+	if err != nil {
+		return err
+	}
+	note := rawNote(artifact)
+	if verdict.Tier > content.Note {
+		note = rawKept
+	} else {
+		m.findings = append(m.findings, verdict.Findings...)
+		m.deliver(artifact, m.j.Path(file), sha)
+	}
+	if shown.Note != "" {
+		note = shown.Note + " " + note
+	}
+	shown.Note = note
+	return nil
+}
+
+// rawKept is what a result says of a raw stream that is not delivered.
+const rawKept = "Some bytes are shown as codes. The raw stream may not be an artifact, and is in the archive."
+
+func rawNote(artifact string) string {
+	return "Some bytes are shown as codes. The raw stream is the artifact " + artifact + "."
 }
 
 // truncation says how much of a stream is shown, and where the whole is.

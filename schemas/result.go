@@ -16,12 +16,22 @@ const (
 	Executor   = "tool-exec"
 )
 
-// The artifacts that hold a stream which does not fit into the result. No request may
-// declare an output of these names.
+// The artifacts that hold a stream which does not fit into the result.
 const (
 	StdoutArtifact = "_stdout.txt"
 	StderrArtifact = "_stderr.txt"
 )
+
+// The artifacts that hold a stream of which the result shows codes in place of some bytes. They are
+// the stream, byte for byte.
+const (
+	StdoutRawArtifact = "_stdout.raw"
+	StderrRawArtifact = "_stderr.raw"
+)
+
+// StreamArtifacts are all names of artifacts that hold streams. No request may declare an output of
+// these names.
+var StreamArtifacts = []string{StdoutArtifact, StderrArtifact, StdoutRawArtifact, StderrRawArtifact}
 
 // Result is one tool result. Everything that came out of a sandbox (streams,
 // output names, descriptions) is hostile data to the last byte.

@@ -36,7 +36,7 @@ type ArtifactVerdict struct {
 func Artifact(path string, r io.ReaderAt, size int64, p Policy) (v ArtifactVerdict, err error) {
 	var fs []schemas.Finding
 	types, words := p.ArtifactTypes, artifactWords
-	if path == schemas.StdoutArtifact || path == schemas.StderrArtifact {
+	if slices.Contains(schemas.StreamArtifacts, path) {
 		types, words = slices.Concat(types, actingTexts), streamWords
 	}
 	if v.Type, fs, err = artifact.Read(path, r, size, types, words); err != nil {

@@ -18,8 +18,9 @@ const (
 )
 
 // reservedOutput is what below /out the node writes itself: whole streams and places of words of others.
-var reservedOutput = regexp.MustCompile(`(?i)^/out/(?:` + regexp.QuoteMeta(schemas.StdoutArtifact) + `|` +
-	regexp.QuoteMeta(schemas.StderrArtifact) + `|ts-[^/]*` + regexp.QuoteMeta(schemas.SpansSuffix) + `)$`)
+var reservedOutput = regexp.MustCompile(`(?i)^/out/(?:` +
+	strings.ReplaceAll(regexp.QuoteMeta(strings.Join(schemas.StreamArtifacts, "\n")), "\n", "|") +
+	`|ts-[^/]*` + regexp.QuoteMeta(schemas.SpansSuffix) + `)$`)
 
 var (
 	itemRe    = regexp.MustCompile(`^\s{0,3}((?:[-*+]|[0-9]{1,3}[.)])\s+)?`)

@@ -143,9 +143,15 @@ func (rr *resultReader) agreement() {
 		}
 	}
 	for _, st := range []struct {
-		title, digest string
-		s             schemas.Stream
-	}{{sectionStdout, res.StdoutSHA256, res.Stdout}, {sectionStderr, res.StderrSHA256, res.Stderr}} {
+		title, digest, raw string
+		s                  schemas.Stream
+	}{{sectionStdout, res.StdoutSHA256, schemas.StdoutRawArtifact, res.Stdout},
+		{sectionStderr, res.StderrSHA256, schemas.StderrRawArtifact, res.Stderr}} {
+		if raw, ok := byPath[st.raw]; ok && raw != st.digest {
+			rr.rep.Whole("result.stream.artifact",
+				"the artifact "+st.raw+" does not have the digest that "+strings.ToLower(st.title)+"_sha256 gives",
+				"deliver the stream byte for byte, or leave the artifact out")
+		}
 		full := ""
 		for _, a := range res.Artifacts {
 			if a.SHA256 == st.digest || full == "" && strings.Contains(strings.ToLower(a.Path),

@@ -125,6 +125,7 @@ func TestResultRules(t *testing.T) {
 		{"described twice", sub("  Description:", "  Description: x\n  Description:"), "result.outputs", ""},
 		{"truncated without artifact", sub("  - path: \"stderr.txt\"\n    sha256: \""+sum("e")+"\"\n", ""),
 			"result.stream.artifact", ""},
+		{"a raw artifact that is not the stream", sub("stderr.txt\"\n", "_stdout.raw\"\n"), "result.stream.artifact", ""},
 		{"raw escape", sub("mean", "\x1b[31mmean"), "result.text.visible", ""},
 		{"bad code", sub("mean", "⟦41⟧mean"), "result.text.visible", ""},
 		{"zero width", sub("mean", "me\u200ban"), "result.text.visible", ""},

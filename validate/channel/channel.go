@@ -239,6 +239,9 @@ func Whole(raw []byte, v Verdict) []byte {
 // Imitates says whether b holds what looks like a marker.
 func Imitates(b []byte) bool { return bytes.Contains(b, []byte(schemas.MarkerStart)) }
 
+// Escapes says whether a result shows codes in place of some bytes of b.
+func Escapes(b []byte) bool { return text.Visible(string(b)) != string(b) }
+
 // honest spells the beginning of each imitated marker visibly.
 func honest(b []byte) []byte {
 	return bytes.ReplaceAll(b, []byte(schemas.MarkerStart), []byte("⟦27E6⟧"+schemas.MarkerStart[len("⟦"):]))

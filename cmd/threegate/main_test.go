@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -78,11 +79,17 @@ func scriptFIFO(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(unix.Mkfifo(ts.MkAbs(args[0]), 0o644))
 }
 
-// scriptSparse makes a file of 10 GB that takes no room, after the content of
-// another: sparse NAME FROM
+// scriptSparse makes a file of 10 GB, or of BYTES, that takes no room, after the content of
+// another: sparse NAME FROM [BYTES]
 func scriptSparse(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[1])), 0o644))
-	ts.Check(os.Truncate(ts.MkAbs(args[0]), 10<<30))
+	size := int64(10 << 30)
+	if len(args) > 2 {
+		var err error
+		size, err = strconv.ParseInt(args[2], 10, 64)
+		ts.Check(err)
+	}
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), size))
 }
 
 // scriptFill replaces @NOW@ and @HOUR_AGO@ in a file by times, and @TOKEN@ by a

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os/user"
 	"path/filepath"
@@ -32,6 +33,7 @@ type approveFlags struct {
 	as, sign, config string
 	inputs           []string
 	yes, rehash      bool
+	unseen           bool
 }
 
 func newApprove(a *app) *cobra.Command {
@@ -40,9 +42,13 @@ func newApprove(a *app) *cobra.Command {
 		Use:   "approve FILE",
 		Short: "Review a request, and approve exactly these bytes",
 		Long: `approve shows what a request would run, on which files, within which limits, and
-everything in it that a reader might overlook. After a "yes" it fills in the
-hashes of the inputs, the approver and the time, and writes the file back.
-A request that lint would reject can't be approved, nor can one that is a link.
+everything in it that a reader might overlook: the whole code and every input that is
+text, with line numbers. After a "yes" it fills in the hashes of the inputs, the approver
+and the time, and writes the file back. A request that lint would reject can't be
+approved, nor can one that is a link.
+
+What can't be shown is not approved: an input that is no text, and with --json
+anything. --unseen says that you looked at it by other means.
 
 Inputs are the files in the folder FILE without .md, with .inputs. Files that are
 named with --input are copied there first. A hash that stands in the request and
@@ -54,7 +60,7 @@ ssh-keygen -Y sign -n ` + signatureNamespace + `. Only a node that requires sign
 refuses a request that was edited after its approval: the hashes hold the inputs.`,
 		Example: `  threegate approve TR-20260209-160501Z-python-stats.md --as alice
   threegate approve TR.md --input stats.py --input data.csv --sign ~/.ssh/id_ed25519
-  threegate approve TR.md --as alice --yes --json`,
+  threegate approve TR.md --as alice --yes --json --unseen`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.approve(cmd.Context(), args[0], f) },
 	}
@@ -64,6 +70,7 @@ refuses a request that was edited after its approval: the hashes hold the inputs
 	fl.StringVar(&f.sign, "sign", "", "sign with this OpenSSH private `key` (or the public half of one in ssh-agent)")
 	fl.StringVar(&f.config, "config", "", "judge by the policy of this threegate.yaml `file`")
 	fl.BoolVar(&f.yes, "yes", false, "approve without asking")
+	fl.BoolVar(&f.unseen, "unseen", false, "approve also what this command does not show")
 	fl.BoolVar(&f.rehash, "update-hashes", false, "replace hashes in the request that do not fit the files")
 	return cmd
 }
@@ -96,6 +103,10 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 	if a.JSON && !f.yes {
 		return cli.Usagef("add --yes once the request has been reviewed", "with --json nobody can be asked")
 	}
+	if a.JSON && !f.unseen {
+		return cli.Usagef("add --unseen once the request has been reviewed, or leave out --json",
+			"with --json nothing is shown, and what was not shown is not approved")
+	}
 	p := &approval{file: file}
 	if err := a.approvalTerms(p, f); err != nil {
 		return err
@@ -123,13 +134,23 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 	if err := a.fill(p); err != nil {
 		return err
 	}
+	question := `Approve exactly this? Type "yes":`
 	if !a.JSON {
-		if err := a.review(ctx, p); err != nil {
+		r, err := a.read(ctx, p)
+		if err != nil {
 			return err
+		}
+		if err := a.printReading(r); err != nil {
+			return err
+		}
+		if n := len(r.unseen); n > 0 && !f.unseen {
+			return unseenFault(r)
+		} else if n > 0 {
+			question = fmt.Sprintf(`Approve exactly this, and %s unseen? Type "yes":`, term.Plural(n, "input", "inputs"))
 		}
 	}
 	if !f.yes {
-		ok, err := a.UI.Ask(ctx, a.In, `Approve exactly this? Type "yes":`)
+		ok, err := a.UI.Ask(ctx, a.In, question)
 		switch {
 		case errors.Is(err, term.ErrNoTerminal):
 			return cli.Usagef("run it in a terminal, or add --yes once the request has been reviewed",
@@ -146,6 +167,24 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 		}
 	}
 	return a.writeApproval(ctx, p, f)
+}
+
+// printReading writes a reading to stderr: stdout is for data. A terminal gets no line that it would
+// have to break.
+func (a *app) printReading(r *reading) error {
+	columns := 0
+	if a.UI.ErrTTY {
+		columns = a.UI.Columns
+	}
+	_, err := io.WriteString(a.UI.Err, r.print(a.UI.ErrStyle, columns))
+	return err
+}
+
+// unseenFault refuses to approve what was not shown.
+func unseenFault(r *reading) error {
+	return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodePolicy,
+		Message: "not approved, as this was not shown: " + strings.Join(r.unseen, "; "),
+		Hint:    "look at it by other means, then add --unseen"}
 }
 
 // approvalTerms finds out who approves, and by which rules.

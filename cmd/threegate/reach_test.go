@@ -88,6 +88,7 @@ func TestCommandsGiveUpRights(t *testing.T) {
 	}{
 		{"draft ERA --input in.txt --command cat_in.txt -o " + id + ".md", 0},
 		{"lint " + id + ".md", 1}, // not approved
+		{"review " + id + ".md --node node", 0},
 		{"approve " + id + ".md --yes --sign ../key", 0},
 		{"promote " + id + ".md --inbox node/inbox/default", 0},
 		{"status --node node", 0},

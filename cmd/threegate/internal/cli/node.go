@@ -101,18 +101,24 @@ func AnyNodePolicy(now time.Time) validate.Policy {
 
 // PolicyOf is the policy of the node that file configures, or without a file AnyNodePolicy.
 func PolicyOf(file string, now time.Time) (validate.Policy, error) {
+	_, p, err := ConfigOf(file, now)
+	return p, err
+}
+
+// ConfigOf is PolicyOf with the configuration, which is nil without a file.
+func ConfigOf(file string, now time.Time) (*config.Loaded, validate.Policy, error) {
 	if file == "" {
-		return AnyNodePolicy(now), nil
+		return nil, AnyNodePolicy(now), nil
 	}
 	if filepath.Base(file) != config.FileName {
-		return validate.Policy{}, Usagef("name a node's "+config.FileName, "--config %s is no %s", file,
+		return nil, validate.Policy{}, Usagef("name a node's "+config.FileName, "--config %s is no %s", file,
 			config.FileName)
 	}
 	l, err := LoadConfig(filepath.Dir(file))
 	if err != nil {
-		return validate.Policy{}, err
+		return nil, validate.Policy{}, err
 	}
-	return l.Policy(now), nil
+	return l, l.Policy(now), nil
 }
 
 // RecordHint says what to do about an error if it is that of a damaged record.

@@ -23,6 +23,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 
@@ -86,6 +87,8 @@ type approval struct {
 	doc      *frontmatter.Doc
 	inputs   []bundle.File
 	policy   validate.Policy
+	// node is where it would run, if that is known.
+	node *config.Loaded
 	// The request as it will be written, and what was found in it.
 	raw      []byte
 	request  *schemas.Request
@@ -103,10 +106,6 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 	if a.JSON && !f.yes {
 		return cli.Usagef("add --yes once the request has been reviewed", "with --json nobody can be asked")
 	}
-	if a.JSON && !f.unseen {
-		return cli.Usagef("add --unseen once the request has been reviewed, or leave out --json",
-			"with --json nothing is shown, and what was not shown is not approved")
-	}
 	p := &approval{file: file}
 	if err := a.approvalTerms(p, f); err != nil {
 		return err
@@ -118,7 +117,11 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 		}
 		defer func() { _ = p.signer.close() }()
 	}
-	if err := a.Reach(approveNeeds(file, f.inputs)); err != nil {
+	n := approveNeeds(file, f.inputs)
+	if p.node != nil {
+		n.Read = append(n.Read, archiveOf(p.node))
+	}
+	if err := a.Reach(n); err != nil {
 		return err
 	}
 	dir, name := filepath.Split(file)
@@ -133,6 +136,10 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 	}
 	if err := a.fill(p); err != nil {
 		return err
+	}
+	if a.JSON && !f.unseen {
+		return cli.Usagef("add --unseen once the request has been reviewed, or leave out --json",
+			"with --json nothing is shown, and what was not shown is not approved")
 	}
 	question := `Approve exactly this? Type "yes":`
 	if !a.JSON {
@@ -189,7 +196,7 @@ func unseenFault(r *reading) error {
 
 // approvalTerms finds out who approves, and by which rules.
 func (a *app) approvalTerms(p *approval, f approveFlags) (err error) {
-	if p.policy, err = cli.PolicyOf(f.config, a.Now()); err != nil {
+	if p.node, p.policy, err = cli.ConfigOf(f.config, a.Now()); err != nil {
 		return err
 	}
 	if p.policy.RequireSignature && f.sign == "" {
@@ -379,6 +386,10 @@ func (a *app) writeApproval(ctx context.Context, p *approval, f approveFlags) er
 	}
 	if err := p.place.WriteFile(p.name, p.raw, mode.Perm(), true); err != nil {
 		return cli.Troublef(err, "", "can't write %s", p.file)
+	}
+	// What was refused before is approved now.
+	if err := p.place.Remove(p.name + refusedSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cli.Troublef(err, "", "can't remove the refusal %s%s", p.file, refusedSuffix)
 	}
 	sum := sha256.Sum256(p.raw)
 	if a.JSON {

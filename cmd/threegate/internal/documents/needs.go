@@ -19,7 +19,8 @@ func lintNeeds(paths []string) confine.Needs {
 // only the request and its inputs are read, unless inputs are to be copied there.
 func approveNeeds(file string, inputs []string) confine.Needs {
 	dir := cmp.Or(filepath.Dir(file), ".")
-	n := confine.Needs{Read: append([]string{file, bundle.Dir(file)}, inputs...), Write: []string{dir}}
+	n := confine.Needs{Read: []string{file, file + refusedSuffix, bundle.Dir(file)}, Write: []string{dir}}
+	n.Read = append(n.Read, inputs...)
 	if len(inputs) > 0 {
 		n.Read = append(n.Read, dir)
 	}
@@ -28,5 +29,5 @@ func approveNeeds(file string, inputs []string) confine.Needs {
 
 // bundleNeeds is what a request consists of.
 func bundleNeeds(file, inputs string) confine.Needs {
-	return confine.Needs{Read: []string{file, file + ".sig", cmp.Or(inputs, bundle.Dir(file))}}
+	return confine.Needs{Read: []string{file, file + ".sig", file + refusedSuffix, cmp.Or(inputs, bundle.Dir(file))}}
 }

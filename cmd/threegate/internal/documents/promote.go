@@ -101,6 +101,9 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, policy val
 	if err := a.refuseBlocking(file, raw, found, "promoted"); err != nil {
 		return b, err
 	}
+	if err := refusedAfterApproval(file, request); err != nil {
+		return b, err
+	}
 	if inputs == "" {
 		inputs = bundle.Dir(file)
 	} else if inputs, err = filepath.EvalSymlinks(inputs); err != nil { // a person may name a link

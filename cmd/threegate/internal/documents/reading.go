@@ -18,6 +18,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -36,6 +37,8 @@ type reading struct {
 type readLine struct {
 	margin, text string
 	head         bool
+	// code is broken anywhere, prose between words where it has any.
+	code bool
 }
 
 func (r *reading) head(title string) {
@@ -73,7 +76,7 @@ func (r *reading) numbered(text string) (hidden int) {
 		}
 		shown, n := codeLine(l)
 		hidden += n
-		r.lines = append(r.lines, readLine{margin: fmt.Sprintf("%5d | ", i+1), text: shown})
+		r.lines = append(r.lines, readLine{margin: fmt.Sprintf("%5d | ", i+1), text: shown, code: true})
 	}
 	if dos {
 		r.say("        ", "(every line ends with CR LF)")
@@ -115,8 +118,12 @@ func (l readLine) rows(s term.Style, columns int) []string {
 	from, used := 0, 0
 	for _, c := range term.Cells(l.text) {
 		if used+c.Width > room {
-			rows = append(rows, paint(margin, l.text[from:c.Offset]))
-			from, used = c.Offset, 0
+			to := c.Offset
+			if space := strings.LastIndexByte(l.text[from:to], ' '); !l.code && space > 0 {
+				to = from + space + 1
+			}
+			rows = append(rows, paint(margin, l.text[from:to]))
+			from, used = to, term.Width(l.text[to:c.Offset])
 			margin = strings.Repeat(" ", max(left-2, 0)) + "┊ "
 		}
 		used += c.Width
@@ -141,6 +148,7 @@ func (a *app) read(ctx context.Context, p *approval) (*reading, error) {
 		{"Requested by", q.RequestedBy + ", " + q.CreatedUTC.Format(time.RFC3339)},
 		{"Approved by", cmp.Or(q.ApprovedBy, "nobody yet")},
 		{"Backend", fmt.Sprintf("%s, language %s", q.Backend, q.Language)},
+		{"Image", imageOf(q, p.node)},
 		{"Network", network},
 		{"Limits", limitsOf(q, p)},
 		{"Risk", fmt.Sprintf("%s, data %s: %s", q.Risk.Level, q.Risk.DataSensitivity, q.Risk.Justification)},
@@ -170,19 +178,44 @@ func (a *app) read(ctx context.Context, p *approval) (*reading, error) {
 	if q.Documentation {
 		r.say("  ", "said to hold documentation: more of a stream may be left out before the result is refused")
 	}
-	if err := r.inputs(ctx, p); err != nil {
+	texts, err := r.inputs(ctx, p)
+	if err != nil {
 		return nil, err
 	}
+	r.difference(p, texts)
 	return r, a.readNotes(r, p)
 }
 
 func limitsOf(q *schemas.Request, p *approval) string {
-	return fmt.Sprintf("%g cores, %d MiB of memory, %s", float64(q.MilliCPU)/1000, q.MemoryLimitMB,
-		time.Duration(q.TimeLimitSec)*time.Second)
+	at := func(milliCPU, memoryMB, timeSec int) string {
+		cores := fmt.Sprintf("%g cores", float64(milliCPU)/1000)
+		if milliCPU == 1000 {
+			cores = "1 core"
+		}
+		return fmt.Sprintf("%s, %d MiB of memory, %s", cores, memoryMB,
+			time.Duration(timeSec)*time.Second)
+	}
+	text := at(q.MilliCPU, q.MemoryLimitMB, q.TimeLimitSec)
+	if p.node != nil {
+		text += "; the node allows " + at(p.policy.MaxMilliCPU, p.policy.MaxMemoryMB, p.policy.MaxTimeSec)
+	}
+	return text
 }
 
-// inputs lists the inputs, and shows the whole text of each that is one: programs first.
-func (r *reading) inputs(ctx context.Context, p *approval) error {
+// imageOf is what a node would run a request in.
+func imageOf(q *schemas.Request, l *config.Loaded) string {
+	switch {
+	case l == nil:
+		return "the node says which"
+	case q.Backend == schemas.BackendMonty:
+		return cmp.Or(l.Backends.Monty.Image, "none: the node has no Monty") + ", runtime " + l.Containerd.Runtime
+	}
+	return cmp.Or(l.Backends.ERA.Languages[q.Language].Image, "none: the node does not have this language") +
+		", runtime " + l.Containerd.Runtime
+}
+
+// inputs lists the inputs, and shows the whole text of each that is one: programs first. It returns the texts.
+func (r *reading) inputs(ctx context.Context, p *approval) (map[string][]byte, error) {
 	type input struct {
 		bundle.File
 		data    []byte
@@ -195,10 +228,11 @@ func (r *reading) inputs(ctx context.Context, p *approval) error {
 		var b bytes.Buffer
 		err := bundle.Read(ctx, f, &b)
 		if errors.Is(err, bundle.ErrChanged) {
-			return cli.Troublef(err, "review it again", "an input was changed during the review; nothing was written")
+			return nil, cli.Troublef(err, "review it again",
+				"an input was changed during the review; nothing was written")
 		}
 		if err != nil {
-			return inputFault(err)
+			return nil, inputFault(err)
 		}
 		in := input{File: f, data: b.Bytes()}
 		in.program = f.Rel == first || programs[filepath.Ext(f.Rel)] || bytes.HasPrefix(in.data, []byte("#!"))
@@ -231,10 +265,12 @@ func (r *reading) inputs(ctx context.Context, p *approval) error {
 		}
 		return 1
 	})
+	texts := map[string][]byte{}
 	for _, in := range list {
 		if in.media != "" {
 			continue
 		}
+		texts[in.Rel] = in.data
 		what := "Input "
 		if in.program {
 			what = "Program "
@@ -249,7 +285,7 @@ func (r *reading) inputs(ctx context.Context, p *approval) error {
 				term.Plural(n, "hidden character", "hidden characters"), in.Path()))
 		}
 	}
-	return nil
+	return texts, nil
 }
 
 // isText says whether a person can read data. Bytes that are none of a text are shown by their
@@ -309,7 +345,15 @@ func (a *app) readNotes(r *reading, p *approval) error {
 		if err := w.Report(diag.New(p.file, schemas.KindRequest, p.raw, p.findings)); err != nil {
 			return err
 		}
-		r.say("", strings.TrimRight(b.String(), "\n"))
+		if b.Len() > 0 {
+			r.say("", strings.TrimRight(b.String(), "\n"))
+		}
+	}
+	if data, err := p.place.Read(p.name+refusedSuffix, maxRefusalBytes); err == nil {
+		if before, err := parseRefusal(data); err == nil {
+			r.head("Refused before")
+			r.say("  ", "by "+before.RefusedBy+", "+before.RefusedUTC.Format(time.RFC3339)+": "+before.Reason)
+		}
 	}
 	if len(r.unseen) > 0 {
 		r.head("Not shown")

@@ -36,7 +36,8 @@ func readInputs(t *testing.T, files map[string]string, argv ...string) (dir stri
 	p := &approval{inputs: list, request: &schemas.Request{Argv: argv}}
 	return dir, func() (*reading, error) {
 		r := &reading{}
-		return r, r.inputs(t.Context(), p)
+		_, err := r.inputs(t.Context(), p)
+		return r, err
 	}
 }
 
@@ -101,6 +102,7 @@ func TestReadingKeepsItsMargin(t *testing.T) {
 	r.numbered(strings.Repeat("x", 12) + "    1 | harmless" + strings.Repeat(" ", 60) + "漢字漢字漢字")
 	r.say("  ", strings.Repeat("y", 50))
 	r.head(strings.Repeat("z", 50))
+	r.say("  ", "words of a sentence that is broken between them")
 	for _, columns := range []int{20, 21, 40} {
 		for i, row := range strings.Split(strings.TrimSuffix(r.print(false, columns), "\n"), "\n") {
 			if term.Width(row) > columns {
@@ -110,6 +112,9 @@ func TestReadingKeepsItsMargin(t *testing.T) {
 				t.Errorf("%q looks like the beginning of a line", row)
 			}
 		}
+	}
+	if got := r.print(false, 20); !strings.Contains(got, "\n  words of a\n┊ sentence that is\n┊ broken between\n┊ them\n") {
+		t.Errorf("prose is broken as\n%s", got)
 	}
 	if got := r.print(false, 0); !strings.HasPrefix(got, "    1 | xxxxxxxxxxxx    1 | harmless") {
 		t.Errorf("%q", got)

@@ -1,0 +1,209 @@
+package documents
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate"
+)
+
+func newReview(a *app) *cobra.Command {
+	var f approveFlags
+	cmd := &cobra.Command{
+		Use:   "review FILE",
+		Short: "Read a request as it will run, and approve or refuse it",
+		Long: `review shows a request as it will run: the words of its command or its code, limits,
+network, risk, findings, every input with type, size and digest, and the whole text
+of each that is one, with line numbers and hidden characters spelled out. With --node
+it also shows the image, the node's maxima, and the difference to the last request of
+the same slug that the node ran.
+
+On a terminal it fills the screen. "a" approves, once every line was shown, and "r"
+refuses; both ask for your name, which is never taken from your login, and write the
+file as approve does. A refusal lies beside the request in FILE.refused, with its
+reason; it goes back with the file, and promote takes no request that was refused
+after its approval. "q" leaves everything as it is.
+
+Without a terminal all of it is printed, and nothing is asked.`,
+		Example: `  threegate review TR-20260209-160501Z-python-stats.md --node /var/lib/threegate
+  threegate review TR.md --sign ~/.ssh/id_ed25519
+  threegate review TR.md | less`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.review(cmd.Context(), args[0], f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&a.Node, "node", "", "read it as it would run on the node in this `folder`")
+	fl.StringVar(&f.sign, "sign", "", "sign an approval with this OpenSSH private `key` (or the public half of one in ssh-agent)")
+	fl.BoolVar(&f.unseen, "unseen", false, "approve also what this command does not show, and what was not scrolled to")
+	fl.BoolVar(&f.rehash, "update-hashes", false, "replace hashes in the request that do not fit the files")
+	_ = cmd.MarkFlagDirname("node")
+	return cmd
+}
+
+func (a *app) review(ctx context.Context, file string, f approveFlags) error {
+	p := &approval{file: file, policy: cli.AnyNodePolicy(a.Now())}
+	n := approveNeeds(file, nil)
+	if a.Node != "" {
+		l, err := a.LoadNode()
+		if err != nil {
+			return err
+		}
+		p.node, p.policy = l, l.Policy(a.Now())
+		n.Read = append(n.Read, archiveOf(l))
+	}
+	interactive := term.IsTerminal(a.In) && a.UI.OutTTY && !a.JSON
+	if interactive {
+		if p.policy.RequireSignature && f.sign == "" {
+			a.UI.Warn("this node wants signed approvals", "to approve, add --sign KEY")
+		}
+		if f.sign != "" {
+			var err error
+			if p.signer, err = startSigner(ctx, f.sign); err != nil {
+				return err
+			}
+			defer func() { _ = p.signer.close() }()
+		}
+	} else {
+		n.Write = nil
+	}
+	wantsSignature := p.policy.RequireSignature
+	p.policy.RequireSignature = false // it can't be there yet
+	dir, name := filepath.Split(file)
+	place, err := bundle.OpenPlace(cmp.Or(dir, "."))
+	if err != nil {
+		return cli.Troublef(err, "", "can't open the folder of %s", file)
+	}
+	defer place.Close()
+	p.place, p.name = place, name
+	if err := a.Reach(n); err != nil {
+		return err
+	}
+	if err := a.prepareApproval(ctx, p, f); err != nil {
+		return err
+	}
+	if err := a.unapproved(p); err != nil {
+		return err
+	}
+	r, err := a.read(ctx, p)
+	if err != nil {
+		return err
+	}
+	if !interactive {
+		return a.reviewOut(p, r)
+	}
+	s := newScreen(r, p, a.UI.OutStyle, f.unseen)
+	s.mayApprove = func(name string) error {
+		if wantsSignature && p.signer == nil {
+			return cli.Usagef("", "this node wants signed approvals: leave, and add --sign KEY")
+		}
+		p.approver = name
+		return a.fillQuietly(p)
+	}
+	if _, err := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(a.In), tea.WithOutput(a.UI.Out),
+		tea.WithoutSignalHandler()).Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return cli.Troublef(err, "threegate review FILE | less shows the same", "the screen can't be used")
+	}
+	return a.decide(ctx, p, s, f)
+}
+
+// decide does what the reader asked for.
+func (a *app) decide(ctx context.Context, p *approval, s *screen, f approveFlags) error {
+	switch s.decision {
+	case decisionApprove:
+		p.approver = s.name
+		if err := a.fill(p); err != nil {
+			return err
+		}
+		return a.writeApproval(ctx, p, f)
+	case decisionRefuse:
+		return a.writeRefusal(p, s.name, s.reason)
+	}
+	return &cli.Fault{Exit: cli.ExitDeclined, Code: schemas.CodePolicy,
+		Message: "neither approved nor refused; nothing was changed"}
+}
+
+// unapproved judges the request with its inputs, whoever will approve it.
+func (a *app) unapproved(p *approval) error {
+	doc, err := frontmatter.Parse(p.doc.Bytes())
+	if err != nil {
+		return cli.Troublef(err, "", "can't read %s", p.file)
+	}
+	p.policy.Now = a.Now().UTC()
+	doc.Set("approved_by", "somebody", "requested_by")
+	doc.Set("approved_utc", p.policy.Now.Format(time.RFC3339), "approved_by")
+	p.raw = doc.Bytes()
+	anybody := p.policy
+	anybody.Approvers, anybody.AllowSelfApproval = nil, true
+	p.request, p.findings = validate.Request("", p.raw, anybody)
+	if err := a.refuseBlocking(p.file, p.raw, p.findings, "reviewed"); err != nil {
+		return err
+	}
+	p.request.ApprovedBy = strings.TrimSpace(p.replaces)
+	return nil
+}
+
+// reviewOut prints the whole reading.
+func (a *app) reviewOut(p *approval, r *reading) error {
+	if !a.JSON {
+		columns := 0
+		if a.UI.OutTTY {
+			columns = a.UI.Columns
+		}
+		_, err := io.WriteString(a.UI.Out, r.print(a.UI.OutStyle, columns))
+		return err
+	}
+	sum := sha256.Sum256(p.original)
+	unseen, findings := append([]string{}, r.unseen...), append([]schemas.Finding{}, p.findings...)
+	return a.PrintJSON(map[string]any{
+		"request_id": p.request.RequestID, "file": p.file, "sha256": hex.EncodeToString(sum[:]),
+		"reading": strings.Split(strings.TrimSuffix(r.print(false, 0), "\n"), "\n"),
+		"unseen":  unseen, "findings": findings,
+	})
+}
+
+// writeRefusal puts the reason beside the request.
+func (a *app) writeRefusal(p *approval, name, reason string) error {
+	sum := sha256.Sum256(p.original)
+	data, err := refusal{Version: 1, RequestID: p.request.RequestID, RequestSHA256: hex.EncodeToString(sum[:]),
+		RefusedBy: name, RefusedUTC: a.Now().UTC().Truncate(time.Second), Reason: reason}.encode()
+	if err == nil {
+		err = p.place.WriteFile(p.name+refusedSuffix, data, 0o644, true)
+	}
+	if err != nil {
+		return cli.Troublef(err, "", "can't write %s%s", p.file, refusedSuffix)
+	}
+	fmt.Fprintf(a.UI.Out, "%s refused by %s\n", term.Visible(p.request.RequestID), term.Visible(name))
+	return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodePolicy, Message: "refused: " + reason,
+		Hint: "give the request back with " + p.file + refusedSuffix}
+}
+
+// fillQuietly is fill for the screen: it prints nothing.
+func (a *app) fillQuietly(p *approval) error {
+	json := a.JSON
+	a.JSON = true
+	defer func() { a.JSON = json }()
+	err := a.fill(p)
+	if f, ok := errors.AsType[*cli.Fault](err); ok {
+		return errors.New(f.Message)
+	}
+	return err
+}

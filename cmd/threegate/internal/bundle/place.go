@@ -117,6 +117,28 @@ func (p *Place) WriteFile(name string, data []byte, mode fs.FileMode, replace bo
 	return nil
 }
 
+// Claim calls make while this process alone may take name, unless one of the entries exists: then the
+// error matches fs.ErrExist. Others must claim it, too. What a killed process had claimed stays so.
+func (p *Place) Claim(name string, make func() error, entries ...string) (err error) {
+	if err := p.plain(name); err != nil {
+		return err
+	}
+	mark := "." + name + ".claim"
+	if err := p.root.Mkdir(mark, 0o700); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.root.Remove(mark)) }()
+	for _, e := range entries {
+		switch _, err := p.root.Lstat(e); {
+		case err == nil:
+			return &os.PathError{Op: "make", Path: filepath.Join(p.path, e), Err: fs.ErrExist}
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+	return make()
+}
+
 // temporary is a name that nobody could know before.
 func temporary(name string) string { return "." + name + "." + rand.Text() + ".tmp" }
 

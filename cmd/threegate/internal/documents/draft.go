@@ -1,7 +1,9 @@
 package documents
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
@@ -24,8 +28,13 @@ import (
 
 type draftFlags struct {
 	language, purpose, by, slug, command string
-	inputs, outputs                      []string
-	file                                 string
+	code, variables                      string
+	vars, inputs, outputs                []string
+	cpu                                  string
+	memoryMB, timeSec                    int
+	risk, justification, sensitivity     string
+	network, rationale                   string
+	file, config                         string
 }
 
 func newDraft(a *app) *cobra.Command {
@@ -34,17 +43,24 @@ func newDraft(a *app) *cobra.Command {
 		Use:   "draft ERA|monty",
 		Short: "Write a request to fill in",
 		Long: `draft writes a request for a backend that lint accepts but for the approval, which
-stays empty. ERA runs a command in a container of a language, monty a program in
-pydantic's Monty.
+stays empty; what lint would reject is not written. ERA runs a command in a container of
+a language, monty a program in pydantic's Monty. Without --command or --code the request
+runs a sample.
+
+It says nothing that nobody said: where purpose, requester, justification and so on are not
+given, the request says "` + notStated + `", the risk is high and the data confidential. The
+limits are small, so that larger ones are a decision.
 
 With --output-file NAME.md the request goes to that file and copies of the input
 files to NAME.inputs/ in the same folder, where approve and promote find them; if it names
-a folder, the file is called after the request's id. Otherwise the request goes
-to stdout. The id is made of time and slug, unless the file is called TR-....md: then
-it is the file's name.`,
+a folder, the file is called after the request's id, which is a free one. Otherwise the
+request goes to stdout. The id is made of time and slug, unless the file is called
+TR-....md: then it is the file's name.`,
 		Example: `  threegate draft ERA --language python --input stats.py --input data.csv \
-      --output stats.json --command 'python stats.py /in/data.csv' -o .
-  threegate draft monty --purpose "Sum a list of numbers" > TR.md`,
+      --output 'stats.json: the figures' --command 'python stats.py /in/data.csv' -o .
+  threegate draft ERA --input job.rb --language ruby --purpose "Sort a list" --requested-by bob \
+      --risk low --justification "Reads one public list." --sensitivity public --time-sec 300 -o .
+  threegate draft monty --code sum.py --var 'numbers=[1, 2, 3]' > TR.md`,
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: []string{string(schemas.BackendERA), string(schemas.BackendMonty)},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,115 +70,217 @@ it is the file's name.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.language, "language", "python", "the program's language (monty runs python only)")
 	fl.StringVar(&f.purpose, "purpose", "", "what the run is for, in a sentence")
-	fl.StringVar(&f.by, "requested-by", "CORE", "who asks; must be somebody else than who approves")
+	fl.StringVar(&f.by, "requested-by", "", "who asks; must be somebody else than who approves")
 	fl.StringVar(&f.slug, "slug", "", "last part of the request's id (default: from the purpose)")
 	fl.StringVar(&f.command, "command", "", "the command line to run (ERA)")
+	fl.StringVar(&f.code, "code", "", "`file` with the program (monty)")
+	fl.StringVar(&f.variables, "variables", "", "`file` with a JSON object: each key is a variable (monty)")
+	fl.StringArrayVar(&f.vars, "var", nil, "a variable, as `NAME=JSON` (monty; repeatable)")
 	fl.StringArrayVar(&f.inputs, "input", nil, "input `file` or folder, appears below /in (repeatable)")
-	fl.StringArrayVar(&f.outputs, "output", nil, "`name` of an output file below /out (repeatable)")
+	fl.StringArrayVar(&f.outputs, "output", nil,
+		"`name` of an output file below /out, or \"NAME: what it is\" (repeatable)")
+	fl.StringVar(&f.cpu, "cpu", draft.CPU, "cores, like 0.5, 2 or 500m")
+	fl.IntVar(&f.memoryMB, "memory-mb", draft.MemoryMB, "memory")
+	fl.IntVar(&f.timeSec, "time-sec", draft.TimeSec, "seconds until it is stopped")
+	fl.StringVar(&f.risk, "risk", "", "risk level: low, medium or high")
+	fl.StringVar(&f.justification, "justification", "", "why the risk is no higher, in a sentence")
+	fl.StringVar(&f.sensitivity, "sensitivity", "", "of the data: public, internal or confidential")
+	fl.StringVar(&f.network, "network", string(schemas.NetworkNone), "none, or allowlist: the node's allowed domains")
+	fl.StringVar(&f.rationale, "network-rationale", "", "what the network is needed for")
 	fl.StringVarP(&f.file, "output-file", "o", "", "write to this `file`, or into this folder")
+	fl.StringVar(&f.config, "config", "", "judge by the policy of this threegate.yaml `file`")
 	cli.Complete(cmd, "language", "python", "javascript", "ruby", "perl")
+	cli.Complete(cmd, "risk", "low", "medium", "high")
+	cli.Complete(cmd, "sensitivity", "public", "internal", "confidential")
+	cli.Complete(cmd, "network", string(schemas.NetworkNone), string(schemas.NetworkAllowlist))
 	return cmd
 }
+
+// notStated stands where nobody said anything.
+const notStated = "not stated"
 
 // outDir is where outputs appear inside the sandbox.
 const outDir = "/out/"
 
 func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
-	d := draft.Draft{RequestedBy: f.by, Purpose: f.purpose, Language: f.language, Network: schemas.NetworkNone,
-		CPU: draft.CPU, MemoryMB: draft.MemoryMB, TimeSec: draft.TimeSec, Risk: schemas.Risk{Level: "low",
-			Justification:   "Reads only the declared inputs and writes only the declared outputs.",
-			DataSensitivity: "internal", NetworkRationale: "none needed"}}
-	switch {
-	case strings.EqualFold(backend, string(schemas.BackendERA)):
-		d.Backend = schemas.BackendERA
-	case strings.EqualFold(backend, string(schemas.BackendMonty)):
-		d.Backend = schemas.BackendMonty
-	default:
-		return cli.Usagef("the backends are ERA and monty", "there is no backend %q", backend)
-	}
-	if d.Backend == schemas.BackendMonty && f.command != "" {
-		return cli.Usagef("a Monty request holds its program under ## Code", "--command belongs to ERA")
-	}
-	if d.Purpose == "" {
-		d.Purpose = "Say in a sentence what this run is for."
-	}
-	if f.slug == "" {
-		f.slug = draft.Slug(f.purpose)
-	}
-	if f.slug == "" {
-		f.slug = strings.ToLower(string(d.Backend)) + "-" + draft.Slug(f.language)
-	}
-	if f.slug != draft.Slug(f.slug) {
-		return cli.Usagef(fmt.Sprintf("use a-z, 0-9 and hyphens, at most %d", draft.MaxSlug),
-			"--slug %q can't be part of an id", f.slug)
-	}
-	d.Created = a.Now()
-	d.ID = draft.NewID(d.Created, f.slug)
-	if source.NameKind(f.file) == schemas.KindRequest {
-		// The name of the file is the id of the request.
-		d.ID = strings.TrimSuffix(filepath.Base(f.file), ".md")
-	}
-	for _, o := range f.outputs {
-		rel := strings.TrimPrefix(o, outDir)
-		if _, ok := bundle.InFolder(bundle.InDir + rel); !ok {
-			return cli.Usagef("name a file below /out, like stats.json", "--output %q is no name of an output", o)
-		}
-		d.Outputs = append(d.Outputs, schemas.OutputExpectation{Path: outDir + rel})
-	}
-	n := confine.Needs{Read: f.inputs}
-	if f.file != "" {
-		n.Write = []string{draftDir(f.file)}
-	}
-	err := a.Reach(n)
+	d, silent, err := a.drafted(backend, f)
 	if err != nil {
 		return err
 	}
-	limits := InputLimits(validate.DefaultPolicy(d.Created))
-	files, err := hashNamed(ctx, f.inputs, limits)
+	policy, err := cli.PolicyOf(f.config, a.Now())
+	if err != nil {
+		return err
+	}
+	n := confine.Needs{Read: append([]string{f.code, f.variables}, f.inputs...)}
+	if f.file != "" {
+		n.Write = []string{draftDir(f.file)}
+	}
+	if err := a.Reach(n); err != nil {
+		return err
+	}
+	files, err := hashNamed(ctx, f.inputs, InputLimits(policy))
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
 		d.Inputs = append(d.Inputs, draft.Input{File: file})
 	}
-	fill(&d, f)
+	if d.Backend == schemas.BackendMonty {
+		err = montyDraft(&d, f, policy.MaxRequestBytes)
+	} else {
+		d.Command = cmp.Or(f.command, sampleCommand(d))
+	}
+	if err != nil {
+		return err
+	}
 	text, err := d.Markdown()
 	if err != nil {
 		return cli.Troublef(err, "", "can't write the request")
 	}
-	if f.file == "" {
-		return a.draftOut(d, text, "")
+	if err := a.promise(text, policy); err != nil {
+		return err
 	}
-	return a.draftFile(ctx, d, files, text, f.file, limits)
+	if f.file == "" {
+		return a.draftOut(d, text, "", silent)
+	}
+	return a.draftFile(ctx, d, files, f.file, InputLimits(policy), silent)
 }
 
-// fill makes a command or a program that works as it stands.
-func fill(d *draft.Draft, f draftFlags) {
-	if d.Backend == schemas.BackendMonty {
-		d.Language = "python"
-		d.Code = "total = sum(numbers)\nprint('the sum is', total)\ntotal"
-		d.Variables = `{"numbers": [1, 2, 3]}`
-		if len(d.Outputs) > 0 {
-			d.Code = "from pathlib import Path\n\ntotal = sum(numbers)\n" +
-				"Path('" + d.Outputs[0].Path + "').write_text(str(total))\ntotal"
+// drafted is the draft as far as the flags say, and the names of those that nobody gave.
+func (a *app) drafted(backend string, f draftFlags) (d draft.Draft, silent []string, err error) {
+	said := func(flag, value, otherwise string) string {
+		if value == "" {
+			silent = append(silent, "--"+flag)
 		}
-		return
+		return cmp.Or(value, otherwise)
 	}
-	d.Command = f.command
-	if d.Command != "" {
-		return
+	d = draft.Draft{Language: f.language, Network: schemas.Network(f.network), CPU: f.cpu, MemoryMB: f.memoryMB,
+		TimeSec: f.timeSec}
+	d.Purpose = said("purpose", f.purpose, notStated)
+	d.RequestedBy = said("requested-by", f.by, notStated)
+	d.Risk = schemas.Risk{Level: said("risk", f.risk, "high"),
+		Justification:    said("justification", f.justification, notStated),
+		DataSensitivity:  said("sensitivity", f.sensitivity, "confidential"),
+		NetworkRationale: cmp.Or(f.rationale, "none")}
+	switch {
+	case strings.EqualFold(backend, string(schemas.BackendERA)):
+		d.Backend = schemas.BackendERA
+		if f.code != "" || f.variables != "" || len(f.vars) > 0 {
+			return d, nil, cli.Usagef("an ERA request names its program as an --input, and in --command",
+				"--code, --variables and --var belong to monty")
+		}
+	case strings.EqualFold(backend, string(schemas.BackendMonty)):
+		d.Backend, d.Language = schemas.BackendMonty, "python"
+		if f.command != "" {
+			return d, nil, cli.Usagef("a Monty request holds its program: --code FILE", "--command belongs to ERA")
+		}
+	default:
+		return d, nil, cli.Usagef("the backends are ERA and monty", "there is no backend %q", backend)
 	}
+	slug := cmp.Or(f.slug, draft.Slug(f.purpose), strings.ToLower(string(d.Backend))+"-"+draft.Slug(f.language))
+	if slug != draft.Slug(slug) {
+		return d, nil, cli.Usagef(fmt.Sprintf("use a-z, 0-9 and hyphens, at most %d", draft.MaxSlug),
+			"--slug %q can't be part of an id", slug)
+	}
+	d.Created = a.Now()
+	d.ID = draft.NewID(d.Created, slug)
+	if source.NameKind(f.file) == schemas.KindRequest {
+		// The name of the file is the id of the request.
+		d.ID = strings.TrimSuffix(filepath.Base(f.file), ".md")
+	}
+	for _, o := range f.outputs {
+		name, about, _ := strings.Cut(o, ": ")
+		rel := strings.TrimPrefix(name, outDir)
+		if _, ok := bundle.InFolder(bundle.InDir + rel); !ok {
+			return d, nil, cli.Usagef("name a file below /out, like stats.json", "--output %q is no name of an output",
+				o)
+		}
+		d.Outputs = append(d.Outputs, schemas.OutputExpectation{Path: outDir + rel, Description: about})
+	}
+	return d, silent, nil
+}
+
+// montyDraft fills in code and variables, or a sample of both.
+func montyDraft(d *draft.Draft, f draftFlags, limit int64) error {
+	variables := map[string]json.RawMessage{}
+	if f.variables != "" {
+		if len(f.vars) > 0 {
+			return cli.Usagef("put all variables into the file", "either --variables or --var")
+		}
+		data, err := source.Read(f.variables, true, limit)
+		if err != nil {
+			return cli.Troublef(err, lintHint(err), "can't take the variables from %s", f.variables)
+		}
+		d.Variables = strings.TrimSpace(string(data)) // as written: lint judges it
+	}
+	for _, v := range f.vars {
+		name, value, ok := strings.Cut(v, "=")
+		if _, twice := variables[name]; twice || !ok || !json.Valid([]byte(value)) {
+			return cli.Usagef(`write NAME=JSON, like numbers='[1, 2]' or name='"x"', and each name once`,
+				"--var %s is no variable", v)
+		}
+		variables[name] = json.RawMessage(value)
+	}
+	if len(f.vars) > 0 {
+		data, err := json.MarshalIndent(variables, "", "  ")
+		if err != nil {
+			return cli.Troublef(err, "", "can't write the variables")
+		}
+		d.Variables = string(data)
+	}
+	if f.code != "" {
+		data, err := source.Read(f.code, true, limit)
+		if err != nil {
+			return cli.Troublef(err, lintHint(err), "can't take the program from %s", f.code)
+		}
+		d.Code = strings.TrimSuffix(string(data), "\n")
+		return nil
+	}
+	if d.Variables != "" {
+		return cli.Usagef("add --code FILE", "there are variables, and no program that reads them")
+	}
+	d.Code = "total = sum(numbers)\nprint('the sum is', total)\ntotal"
+	d.Variables = `{"numbers": [1, 2, 3]}`
+	if len(d.Outputs) > 0 {
+		d.Code = "from pathlib import Path\n\ntotal = sum(numbers)\n" +
+			"Path('" + d.Outputs[0].Path + "').write_text(str(total))\ntotal"
+	}
+	return nil
+}
+
+// sampleCommand is a command that works as it stands: it runs the first program among the inputs.
+func sampleCommand(d draft.Draft) string {
 	interpreter := map[string]string{"javascript": "node", "python": "python -u"}[d.Language]
-	if interpreter == "" {
-		interpreter = d.Language
-	}
-	d.Command = interpreter + " --version"
+	interpreter = cmp.Or(interpreter, d.Language)
 	for _, in := range d.Inputs {
 		if programs[filepath.Ext(in.Rel)] {
-			d.Command = interpreter + " " + in.Path()
-			break
+			return interpreter + " " + in.Path()
 		}
 	}
+	return interpreter + " --version"
+}
+
+// promise refuses a draft that lint would reject for more than the approval.
+func (a *app) promise(text string, policy validate.Policy) error {
+	raw, _, found, err := judgeUnapproved([]byte(text), policy)
+	if err != nil {
+		return err
+	}
+	return a.refuseBlocking("the draft", raw, found, "written")
+}
+
+// judgeUnapproved judges a request as if somebody approved it now, whoever that may be. The places of
+// findings are in the bytes that it returns.
+func judgeUnapproved(raw []byte, policy validate.Policy) ([]byte, *schemas.Request, []schemas.Finding, error) {
+	doc, err := frontmatter.Parse(raw)
+	if err != nil {
+		return raw, nil, nil, cli.Troublef(err, "", "can't read the request")
+	}
+	doc.Set("approved_by", "somebody", "requested_by")
+	doc.Set("approved_utc", policy.Now.UTC().Format(time.RFC3339), "approved_by")
+	policy.Approvers, policy.AllowSelfApproval, policy.RequireSignature = nil, true, false
+	request, found := validate.Request("", doc.Bytes(), policy)
+	return doc.Bytes(), request, found, nil
 }
 
 // programs are the endings of files that interpreters run.
@@ -177,38 +295,62 @@ func draftDir(file string) string {
 	return filepath.Dir(file)
 }
 
-func (a *app) draftFile(ctx context.Context, d draft.Draft, files []bundle.File, text, file string,
-	l bundle.Limits) error {
-	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		file = filepath.Join(file, d.ID+".md")
-	}
-	if !strings.HasSuffix(file, ".md") {
+// maxFreeID bounds the look for an id that is free.
+const maxFreeID = 1000
+
+// draftFile writes a draft with copies of its inputs. In a folder it takes an id that is free.
+func (a *app) draftFile(ctx context.Context, d draft.Draft, files []bundle.File, file string, l bundle.Limits,
+	silent []string) error {
+	info, err := os.Stat(file)
+	folder := err == nil && info.IsDir()
+	if !folder && !strings.HasSuffix(file, ".md") {
 		return cli.Usagef("requests end in .md", "-o %s is no name for a request", file)
 	}
-	dir, name := filepath.Split(file)
-	if dir == "" {
-		dir = "."
+	dir, name, base := file, "", d.ID
+	if !folder {
+		dir, name = filepath.Split(file)
 	}
-	if _, err := os.Lstat(file); err == nil {
-		return cli.Troublef(fs.ErrExist, "draft overwrites nothing; choose another name", "%s", file)
+	place, err := bundle.OpenPlace(cmp.Or(dir, "."))
+	if err != nil {
+		return cli.Troublef(err, "", "can't open the folder %s", cmp.Or(dir, "."))
 	}
-	if len(files) > 0 {
-		err := bundle.CopyFolder(ctx, dir, filepath.Base(bundle.Dir(name)), files, l)
-		if err != nil {
-			return cli.Troublef(err, "draft overwrites nothing; choose another name", "can't copy the inputs to %s",
-				bundle.Dir(file))
+	defer place.Close()
+	for n := 1; ; n++ {
+		if folder {
+			if d.ID = base; n > 1 {
+				d.ID = fmt.Sprintf("%s-%d", base, n)
+			}
+			name = d.ID + ".md"
 		}
+		text, err := d.Markdown()
+		if err != nil {
+			return cli.Troublef(err, "", "can't write the request")
+		}
+		err = place.Claim(name, func() error {
+			if len(files) > 0 {
+				if err := place.CopyFolder(ctx, bundle.Dir(name), files, l); err != nil {
+					return err
+				}
+			}
+			return place.WriteFile(name, []byte(text), 0o644, false)
+		}, name, bundle.Dir(name))
+		switch {
+		case errors.Is(err, fs.ErrExist) && folder && n < maxFreeID:
+			continue
+		case errors.Is(err, fs.ErrExist):
+			return cli.Troublef(err, "draft overwrites nothing; choose another name", "%s", filepath.Join(dir, name))
+		case err != nil:
+			return cli.Troublef(err, "", "can't write %s", filepath.Join(dir, name))
+		}
+		return a.draftOut(d, text, filepath.Join(dir, name), silent)
 	}
-	if err := bundle.WriteFile(dir, name, []byte(text), 0o644, false); err != nil {
-		return cli.Troublef(err, "", "can't write %s", file)
-	}
-	return a.draftOut(d, text, file)
 }
 
 // draftOut says what was written, or writes it to stdout.
-func (a *app) draftOut(d draft.Draft, text, file string) error {
+func (a *app) draftOut(d draft.Draft, text, file string, silent []string) error {
 	if a.JSON {
-		return a.PrintJSON(map[string]any{"request_id": d.ID, "file": file, "request": text})
+		return a.PrintJSON(map[string]any{"request_id": d.ID, "file": file, "request": text,
+			"not_stated": append([]string{}, silent...)})
 	}
 	if file == "" {
 		_, err := io.WriteString(a.UI.Out, text)
@@ -218,7 +360,10 @@ func (a *app) draftOut(d draft.Draft, text, file string) error {
 	if len(d.Inputs) > 0 {
 		a.UI.Say("inputs copied to %s", bundle.Dir(file))
 	}
-	a.UI.Hint("edit it, then: threegate approve " + file)
+	if len(silent) > 0 {
+		a.UI.Say("nobody said, and the request says so: %s", strings.Join(silent, " "))
+	}
+	a.UI.Hint("edit it, then: threegate review " + file)
 	return nil
 }
 

@@ -17,10 +17,8 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/validate"
 )
 
 func newReview(a *app) *cobra.Command {
@@ -142,18 +140,11 @@ func (a *app) decide(ctx context.Context, p *approval, s *screen, f approveFlags
 }
 
 // unapproved judges the request with its inputs, whoever will approve it.
-func (a *app) unapproved(p *approval) error {
-	doc, err := frontmatter.Parse(p.doc.Bytes())
-	if err != nil {
-		return cli.Troublef(err, "", "can't read %s", p.file)
-	}
+func (a *app) unapproved(p *approval) (err error) {
 	p.policy.Now = a.Now().UTC()
-	doc.Set("approved_by", "somebody", "requested_by")
-	doc.Set("approved_utc", p.policy.Now.Format(time.RFC3339), "approved_by")
-	p.raw = doc.Bytes()
-	anybody := p.policy
-	anybody.Approvers, anybody.AllowSelfApproval = nil, true
-	p.request, p.findings = validate.Request("", p.raw, anybody)
+	if p.raw, p.request, p.findings, err = judgeUnapproved(p.doc.Bytes(), p.policy); err != nil {
+		return err
+	}
 	if err := a.refuseBlocking(p.file, p.raw, p.findings, "reviewed"); err != nil {
 		return err
 	}

@@ -80,7 +80,11 @@ inputs:
 {{fence .Variables}}json
 {{.Variables}}
 {{fence .Variables}}
-{{end}}{{else}}
+{{end}}{{if .Inputs}}
+## Input Files
+
+{{range .Inputs}}- {{.Path}}{{with .Description}}: {{.}}{{end}}
+{{end}}{{end}}{{else}}
 ## Command
 
 {{.Command}}

@@ -140,6 +140,21 @@ func TestPutGoesOnAfterAnAttemptThatBrokeOff(t *testing.T) {
 	}
 }
 
+// TestPutTakesNothingOfAnEarlierApproval: what a killed attempt left must not go with another request.
+func TestPutTakesNothingOfAnEarlierApproval(t *testing.T) {
+	inbox := t.TempDir()
+	write(t, inbox, map[string]string{"TR-x.md.sig": "old", "TR-y.inputs/a": "old"})
+	if _, err := Put(t.Context(), inbox, Bundle{ID: "TR-x", Request: []byte("r")}, wide); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Put(t.Context(), inbox, Bundle{ID: "TR-y", Request: []byte("r")}, wide); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("with inputs of another request: %v", err)
+	}
+	if got, want := entries(t, inbox), []string{"TR-x.md", "TR-y.inputs", "TR-y.inputs/a"}; !slices.Equal(got, want) {
+		t.Errorf("the inbox holds %q, want %q", got, want)
+	}
+}
+
 func TestInputsThatAreNoFiles(t *testing.T) {
 	for name, make := range map[string]func(string) error{
 		"link": func(p string) error { return os.Symlink("/etc/passwd", p) },

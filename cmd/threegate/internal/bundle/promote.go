@@ -46,8 +46,13 @@ func Put(ctx context.Context, inbox string, b Bundle, l Limits) (_ Placed, err e
 			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}()
-	if len(b.Files) > 0 {
-		p.Inputs = filepath.Join(inbox, b.ID+".inputs")
+	inputs := filepath.Join(inbox, b.ID+".inputs")
+	if len(b.Files) == 0 {
+		if err := same(ctx, inputs, nil, l); err != nil {
+			return Placed{}, err
+		}
+	} else {
+		p.Inputs = inputs
 		err := CopyFolder(ctx, inbox, filepath.Base(p.Inputs), b.Files, l)
 		switch {
 		case err == nil:
@@ -66,6 +71,8 @@ func Put(ctx context.Context, inbox string, b Bundle, l Limits) (_ Placed, err e
 			return Placed{}, err
 		}
 		made = append(made, p.Signature)
+	} else if err := os.Remove(p.Request + ".sig"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Placed{}, err // one of an earlier approval must not go with this one
 	}
 	if err := ctx.Err(); err != nil {
 		return Placed{}, err
@@ -89,10 +96,12 @@ func same(ctx context.Context, dir string, files []File, l Limits) error {
 	for _, f := range there {
 		hashes[f.Rel] = f.SHA256
 	}
+	other := len(there) != len(files)
 	for _, f := range files {
-		if hashes[f.Rel] != f.SHA256 || len(there) != len(files) {
-			return &os.PathError{Op: "promote", Path: dir, Err: fmt.Errorf("%w, with other files in it", fs.ErrExist)}
-		}
+		other = other || hashes[f.Rel] != f.SHA256
+	}
+	if other {
+		return &os.PathError{Op: "promote", Path: dir, Err: fmt.Errorf("%w, with other files in it", fs.ErrExist)}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
@@ -27,20 +32,24 @@ type promoteFlags struct {
 func newPromote(a *app) *cobra.Command {
 	var f promoteFlags
 	cmd := &cobra.Command{
-		Use:   "promote FILE",
-		Short: "Put an approved request into an inbox",
+		Use:   "promote FILE...",
+		Short: "Put approved requests into an inbox",
 		Long: `promote checks an approved request and its inputs once more and puts them into an
 inbox, so that the node never sees a part of them: inputs first, then the
 signature, the request last, under the name of its request_id. Nothing is ever
-overwritten, and after a failure nothing is left behind.
+overwritten, and after a failure nothing is left behind. A request that the node took
+in before (if you may read its record) or that lies in the inbox is not put there again.
+
+Of several files each is taken or not, whatever becomes of the others; the exit code is
+that of the first that was not taken.
 
 The inbox is that of the node (--inbox NAME chooses one of several), or any folder
 (--inbox DIR, with a slash in it, also without a node at hand).`,
 		Example: `  threegate promote TR-20260209-160501Z-python-stats.md
-  threegate promote TR.md --node /var/lib/threegate --inbox team-a
+  threegate promote approved/TR-*.md --node /var/lib/threegate --inbox team-a
   threegate promote TR.md --inbox /srv/shared/inbox/`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.promote(cmd.Context(), args[0], f) },
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.promote(cmd.Context(), args, f) },
 	}
 	a.NodeFlag(cmd)
 	cmd.Flags().StringVar(&f.inbox, "inbox", "", "`name` of an inbox of the node, or a folder")
@@ -48,35 +57,109 @@ The inbox is that of the node (--inbox NAME chooses one of several), or any fold
 	return cmd
 }
 
-func (a *app) promote(ctx context.Context, file string, f promoteFlags) error {
-	inbox, policy, err := a.promoteTarget(f.inbox)
+// promotion is what became of one file: Placed and the rest if it was taken, else Error.
+type promotion struct {
+	File      string `json:"file"`
+	RequestID string `json:"request_id,omitempty"`
+	Inbox     string `json:"inbox,omitempty"`
+	bundle.Placed
+	Error string `json:"error,omitempty"`
+}
+
+func (a *app) promote(ctx context.Context, files []string, f promoteFlags) error {
+	if len(files) > 1 && f.inputs != "" {
+		return cli.Usagef("promote that file alone", "--inputs belongs to one request")
+	}
+	to, err := a.promoteTarget(f.inbox)
 	if err != nil {
 		return err
 	}
-	n := bundleNeeds(file, f.inputs)
-	n.Read, n.Write = append(n.Read, inbox), []string{inbox}
+	n := confine.Needs{Read: []string{to.inbox}, Write: []string{to.inbox}}
+	for _, file := range files {
+		n.Read = append(n.Read, bundleNeeds(file, f.inputs).Read...)
+	}
+	if to.node != nil {
+		n.Read = append(n.Read, filepath.Join(to.node.Dir, spool.DirLedger), filepath.Join(to.node.Dir, spool.DirSpool))
+		for _, in := range to.node.Inboxes {
+			n.Read = append(n.Read, in.Path)
+		}
+	}
 	if err := a.Reach(n); err != nil {
 		return err
 	}
-	b, err := LoadBundle(ctx, a.App, file, f.inputs, policy)
-	if err != nil {
-		return err
+	if len(files) == 1 {
+		p, err := a.promoteOne(ctx, files[0], f.inputs, to)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.PrintJSON(p)
+		}
+		fmt.Fprintln(a.UI.Out, term.Visible(p.Request))
+		a.UI.Hint("next: threegate wait " + p.RequestID + a.NodeArg())
+		return nil
 	}
-	limits := InputLimits(policy)
-	placed, err := bundle.Put(ctx, inbox, b, limits)
-	if err != nil {
-		return PutFault(err, file, inbox, b.ID)
+	return a.promoteMany(ctx, files, to)
+}
+
+// promoteMany says of each file what became of it.
+func (a *app) promoteMany(ctx context.Context, files []string, to target) error {
+	var all []promotion
+	exit, taken := 0, 0
+	for _, file := range files {
+		p, err := a.promoteOne(ctx, file, "", to)
+		fault, ok := errors.AsType[*cli.Fault](err)
+		switch {
+		case err != nil && !ok:
+			return err // interrupted
+		case err != nil:
+			p = promotion{File: file, Error: fault.Message}
+			exit = cmp.Or(exit, fault.Exit)
+		default:
+			taken++
+		}
+		all = append(all, p)
+		switch {
+		case a.JSON:
+		case err != nil:
+			a.Report(&cli.Fault{Message: file + ": not promoted: " + fault.Message, Hint: fault.Hint})
+		default:
+			fmt.Fprintln(a.UI.Out, term.Visible(p.Request))
+		}
 	}
 	if a.JSON {
-		return a.PrintJSON(struct {
-			RequestID string `json:"request_id"`
-			Inbox     string `json:"inbox"`
-			bundle.Placed
-		}{b.ID, inbox, placed})
+		if err := a.PrintJSON(all); err != nil {
+			return err
+		}
+	} else {
+		a.UI.Say("%d promoted, %d not", taken, len(files)-taken)
 	}
-	fmt.Fprintln(a.UI.Out, term.Visible(placed.Request))
-	a.UI.Hint("next: threegate wait " + b.ID + a.NodeArg())
+	if exit != 0 {
+		return cli.Verdict(exit)
+	}
 	return nil
+}
+
+// promoteOne puts one request into the inbox.
+func (a *app) promoteOne(ctx context.Context, file, inputs string, to target) (promotion, error) {
+	p := promotion{File: file, Inbox: to.inbox}
+	b, err := LoadBundle(ctx, a.App, file, inputs, to.policy)
+	if err != nil {
+		return p, err
+	}
+	p.RequestID = b.ID
+	if to.node != nil {
+		// Whoever may not read the record learns it from the node.
+		if fate, err := gate.FateOf(to.node, b.ID); err == nil && fate.Job != "" && fate.State != "quarantined" {
+			return p, &cli.Fault{Exit: cli.ExitBusy, Code: schemas.CodeValidation, Rule: "request.duplicate",
+				Message: fmt.Sprintf("the node took in %s before, as job %s (%s)", b.ID, fate.Job, fate.State),
+				Hint:    "a request_id is used once: make a new request, or: threegate status " + b.ID + a.NodeArg()}
+		}
+	}
+	if p.Placed, err = bundle.Put(ctx, to.inbox, b, InputLimits(to.policy)); err != nil {
+		return p, PutFault(err, file, to.inbox, b.ID)
+	}
+	return p, nil
 }
 
 // maxSignatureBytes bounds a detached signature.
@@ -128,46 +211,53 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, policy val
 	return bundle.Bundle{ID: request.RequestID, Request: raw, Signature: sig, Files: files}, nil
 }
 
-// promoteTarget finds the folder of the inbox, and the policy of its node.
-func (a *app) promoteTarget(inbox string) (string, validate.Policy, error) {
-	anyNode := cli.AnyNodePolicy(a.Now())
+// target is an inbox, and the policy of its node. The node is nil if only a folder was named.
+type target struct {
+	inbox  string
+	policy validate.Policy
+	node   *config.Loaded
+}
+
+// promoteTarget finds the folder of the inbox, and its node.
+func (a *app) promoteTarget(inbox string) (target, error) {
+	to := target{inbox: inbox, policy: cli.AnyNodePolicy(a.Now())}
 	folder := strings.ContainsRune(inbox, filepath.Separator) || inbox == "." || inbox == ".."
 	if folder && a.Node == "" {
-		return checkInbox(inbox, anyNode)
+		return to, checkInbox(inbox)
 	}
 	l, err := a.LoadNode()
 	if err != nil {
-		return "", anyNode, err
+		return to, err
 	}
-	policy := l.Policy(a.Now())
+	to.node, to.policy = l, l.Policy(a.Now())
 	if folder {
-		return checkInbox(inbox, policy)
+		return to, checkInbox(inbox)
 	}
 	var names []string
 	for _, in := range l.Inboxes {
 		if in.Name == inbox || (inbox == "" && len(l.Inboxes) == 1) {
-			return checkInbox(in.Path, policy)
+			to.inbox = in.Path
+			return to, checkInbox(in.Path)
 		}
 		names = append(names, in.Name)
 	}
 	if inbox == "" {
-		return "", policy, cli.Usagef("choose one with --inbox: "+strings.Join(names, ", "),
-			"the node has several inboxes")
+		return to, cli.Usagef("choose one with --inbox: "+strings.Join(names, ", "), "the node has several inboxes")
 	}
-	return "", policy, cli.NotFoundf("its inboxes: "+strings.Join(names, ", ")+"; a folder is named with a slash in it",
+	return to, cli.NotFoundf("its inboxes: "+strings.Join(names, ", ")+"; a folder is named with a slash in it",
 		"the node has no inbox %q", inbox)
 }
 
-func checkInbox(dir string, p validate.Policy) (string, validate.Policy, error) {
+func checkInbox(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		return "", p, cli.Troublef(err, "name an inbox with --inbox, or make the node: threegate init",
+		return cli.Troublef(err, "name an inbox with --inbox, or make the node: threegate init",
 			"can't use the inbox %s", dir)
 	case !info.IsDir():
-		return "", p, cli.Troublef(source.ErrNotRegular, "an inbox is a folder", "can't use the inbox %s", dir)
+		return cli.Troublef(source.ErrNotRegular, "an inbox is a folder", "can't use the inbox %s", dir)
 	}
-	return dir, p, nil
+	return nil
 }
 
 // PutFault explains an error of bundle.Put.

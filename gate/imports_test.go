@@ -79,6 +79,8 @@ var mayImport = map[string][]string{
 		"cmd/threegate/internal/term", "schemas"},
 	"cmd/threegate/internal/draft": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/frontmatter",
 		"schemas"},
+	"cmd/threegate/internal/mcpserver": {"cmd/threegate/internal/...", "gate/config", "spool", "validate",
+		"validate/text", "schemas"},
 	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "validate", "schemas"},
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger",
 		"quarantine", "spool", "schemas"},

@@ -54,6 +54,7 @@ func TestCommandsGiveUpRights(t *testing.T) {
 	secret := filepath.Join(dir, "secret")
 	work := filepath.Join(dir, "work")
 	if err := errors.Join(os.WriteFile(secret, nil, 0o600), os.Mkdir(work, 0o700),
+		os.Mkdir(filepath.Join(work, "drafts"), 0o700),
 		os.WriteFile(filepath.Join(work, "in.txt"), []byte("x"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +90,7 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"draft ERA --input in.txt --command cat_in.txt -o " + id + ".md", 0},
 		{"lint " + id + ".md", 1}, // not approved
 		{"review " + id + ".md --node node", 0},
+		{"mcp --node node --drafts drafts", 0},
 		{"approve " + id + ".md --yes --sign ../key", 0},
 		{"promote " + id + ".md --inbox node/inbox/default", 0},
 		{"status --node node", 0},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/documents"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/mcpserver"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/node"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/record"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/reference"
@@ -66,6 +67,7 @@ quarantine with reasons.`,
 		}
 	}
 	add(groupDocuments, documents.Commands(a)...)
+	add(groupDocuments, mcpserver.Commands(a)...)
 	add(groupNode, node.Commands(a)...)
 	add(groupRecord, record.Commands(a)...)
 	add(groupReference, reference.Commands(a)...)

@@ -66,7 +66,12 @@ func (p *Place) Read(name string, limit int64) ([]byte, error) {
 	if err := p.plain(name); err != nil {
 		return nil, err
 	}
-	f, err := source.OpenAt(p.dir, name)
+	return p.ReadBelow(name, limit)
+}
+
+// ReadBelow is Read for a file at any depth: no part of rel may be a link.
+func (p *Place) ReadBelow(rel string, limit int64) ([]byte, error) {
+	f, err := source.OpenAt(p.dir, rel)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,8 @@ type Needs struct {
 	// Write are folders in which files and folders are made, changed, removed and
 	// listed, but read only if Read names them, too.
 	Write []string
+	// Accept: connections to sockets that listen already are taken. None can be made.
+	Accept bool
 }
 
 // Rights to files, as Landlock splits them. Nobody needs to execute, to make devices,
@@ -71,7 +73,7 @@ func Apply(n Needs) error {
 	if err := landlock.V11.BestEffort().Restrict(rules...); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
-	return filter()
+	return filter(n.Accept)
 }
 
 // hold opens a path without any right to what lies there.

@@ -37,9 +37,9 @@ const (
 // x32Bit is set in system calls of the x32 ABI, which shares amd64's architecture number.
 const x32Bit = 0x40000000
 
-// program is the filter. What is denied fails with EPERM; a call of another ABI, where
+// program is the filter; accept leaves the right to take connections. What is denied fails with EPERM; a call of another ABI, where
 // the numbers mean other things, ends the process.
-func program() ([]bpf.RawInstruction, error) {
+func program(accept bool) ([]bpf.RawInstruction, error) {
 	abi, err := arch.GetInfo("")
 	if err != nil {
 		return nil, err
@@ -56,6 +56,9 @@ func program() ([]bpf.RawInstruction, error) {
 		list = append(list, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32Bit, SkipFalse: 1}, end)
 	}
 	for _, name := range denied {
+		if accept && (name == "accept" || name == "accept4") {
+			continue
+		}
 		nr, ok := abi.SyscallNames[name]
 		if !ok {
 			return nil, fmt.Errorf("no system call %q", name)
@@ -72,11 +75,11 @@ func program() ([]bpf.RawInstruction, error) {
 }
 
 // filter denies system calls to all threads, if the kernel can.
-func filter() error {
+func filter(accept bool) error {
 	if !seccomp.Supported() {
 		return nil
 	}
-	raw, err := program()
+	raw, err := program(accept)
 	if err != nil {
 		return fmt.Errorf("seccomp: %w", err)
 	}

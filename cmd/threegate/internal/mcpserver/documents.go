@@ -1,0 +1,52 @@
+package mcpserver
+
+import (
+	"strings"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate"
+)
+
+// documents are the kinds of document that have a schema.
+var documents = map[string]struct{ text, schema func() []byte }{
+	"request": {schemas.RequestDoc, schemas.RequestJSONSchema},
+	"result":  {schemas.ResultDoc, schemas.ResultJSONSchema},
+	"notice":  {schemas.NoticeDoc, schemas.NoticeJSONSchema},
+}
+
+// approvalRules begin the ids of rules that only a person can satisfy.
+const approvalRules = "approval."
+
+// judge runs the rules of kind, or of the kind that the document says, over a document.
+func (d *desk) judge(kind schemas.Kind, raw []byte) lintOut {
+	if kind == "" {
+		kind = source.KindOf("", raw)
+	}
+	var out lintOut
+	if kind == schemas.KindResult {
+		_, out.Findings = validate.Result("", raw, d.policy())
+	} else {
+		_, out.Findings = validate.Request("", raw, d.policy())
+	}
+	out.Verdict = schemas.VerdictOf(out.Findings)
+	out.Approval = out.Verdict == schemas.VerdictReject
+	for _, f := range out.Findings {
+		if f.Severity == schemas.SeverityBlocking && !strings.HasPrefix(f.Rule, approvalRules) {
+			out.Approval = false
+		}
+	}
+	out.Findings = append([]schemas.Finding{}, out.Findings...) // a list, also if it is empty
+	return out
+}
+
+// rulesBelow are the rules whose ids begin with prefix as whole words.
+func rulesBelow(prefix string) []schemas.Rule {
+	out := []schemas.Rule{}
+	for _, r := range schemas.Rules() {
+		if strings.HasPrefix(r.ID, strings.TrimSuffix(prefix, ".")+".") {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help accuracy accuracy-real bench-rules gitleaks-rules fuzz build setup images tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
+.PHONY: help accuracy accuracy-real bench-rules gitleaks-rules fuzz build setup images tools mcp-clients demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -28,6 +28,9 @@ images: setup build ## build the language images and the Monty image into build/
 tools: images ## put the bare monty interpreter, which tests compare with, into bin/
 	@[ -x $(BIN)/monty ] || { $(BIN)/threegate image export monty --images $(IMAGES) | tar -xO usr/bin/monty >$(BIN)/.monty && chmod 0755 $(BIN)/.monty && mv $(BIN)/.monty $(BIN)/monty; }
 
+mcp-clients: setup ## clients of the Model Context Protocol that others wrote, for the tests of threegate mcp, into build/mcp
+	@deploy/mcp/install
+
 demo: images ## the whole gate at work: good requests of both backends, bad ones, results and quarantine
 	@deploy/demo/run
 
@@ -35,7 +38,7 @@ bench: images ## measure latency at rest and the sustained rate, and compare the
 	go build -o $(BIN)/threegate-bench ./cmd/threegate-bench
 	$(BIN)/threegate-bench --images $(IMAGES) $(BENCHFLAGS)
 
-test: tools fuzz ## all tests, also those on real containers, and a short run of each fuzz target
+test: tools mcp-clients fuzz ## all tests, also those on real containers, and a short run of each fuzz target
 	$(GOTEST) ./...
 	go -C deploy/filters/onnx test ./...
 
@@ -48,7 +51,7 @@ escape: tools ## hostile programs in every language, what came of each, and the 
 # Not under the race detector: threegate-init, which is never built with cgo and
 # can't give up capabilities with it; the end-to-end tests, whose programs are
 # processes of their own; the rules, which are arithmetic without goroutines.
-NORACE := /cmd/threegate-init$$|/gate/e2e$$|/validate
+NORACE := /cmd/threegate-init$$|/gate/e2e$$|/deploy/mcp$$|/validate
 
 accuracy: ## how many forbidden and harmless documents each rule refuses; fails below the committed figures
 	go test ./validate/accuracy -run '^TestAccuracy$$' -count=1 -v

@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 
 	"gate/filter":          {"schemas"},
 	"deploy/filters/words": {},
+	"deploy/mcp":           {}, // tests only
 	"gate": {"gate/config", "gate/filter", "gate/ledger", "spool", "validate", "validate/channel", "validate/content", "executors", "executors/image", "quarantine",
 		"schemas"},
 	"gate/config": {"executors", "executors/egress", "validate", "schemas"},
@@ -81,7 +82,8 @@ var mayImport = map[string][]string{
 		"schemas"},
 	"cmd/threegate/internal/mcpserver": {"cmd/threegate/internal/...", "gate/config", "spool", "validate",
 		"validate/text", "schemas"},
-	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "validate", "schemas"},
+	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "gate", "gate/config", "spool", "validate",
+		"schemas"},
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger",
 		"quarantine", "spool", "schemas"},
 	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/config", "spool", "executors",

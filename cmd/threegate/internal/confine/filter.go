@@ -37,8 +37,8 @@ const (
 // x32Bit is set in system calls of the x32 ABI, which shares amd64's architecture number.
 const x32Bit = 0x40000000
 
-// program is the filter; accept leaves the right to take connections. What is denied fails with EPERM; a call of another ABI, where
-// the numbers mean other things, ends the process.
+// program is the filter; accept leaves the right to take connections. What is denied fails
+// with EPERM; a call of another ABI, where the numbers mean other things, ends the process.
 func program(accept bool) ([]bpf.RawInstruction, error) {
 	abi, err := arch.GetInfo("")
 	if err != nil {

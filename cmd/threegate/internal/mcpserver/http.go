@@ -55,7 +55,8 @@ func ReadToken(file string) (string, error) {
 		return "", err
 	}
 	if st.Mode&0o077 != 0 || int(st.Uid) != os.Geteuid() {
-		return "", fmt.Errorf("it must be yours alone: chown it to you, and chmod 0600 (it has mode %04o)", st.Mode&0o7777)
+		return "", fmt.Errorf("it must be yours alone: chown it to you, and chmod 0600 (it has mode %04o)",
+			st.Mode&0o7777)
 	}
 	raw, err := io.ReadAll(io.LimitReader(f, maxToken+2))
 	if err != nil {
@@ -65,7 +66,7 @@ func ReadToken(file string) (string, error) {
 	if len(token) < minToken || len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool {
 		return r <= ' ' || r > '~'
 	}) {
-		return "", fmt.Errorf("it must hold one token of %d to %d characters without spaces, as openssl rand -hex 32 makes it",
+		return "", fmt.Errorf("it must hold one token of %d to %d characters without spaces: openssl rand -hex 32",
 			minToken, maxToken)
 	}
 	return token, nil

@@ -59,7 +59,8 @@ func (d *desk) resources(s *mcp.Server) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(documents)) {
 		doc := documents[kind]
-		fixed("threegate://schemas/"+kind, kind+" schema", "The normative text about a "+kind+".", typeMarkdown, doc.text)
+		fixed("threegate://schemas/"+kind, kind+" schema", "The normative text about a "+kind+".", typeMarkdown,
+			doc.text)
 		fixed("threegate://schemas/"+kind+".json", kind+" JSON Schema", "The JSON Schema of a "+kind+".", typeJSON,
 			doc.schema)
 	}

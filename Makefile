@@ -14,10 +14,11 @@ GOTEST := go test -timeout 30m
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build bin/threegate and bin/threegate-init
+build: ## build bin/threegate, bin/threegate-init and bin/threegate-tools
 	@mkdir -p $(BIN)
 	go build -trimpath -o $(BIN)/threegate ./cmd/threegate
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-init ./cmd/threegate-init
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-tools ./cmd/threegate-tools
 
 setup: ## install what this machine lacks (containerd, runc, npm), as root
 	@deploy/setup
@@ -43,7 +44,7 @@ test: tools mcp-clients fuzz ## all tests, also those on real containers, and a 
 	go -C deploy/filters/onnx test ./...
 
 test-pure: ## the tests that need no container
-	$(GOTEST) ./schemas/... ./validate/... ./spool/... ./quarantine/... ./gate/config/... ./gate/ledger/...
+	$(GOTEST) ./schemas/... ./validate/... ./spool/... ./quarantine/... ./toolruntime/... ./cmd/threegate-tools ./gate/config/... ./gate/ledger/...
 
 escape: tools ## hostile programs in every language, what came of each, and the limits table
 	$(GOTEST) -count=1 -v -run 'Escape|LimitsTable' ./executors/container ./gate/e2e
@@ -89,8 +90,9 @@ check: ## gofmt, vet, staticcheck, size and complexity of the code, go mod tidy,
 generate: ## write the Go code of executors/monty/wire/monty.proto anew
 	go generate ./executors/monty/wire
 
-docs: build ## write man pages, completions and the rule pages anew
+docs: build ## write man pages, completions, the rule pages and the tools' contracts anew
 	$(BIN)/threegate docs --man deploy/man --completions deploy/completions --rules docs/rules
+	$(BIN)/threegate-tools schema --markdown >docs/tools.md
 
 clean: ## remove what was built, but not the images
 	rm -rf $(BIN) build/demo

@@ -88,6 +88,11 @@ var mayImport = map[string][]string{
 		"quarantine", "spool", "schemas"},
 	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/config", "spool", "executors",
 		"executors/...", "schemas"},
+	// For others to embed: nothing of the gate but pure packages.
+	"toolruntime":         {"toolruntime/..."},
+	"toolruntime/...":     {"toolruntime/...", "validate/secrets"},
+	"cmd/threegate-tools": {"toolruntime", "toolruntime/..."},
+
 	"cmd/threegate-init":  {"executors/..."},
 	"cmd/threegate-bench": {"executors/image", "gate/config", "spool"},
 }

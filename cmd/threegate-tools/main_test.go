@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+type bench struct {
+	t            *testing.T
+	in, out, dir string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t, t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "w")}
+	return b
+}
+
+func (b *bench) write(name, content string) string {
+	b.t.Helper()
+	name = filepath.Join(b.in, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+	return name
+}
+
+func (b *bench) read(name string) string {
+	b.t.Helper()
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// plan writes calls, each a tool and its arguments.
+func (b *bench) plan(calls ...string) string {
+	var lines strings.Builder
+	for i, c := range calls {
+		name, args, _ := strings.Cut(c, " ")
+		fmt.Fprintln(&lines, request(fmt.Sprint("r", i), name, args))
+	}
+	return b.write("plan.jsonl", lines.String())
+}
+
+func request(id, name, args string) string {
+	return fmt.Sprintf(`{"type":"ToolRequest","tool":%q,"args":%s,"request_id":%q,"session_id":"s","timestamp":1}`, name, args, id)
+}
+
+func (b *bench) run(args ...string) (code int, out, errs string) {
+	var o, e bytes.Buffer
+	code = run(append([]string{"run", "--workspace", b.dir, "--out", b.out}, args...), strings.NewReader(""), &o, &e)
+	return code, o.String(), e.String()
+}
+
+func TestRun(t *testing.T) {
+	b := newBench(t)
+	b.write("workspace/src/a.txt", "old\n")
+	plan := b.plan(`file_read {"path":"src/a.txt"}`, `file_write {"path":"src/a.txt","content":"new\n"}`)
+	code, out, errs := b.run(plan)
+	if code != exitOK || out != "1/2 file_read: ok\n2/2 file_write: ok\n" || errs != "" {
+		t.Errorf("code %d, %q, %q", code, out, errs)
+	}
+	if got := b.read(filepath.Join(b.dir, "src/a.txt")); got != "new\n" {
+		t.Errorf("the workspace holds %q", got)
+	}
+	if got := b.read(filepath.Join(b.in, "workspace/src/a.txt")); got != "old\n" {
+		t.Errorf("the input was changed to %q", got)
+	}
+	if got := strings.Count(b.read(filepath.Join(b.out, "responses.jsonl")), `"ok":true`); got != 2 {
+		t.Errorf("%d responses", got)
+	}
+	if got := strings.Count(b.read(filepath.Join(b.out, "timeline.jsonl")), `"code":"OK"`); got != 2 {
+		t.Errorf("%d lines in the timeline", got)
+	}
+	// What was written by a run is not written over.
+	if code, _, errs := b.run(plan); code != exitTrouble || !strings.Contains(errs, "responses.jsonl") {
+		t.Errorf("code %d, %q", code, errs)
+	}
+}
+
+func TestRunStopsAtAFailure(t *testing.T) {
+	b := newBench(t)
+	plan := b.plan(`file_read {"path":"\u202enone"}`, `file_write {"path":"a","content":""}`)
+	code, out, _ := b.run(plan)
+	if code != exitReject || !strings.HasPrefix(out, "1/2 file_read: E_FILE_IO: ") || strings.Count(out, "\n") != 1 {
+		t.Errorf("code %d, %q", code, out)
+	}
+	b.out = t.TempDir()
+	if code, out, _ = b.run("--keep-going", plan); code != exitReject || !strings.HasSuffix(out, "2/2 file_write: ok\n") {
+		t.Errorf("code %d, %q", code, out)
+	}
+}
+
+// TestBadPlans shows that nothing of a plan is carried out if a line of it is wrong.
+func TestBadPlans(t *testing.T) {
+	good := request("r", "file_write", `{"path":"a","content":""}`)
+	for want, line := range map[string]string{
+		"plan.jsonl:2: E_VALIDATION_FAIL":       `x`,
+		"there is no tool":                      request("1", "none", `{}`),
+		"arguments of file_read":                request("1", "file_read", `{"Path":"a"}`),
+		"the request_id \"r\" stands in line 1": good,
+		"one session_id":                        strings.Replace(request("1", "file_read", `{"path":"a"}`), `"s"`, `"t"`, 1),
+		"ToolRequests only":                     `{"type":"Heartbeat","session_id":"s","timestamp":1}`,
+	} {
+		b := newBench(t)
+		code, out, errs := b.run(b.write("plan.jsonl", good+"\n"+line+"\n"))
+		if code != exitTrouble || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%s: code %d, %q, %q", want, code, out, errs)
+		}
+		if _, err := os.Stat(filepath.Join(b.dir, "a")); err == nil {
+			t.Errorf("%s: the first line was carried out", want)
+		}
+	}
+	b := newBench(t)
+	if code, _, errs := b.run(b.write("plan.jsonl", "\n")); code != exitTrouble || !strings.Contains(errs, "empty") {
+		t.Errorf("an empty plan: code %d, %q", code, errs)
+	}
+}
+
+func TestServe(t *testing.T) {
+	b := newBench(t)
+	in := request("1", "file_write", `{"path":"a","content":"x"}`) + "\n\n" +
+		`{"type":"Heartbeat","session_id":"s","timestamp":1}` + "\n" +
+		`{"type":"EventMessage","event":"x","request_id":"3","progress":{"pct":1,"message":""}}` + "\n" +
+		`{"request_id":"4"}` + "\n" + request("5", "file_read", `{"path":"b"}`)
+	var out, errs bytes.Buffer
+	timeline := filepath.Join(b.out, "t.jsonl")
+	code := run([]string{"serve", "--jsonl", "--workspace", b.in, "--timeline", timeline}, strings.NewReader(in), &out, &errs)
+	if code != exitOK {
+		t.Fatalf("code %d, %s", code, errs.String())
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(line, `{"type":"`), `"`)
+		got = append(got, kind)
+	}
+	want := "[EventMessage ToolResponse Heartbeat ErrorMessage ErrorMessage EventMessage ToolResponse]"
+	if fmt.Sprint(got) != want || !strings.Contains(out.String(), `"request_id":"4"`) {
+		t.Errorf("got %v\n%s", got, out.String())
+	}
+	if got := strings.Count(b.read(timeline), "\n"); got != 2 {
+		t.Errorf("%d lines in the timeline", got)
+	}
+}
+
+func TestSchemaPrints(t *testing.T) {
+	for arg, want := range map[string]string{"": "E_INTERNAL", "file_read": `"max_bytes"`, "Heartbeat": `"session_id"`} {
+		var out, errs bytes.Buffer
+		if code := run(strings.Fields("schema "+arg), nil, &out, &errs); code != exitOK || !strings.Contains(out.String(), want) {
+			t.Errorf("%q: code %d, %s%s", arg, code, out.String(), errs.String())
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := run([]string{"schema", "none"}, nil, &out, &errs); code != exitTrouble || !strings.Contains(errs.String(), "hint:") {
+		t.Errorf("code %d, %s", code, errs.String())
+	}
+}
+
+// TestDocument holds docs/tools.md to the contracts.
+func TestDocument(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := run([]string{"schema", "--markdown"}, nil, &out, &errs); code != exitOK {
+		t.Fatal(errs.String())
+	}
+	page, err := os.ReadFile("../../docs/tools.md")
+	if err != nil || string(page) != out.String() {
+		t.Errorf("docs/tools.md is out of date: make docs writes it anew (%v)", err)
+	}
+}

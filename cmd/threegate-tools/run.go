@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/host"
+)
+
+const (
+	maxPlan = 64 << 20
+	// filesFolder lies beside the plan: what the workspace begins with.
+	filesFolder = "workspace"
+)
+
+type plan struct {
+	settings
+	out       string
+	keepGoing bool
+}
+
+func runCommand() *cobra.Command {
+	p := &plan{}
+	cmd := &cobra.Command{
+		Use:   "run PLAN.jsonl",
+		Short: "Carry out a plan: a file with one ToolRequest a line",
+		Long: `run reads the whole plan and checks every line of it before it carries out the first. It stops
+at the first call that fails, or goes on with --keep-going.
+
+The workspace begins as a copy of the folder workspace/ beside the plan, if there is one. Two files
+are written to --out: responses.jsonl has one ToolResponse a line; timeline.jsonl says of each call
+{tool, args_hash, start_ts, end_ts, code, bytes}, without arguments or content.
+
+Exit codes: 0 all calls succeeded, 1 one failed, 2 the plan can't be carried out.`,
+		Example: `  threegate-tools run /in/plan.jsonl
+
+A plan of two calls:
+
+  {"type":"ToolRequest","tool":"file_write","args":{"path":"a.txt","content":"hello\n"},
+   "request_id":"1","session_id":"s","timestamp":1730822400}
+  {"type":"ToolRequest","tool":"file_read","args":{"path":"a.txt"},
+   "request_id":"2","session_id":"s","timestamp":1730822400}
+
+Each stands in one line; they are broken here to be read.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	p.flags(cmd)
+	cmd.Flags().Lookup("workspace").Usage = "the `folder` that tools may touch (default a new one below $TMPDIR)"
+	cmd.Flags().StringVar(&p.out, "out", "/out", "`folder` for responses and timeline")
+	cmd.Flags().BoolVar(&p.keepGoing, "keep-going", false, "go on after a call that failed")
+	return cmd
+}
+
+func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err error) {
+	raw, err := readFile(file, maxPlan)
+	if err != nil {
+		return err
+	}
+	responses, err := create(p.out, "responses.jsonl")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, responses.Close()) }()
+	timeline, err := create(p.out, "timeline.jsonl")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, timeline.Close()) }()
+	if err := p.fill(filepath.Join(filepath.Dir(file), filesFolder)); err != nil {
+		return err
+	}
+	s, err := p.open(timeline, errs, host.Options{})
+	if err != nil {
+		return err
+	}
+	requests, err := readPlan(file, raw, s)
+	if err != nil {
+		return err
+	}
+	return p.carryOut(ctx, s, requests, out, responses)
+}
+
+// readPlan checks every line of a plan.
+func readPlan(file string, raw []byte, s *host.Session) (requests []*envelope.ToolRequest, err error) {
+	line := 0
+	seen := map[string]int{}
+	for text := range bytes.Lines(raw) {
+		line++
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		r, e := readRequest(bytes.TrimRight(text, "\n"), s)
+		if e == nil && seen[r.RequestID] > 0 {
+			e = fmt.Errorf("the request_id %q stands in line %d already", r.RequestID, seen[r.RequestID])
+		}
+		if e == nil && len(requests) > 0 && r.SessionID != requests[0].SessionID {
+			e = fmt.Errorf("a plan has one session_id")
+		}
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("%s:%d: %w", file, line, e))
+			continue
+		}
+		seen[r.RequestID] = line
+		requests = append(requests, r)
+	}
+	if err == nil && len(requests) == 0 {
+		err = fmt.Errorf("%s: the plan is empty", file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w\nnothing of the plan was carried out", err)
+	}
+	return requests, nil
+}
+
+func readRequest(line []byte, s *host.Session) (*envelope.ToolRequest, error) {
+	v, err := envelope.Decode(line)
+	if err != nil {
+		return nil, err
+	}
+	r, ok := v.(*envelope.ToolRequest)
+	if !ok {
+		return nil, errors.New("a plan holds ToolRequests only")
+	}
+	return r, s.Check(r)
+}
+
+// carryOut makes the calls one after the other.
+func (p *plan) carryOut(ctx context.Context, s *host.Session, rs []*envelope.ToolRequest,
+	out, responses io.Writer) error {
+	failed := false
+	for i, r := range rs {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		resp := s.Do(ctx, r)
+		line, err := envelope.Encode(resp)
+		if err == nil {
+			_, err = responses.Write(line)
+		}
+		if err = errors.Join(err, s.Err()); err != nil {
+			return err
+		}
+		if resp.OK {
+			fmt.Fprintf(out, "%d/%d %s: ok\n", i+1, len(rs), r.Tool)
+			continue
+		}
+		e := resp.Errors[0]
+		fmt.Fprintf(out, "%d/%d %s: %s\n", i+1, len(rs), r.Tool, visible(e.Error()))
+		if e.Rule != "" {
+			fmt.Fprintf(out, "  rule: %s\n", e.Rule)
+		}
+		if e.Hint != "" {
+			fmt.Fprintf(out, "  hint: %s\n", visible(e.Hint))
+		}
+		if failed = true; !p.keepGoing {
+			break
+		}
+	}
+	if failed {
+		return errRejected
+	}
+	return nil
+}
+
+// fill makes the workspace.
+func (p *plan) fill(from string) error {
+	if p.workspace == "" {
+		dir, err := os.MkdirTemp("", "workspace-")
+		if err != nil {
+			return err
+		}
+		p.workspace = dir
+	}
+	info, err := os.Lstat(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return os.MkdirAll(p.workspace, 0o755)
+	}
+	if err != nil || !info.IsDir() {
+		return fmt.Errorf("%s is no folder that can be copied", from)
+	}
+	return os.CopyFS(p.workspace, os.DirFS(from))
+}
+
+// create makes a file that is new.
+func create(dir, name string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o644)
+}

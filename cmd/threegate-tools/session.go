@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/toolruntime"
+	"github.com/threegate/tool-exec/toolruntime/host"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+// settings are the flags that run and serve have in common.
+type settings struct {
+	workspace string
+	budget    host.Budget
+}
+
+func (s *settings) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.workspace, "workspace", "", "the `folder` that tools may touch")
+	f.IntVar(&s.budget.Calls, "max-calls", 1000, "calls of the session")
+	f.Int64Var(&s.budget.Bytes, "max-bytes", 256<<20, "`bytes` of arguments and results of the session")
+	f.DurationVar(&s.budget.Time, "max-time", time.Hour, "time of the session")
+}
+
+// open makes the session. The timeline belongs to the caller.
+func (s *settings) open(timeline, errs io.Writer, o host.Options) (*host.Session, error) {
+	w, err := workspace.Open(s.workspace)
+	if err != nil {
+		return nil, fmt.Errorf("the workspace: %w", err)
+	}
+	o.Budget, o.Timeline, o.Stderr, o.Now = s.budget, timeline, errs, time.Now
+	return host.New(toolruntime.Tools(w), o), nil
+}
+
+// readFile reads a regular file of at most most bytes, without following a link or waiting for
+// a writer.
+func readFile(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s has more than %d bytes", path, most)
+	}
+	return data, err
+}

@@ -1,0 +1,101 @@
+package toolruntime
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/threegate/tool-exec/toolruntime/schema"
+)
+
+// contracts are arguments and results as section 5 prints them, and what a result has more here.
+var contracts = map[string]struct{ args, result, more string }{
+	"fs_list": {`{"glob": "src/**/*.rs", "max_results": 5000, "include_hidden": false}`,
+		`{"files": ["src/lib.rs", "src/auth/mod.rs"]}`, `{"truncated":false}`},
+	"fs_move":   {`{"src": "path/from", "dst": "path/to", "overwrite": false}`, `{"moved": true}`, ``},
+	"fs_copy":   {`{"src": "path/from", "dst": "path/to", "overwrite": false, "preserve_mode": true}`, `{"copied": true}`, ``},
+	"fs_delete": {`{"path": "path/to/delete", "recursive": false, "force": false}`, `{"deleted": true}`, ``},
+	"file_read": {`{"path": "src/lib.rs", "max_bytes": 1048576}`, `{"content": "...", "sha256": "…"}`, ``},
+	"file_write": {`{"path": "src/auth.rs", "content": "…", "attribution": {"task_id": 42}, "create_dirs": true,
+		"mode_octal": "0644"}`, `{"written": true, "bytes": 1024}`, ``},
+	"file_patch": {`{"path": "src/lib.rs", "unified_diff": "..."}`, `{"patched": true, "hunks_applied": 3}`, `{"offsets":[0,0,0]}`},
+	"grep": {`{"pattern":"panic!", "glob":"src/**", "case_sensitive":false, "max_results":1000}`,
+		`{"matches":[{"file":"src/x.rs","line":12,"col":8,"snippet":"…"}]}`, `{"truncated":false}`},
+}
+
+// TestContracts holds every tool to the specification's example, by a JSON Schema library
+// that did not make the schemas, and by the Go types.
+func TestContracts(t *testing.T) {
+	tools := Tools(nil)
+	for _, tool := range tools {
+		c, ok := contracts[tool.Name]
+		if !ok {
+			t.Errorf("%s has no example", tool.Name)
+			continue
+		}
+		check(t, tool.Name+" arguments", tool.Args, c.args)
+		if _, err := tool.Prepare([]byte(c.args)); err != nil {
+			t.Errorf("%s: %v", tool.Name, err)
+		}
+		check(t, tool.Name+" result", tool.Result, merge(t, c.result, c.more))
+		if bad := merge(t, c.args, `{"unknown":1}`); compile(t, tool.Args).Validate(value(t, bad)) == nil {
+			t.Errorf("%s takes %s", tool.Name, bad)
+		}
+		if tool.Purpose == "" || tool.Timeout <= 0 {
+			t.Errorf("%s has no purpose or no limit of time", tool.Name)
+		}
+	}
+	if len(tools) != len(contracts) {
+		t.Errorf("%d tools for %d examples", len(tools), len(contracts))
+	}
+}
+
+func check(t *testing.T, name string, s *schema.Schema, example string) {
+	t.Helper()
+	if err := compile(t, s).Validate(value(t, example)); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+func compile(t *testing.T, s *schema.Schema) *jsonschema.Schema {
+	t.Helper()
+	raw, err := json.Marshal(s.Doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("urn:test", value(t, string(raw))); err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.Compile("urn:test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func value(t *testing.T, raw string) any {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(raw)))
+	if err != nil {
+		t.Fatal(err, raw)
+	}
+	return v
+}
+
+func merge(t *testing.T, a, b string) string {
+	t.Helper()
+	m := map[string]any{}
+	for _, raw := range []string{a, b} {
+		if raw != "" && json.Unmarshal([]byte(raw), &m) != nil {
+			t.Fatal(raw)
+		}
+	}
+	out, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}

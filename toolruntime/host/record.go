@@ -1,0 +1,60 @@
+package host
+
+import (
+	"time"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+)
+
+// Entry is one line of the timeline. It can be compared with the plan: args_hash is the
+// SHA-256 of the call's arguments as RFC 8785 JSON.
+type Entry struct {
+	Tool     string  `json:"tool"`
+	ArgsHash string  `json:"args_hash"`
+	StartTS  float64 `json:"start_ts"`
+	EndTS    float64 `json:"end_ts"`
+	Code     string  `json:"code"`
+	Bytes    int64   `json:"bytes"`
+}
+
+// note writes a call to the timeline, counts it, and tells of it.
+func (s *Session) note(r *envelope.ToolRequest, start, end time.Time, code string, bytes int64) error {
+	hash, err := envelope.ArgsHash(r.Args)
+	if err != nil {
+		return err
+	}
+	line, err := envelope.Encode(Entry{r.Tool, hash, seconds(start), seconds(end), code, bytes})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes += bytes - int64(len(r.Args))
+	s.record = append(s.record, Call{r.Tool, code, start, end.Sub(start), bytes})
+	if s.o.Emit != nil {
+		s.o.Emit(envelope.EventMessage{Type: "EventMessage", Event: "TaskProgress", RequestID: r.RequestID,
+			Progress: envelope.Progress{Pct: 100, Message: r.Tool + " " + code}, Metrics: s.metrics(time.Time{})})
+	}
+	_, err = s.o.Timeline.Write(line)
+	return err
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+// metrics sums up the calls that ended since a time. The caller holds mu.
+func (s *Session) metrics(since time.Time) map[string]float64 {
+	m := map[string]float64{"requests": 0, "errors": 0, "duration_ms": 0, "bytes": 0,
+		"files_touched": float64(len(s.touched))}
+	for _, c := range s.record {
+		if c.Start.Add(c.Duration).Before(since) {
+			continue
+		}
+		m["requests"]++
+		if c.Code != codeOK {
+			m["errors"]++
+		}
+		m["duration_ms"] += float64(c.Duration.Milliseconds())
+		m["bytes"] += float64(c.Bytes)
+	}
+	return m
+}

@@ -1,0 +1,230 @@
+// Package host carries out requests for tools: it checks them, locks what they write, holds
+// them to budgets and limits of time, notes each call in a timeline, and answers
+// (section 8 of the Tool Runtime specification).
+//
+// Requests are hostile. A tool that panics ends its call with E_INTERNAL, not the host.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/tool"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+// Budget bounds a session. A call beyond it is refused with E_POLICY.
+type Budget struct {
+	Calls int
+	// Bytes bounds the arguments and results of all calls together.
+	Bytes int64
+	// Time counts from the session's start.
+	Time time.Duration
+}
+
+// Options are what a session needs.
+type Options struct {
+	Budget Budget
+	// Timeline gets one line of JSON for each call: {tool, args_hash, start_ts, end_ts, code,
+	// bytes}, with times in seconds since 1970. It holds neither arguments nor content. A
+	// failure to write it ends the session.
+	Timeline io.Writer
+	// Emit, if not nil, gets events. It is called by one goroutine at a time.
+	Emit func(envelope.EventMessage)
+	// Now is the clock.
+	Now func() time.Time
+	// Stderr gets the trace of a tool that panics.
+	Stderr io.Writer
+}
+
+// Session is one authenticated use of the tools. It is safe for concurrent use.
+type Session struct {
+	tools   map[string]tool.Tool
+	o       Options
+	start   time.Time
+	locks   locks
+	mu      sync.Mutex
+	id      string
+	seen    map[string]bool
+	calls   int
+	bytes   int64
+	touched map[string]bool
+	record  []Call
+	broken  error
+}
+
+// Call is what the metrics know of one call.
+type Call struct {
+	Tool     string
+	Code     string
+	Start    time.Time
+	Duration time.Duration
+	Bytes    int64
+}
+
+// codeOK stands for success in the timeline.
+const codeOK = "OK"
+
+// New starts a session with a catalogue of tools.
+func New(tools []tool.Tool, o Options) *Session {
+	s := &Session{tools: map[string]tool.Tool{}, o: o, start: o.Now(),
+		seen: map[string]bool{}, touched: map[string]bool{}}
+	for _, t := range tools {
+		s.tools[t.Name] = t
+	}
+	return s
+}
+
+// Check says whether a request would be accepted as it is written: the tool exists, the
+// arguments fit, its ids belong to the session. It runs nothing and uses no budget.
+func (s *Session) Check(r *envelope.ToolRequest) error {
+	_, err := s.prepare(r)
+	return err
+}
+
+func (s *Session) prepare(r *envelope.ToolRequest) (*tool.Call, error) {
+	t, ok := s.tools[r.Tool]
+	if !ok {
+		return nil, envelope.Errorf(envelope.Validation, "there is no tool %q", r.Tool).
+			WithHint("threegate-tools schema lists the tools")
+	}
+	c, err := t.Prepare(r.Args)
+	if err != nil {
+		return nil, err
+	}
+	if c.Writes != "" {
+		c.Writes, err = workspace.Clean(c.Writes)
+	}
+	return c, err
+}
+
+// Do carries out one request. It always answers.
+func (s *Session) Do(ctx context.Context, r *envelope.ToolRequest) envelope.ToolResponse {
+	start := s.o.Now()
+	data, failure := s.admit(ctx, r)
+	end := s.o.Now()
+	resp := envelope.ToolResponse{Type: "ToolResponse", OK: failure == nil, Tool: r.Tool, RequestID: r.RequestID,
+		DurationMS: end.Sub(start).Milliseconds(), Data: data, Errors: []envelope.Error{}}
+	code := codeOK
+	if failure != nil {
+		resp.Errors = append(resp.Errors, *failure)
+		code = string(failure.Code)
+	}
+	if err := s.note(r, start, end, code, int64(len(r.Args)+len(data))); err != nil {
+		s.fail(err)
+	}
+	return resp
+}
+
+// admit holds a request to the session's ids and budget, and then calls.
+func (s *Session) admit(ctx context.Context, r *envelope.ToolRequest) (jsontext.Value, *envelope.Error) {
+	if err := s.use(r); err != nil {
+		return nil, envelope.AsError(err)
+	}
+	c, err := s.prepare(r)
+	if err != nil {
+		return nil, envelope.AsError(err)
+	}
+	switch {
+	case c.Writes != "":
+		defer s.locks.file(c.Writes)()
+	case !s.tools[r.Tool].ReadOnly:
+		defer s.locks.all()()
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(c.Timeout, s.o.Budget.Time-s.o.Now().Sub(s.start)))
+	defer cancel()
+	result, err := s.call(ctx, r.Tool, c)
+	if err == nil && c.Writes != "" {
+		s.touch(c.Writes)
+	}
+	var known *envelope.Error
+	if err != nil && !errors.As(err, &known) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = envelope.Errorf(envelope.Timeout, "%s took longer than %s", r.Tool, c.Timeout)
+	}
+	if err != nil && result == nil {
+		return nil, envelope.AsError(err)
+	}
+	data, marshal := json.Marshal(result, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+	if marshal != nil {
+		return nil, envelope.Errorf(envelope.Internal, "the result of %s: %v", r.Tool, marshal)
+	}
+	if err != nil {
+		return data, envelope.AsError(err)
+	}
+	return data, nil
+}
+
+// call runs a tool. Only a failure that is a result too keeps its result.
+func (s *Session) call(ctx context.Context, name string, c *tool.Call) (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(s.o.Stderr, "%s: %v\n%s", name, p, debug.Stack())
+			result, err = nil, envelope.Errorf(envelope.Internal, "%s failed unexpectedly", name)
+		}
+	}()
+	result, err = c.Run(ctx)
+	if _, has := result.(tool.WithError); err != nil && !has {
+		result = nil
+	}
+	return result, err
+}
+
+// use counts a request, and refuses one that is not this session's, comes again, or is beyond
+// the budget.
+func (s *Session) use(r *envelope.ToolRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken != nil {
+		return envelope.Errorf(envelope.Internal, "the session has ended: %v", s.broken)
+	}
+	if s.id == "" {
+		s.id = r.SessionID
+	}
+	if s.id != r.SessionID {
+		return envelope.Errorf(envelope.Policy, "the session_id is not that of this session")
+	}
+	if s.seen[r.RequestID] {
+		return envelope.Errorf(envelope.Validation, "the request_id %q was used before", r.RequestID)
+	}
+	if s.calls >= s.o.Budget.Calls {
+		return envelope.Errorf(envelope.Policy, "the session's budget of %d calls is used up", s.o.Budget.Calls)
+	}
+	if s.bytes += int64(len(r.Args)); s.bytes > s.o.Budget.Bytes {
+		return envelope.Errorf(envelope.Policy, "the session's budget of %d bytes is used up", s.o.Budget.Bytes)
+	}
+	if s.o.Now().Sub(s.start) >= s.o.Budget.Time {
+		return envelope.Errorf(envelope.Policy, "the session's budget of %s is used up", s.o.Budget.Time)
+	}
+	s.seen[r.RequestID] = true
+	s.calls++
+	return nil
+}
+
+func (s *Session) touch(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.touched[path] = true
+}
+
+// fail keeps a session from going on without its record.
+func (s *Session) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = errors.Join(s.broken, err)
+}
+
+// Err is why the session can't go on, or nil.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}

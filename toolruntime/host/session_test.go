@@ -1,0 +1,200 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/tool"
+)
+
+type args struct {
+	Path string `json:"path,omitempty"`
+}
+
+func (a args) Writes() string { return a.Path }
+
+type result struct {
+	Done bool `json:"done"`
+}
+
+func toolOf(name string, run func(context.Context, args) (result, error)) tool.Tool {
+	return tool.Of(name, "test", time.Minute, args{}, run)
+}
+
+func done(context.Context, args) (result, error) { return result{true}, nil }
+
+func request(id, name, args string) *envelope.ToolRequest {
+	return &envelope.ToolRequest{Type: "ToolRequest", Tool: name, Args: jsontext.Value(args), RequestID: id, SessionID: "s"}
+}
+
+func session(o Options, tools ...tool.Tool) *Session {
+	if o.Timeline == nil {
+		o.Timeline = io.Discard
+	}
+	o.Stderr = io.Discard
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Budget.Calls == 0 {
+		o.Budget.Calls = 1000
+	}
+	if o.Budget.Bytes == 0 {
+		o.Budget.Bytes = 1 << 20
+	}
+	if o.Budget.Time == 0 {
+		o.Budget.Time = time.Hour
+	}
+	return New(tools, o)
+}
+
+func want(t *testing.T, name string, r envelope.ToolResponse, code envelope.Code) {
+	t.Helper()
+	got := envelope.Code("")
+	if len(r.Errors) > 0 {
+		got = r.Errors[0].Code
+	}
+	if got != code || r.OK != (code == "") {
+		t.Errorf("%s: got %q (%v), want %q", name, got, r.Errors, code)
+	}
+}
+
+func TestTimeline(t *testing.T) {
+	var timeline bytes.Buffer
+	now := time.Unix(1730822400, 500e6)
+	var events []envelope.EventMessage
+	s := session(Options{Timeline: &timeline, Now: func() time.Time { return now },
+		Emit: func(e envelope.EventMessage) { events = append(events, e) }}, toolOf("write", done))
+	ctx := t.Context()
+	want(t, "good", s.Do(ctx, request("1", "write", `{ "path": "secret-name"}`)), "")
+	want(t, "unknown tool", s.Do(ctx, request("2", "none", `{}`)), envelope.Validation)
+	want(t, "bad arguments", s.Do(ctx, request("3", "write", `{"x":1}`)), envelope.Validation)
+	want(t, "outside", s.Do(ctx, request("4", "write", `{"path":"../x"}`)), envelope.Policy)
+	if bytes.Contains(timeline.Bytes(), []byte("secret-name")) {
+		t.Error("the timeline holds arguments")
+	}
+	var codes []string
+	for line := range bytes.Lines(timeline.Bytes()) {
+		var e Entry
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&e); err != nil {
+			t.Fatal(err)
+		}
+		codes = append(codes, e.Code)
+		if e.StartTS != 1730822400.5 {
+			t.Errorf("start_ts is %v", e.StartTS)
+		}
+		if hash, _ := envelope.ArgsHash(jsontext.Value(`{"path":"secret-name"}`)); len(codes) == 1 && e.ArgsHash != hash {
+			t.Errorf("args_hash is %s", e.ArgsHash)
+		}
+	}
+	if fmt.Sprint(codes) != "[OK E_VALIDATION_FAIL E_VALIDATION_FAIL E_POLICY]" {
+		t.Errorf("codes are %v", codes)
+	}
+	last := events[len(events)-1]
+	if len(events) != 4 || last.Metrics["requests"] != 4 || last.Metrics["errors"] != 3 || last.Metrics["files_touched"] != 1 {
+		t.Errorf("the last of %d events is %+v", len(events), last)
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	ctx := t.Context()
+	s := session(Options{Budget: Budget{Calls: 1}}, toolOf("write", done))
+	want(t, "first", s.Do(ctx, request("1", "write", `{}`)), "")
+	want(t, "calls", s.Do(ctx, request("2", "write", `{}`)), envelope.Policy)
+
+	s = session(Options{Budget: Budget{Bytes: 20}}, toolOf("write", done))
+	want(t, "first", s.Do(ctx, request("1", "write", `{}`)), "")
+	want(t, "bytes", s.Do(ctx, request("2", "write", `{"path":"a"}`)), envelope.Policy)
+
+	now := time.Unix(0, 0)
+	s = session(Options{Budget: Budget{Time: time.Minute}, Now: func() time.Time { return now }}, toolOf("write", done))
+	want(t, "first", s.Do(ctx, request("1", "write", `{}`)), "")
+	now = now.Add(time.Minute)
+	want(t, "time", s.Do(ctx, request("2", "write", `{}`)), envelope.Policy)
+}
+
+func TestIds(t *testing.T) {
+	s := session(Options{}, toolOf("write", done))
+	want(t, "first", s.Do(t.Context(), request("1", "write", `{}`)), "")
+	want(t, "again", s.Do(t.Context(), request("1", "write", `{}`)), envelope.Validation)
+	other := request("2", "write", `{}`)
+	other.SessionID = "t"
+	want(t, "another session", s.Do(t.Context(), other), envelope.Policy)
+}
+
+func TestToolsThatFail(t *testing.T) {
+	s := session(Options{},
+		toolOf("panics", func(context.Context, args) (result, error) { panic("x") }),
+		tool.Of("hangs", "test", time.Nanosecond, args{}, func(ctx context.Context, _ args) (result, error) {
+			<-ctx.Done()
+			return result{}, ctx.Err()
+		}))
+	want(t, "panic", s.Do(t.Context(), request("1", "panics", `{}`)), envelope.Internal)
+	want(t, "time-out", s.Do(t.Context(), request("2", "hangs", `{}`)), envelope.Timeout)
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestNoCallWithoutARecord(t *testing.T) {
+	s := session(Options{Timeline: brokenWriter{}}, toolOf("write", done))
+	s.Do(t.Context(), request("1", "write", `{}`))
+	if s.Err() == nil {
+		t.Error("the session goes on")
+	}
+	want(t, "next", s.Do(t.Context(), request("2", "write", `{}`)), envelope.Internal)
+}
+
+// TestLocks lets calls meet: two files at once, one file one after the other, and what may
+// write anything alone.
+func TestLocks(t *testing.T) {
+	var inFile, inTree atomic.Int32
+	both := make(chan bool)
+	s := session(Options{},
+		toolOf("file", func(_ context.Context, a args) (result, error) {
+			if inFile.Add(1) > 1 || inTree.Load() > 0 {
+				t.Error("a file is written twice at once")
+			}
+			defer inFile.Add(-1)
+			return result{true}, nil
+		}),
+		tool.Of("tree", "test", time.Minute, struct{}{}, func(context.Context, struct{}) (result, error) {
+			if inTree.Add(1) > 1 || inFile.Load() > 0 {
+				t.Error("what writes anything is not alone")
+			}
+			defer inTree.Add(-1)
+			return result{true}, nil
+		}),
+		toolOf("meet", func(_ context.Context, a args) (result, error) {
+			select { // ends only when the other file's call is here too
+			case both <- true:
+			case <-both:
+			}
+			return result{true}, nil
+		}))
+	var all sync.WaitGroup
+	do := func(id, name, args string) {
+		all.Go(func() { want(t, name, s.Do(t.Context(), request(id, name, args)), "") })
+	}
+	for i := range 50 {
+		do(fmt.Sprint("f", i), "file", `{"path":"./same"}`)
+		do(fmt.Sprint("g", i), "file", `{"path":"same"}`)
+		do(fmt.Sprint("t", i), "tree", `{}`)
+	}
+	all.Wait()
+	do("a", "meet", `{"path":"a"}`)
+	do("b", "meet", `{"path":"b"}`)
+	all.Wait()
+}

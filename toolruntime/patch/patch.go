@@ -1,0 +1,139 @@
+// Package patch has the tool file_patch: it applies a unified diff to one file, exactly. There
+// is no fuzz: all bytes of context count, and either every hunk is applied or none. What it
+// accepts, `git apply` accepts, and both write the same.
+//
+// It runs in the sandbox only.
+package patch
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/files"
+	"github.com/threegate/tool-exec/toolruntime/schema"
+	"github.com/threegate/tool-exec/toolruntime/tool"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+// Args are the arguments of file_patch.
+type Args struct {
+	Path         string `json:"path"`
+	UnifiedDiff  string `json:"unified_diff" jsonschema:"of this one file; a new file has --- /dev/null"`
+	ExpectSHA256 string `json:"expect_sha256,omitempty" jsonschema:"of the file as it is; another is an error"`
+}
+
+// Writes is the file that is locked.
+func (a Args) Writes() string { return a.Path }
+
+// Result is the result of file_patch.
+type Result struct {
+	Patched      bool `json:"patched"`
+	HunksApplied int  `json:"hunks_applied"`
+	// Offsets has one number a hunk.
+	Offsets []int `json:"offsets" jsonschema:"of each hunk, how many lines from its place it was found"`
+}
+
+// Tool is file_patch for a workspace.
+func Tool(w *workspace.Workspace) tool.Tool {
+	return tool.Of("file_patch", "applies a unified diff to one file, exactly", 10*time.Second, Args{},
+		func(_ context.Context, a Args) (Result, error) { return patch(w, a) },
+		schema.Length("unified_diff", 1, workspace.MaxFile), schema.Pattern("expect_sha256", "^([0-9a-f]{64})?$"))
+}
+
+func patch(w *workspace.Workspace, a Args) (Result, error) {
+	path, err := workspace.Clean(a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	f, err := parse(path, a.UnifiedDiff)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := files.Expect(w, path, a.ExpectSHA256); err != nil {
+		return Result{}, err
+	}
+	var data []byte
+	if f.IsNew {
+		there, err := w.Exists(path)
+		if err != nil {
+			return Result{}, err
+		}
+		if there {
+			return Result{}, envelope.Errorf(envelope.Validation, "the patch makes %q, which exists", path)
+		}
+	} else if data, _, err = w.Read(path, workspace.MaxFile); err != nil {
+		return Result{}, err
+	}
+	data, offsets, err := apply(data, f.TextFragments)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := w.Write(path, data, 0, f.IsNew); err != nil {
+		return Result{}, err
+	}
+	return Result{true, len(offsets), offsets}, nil
+}
+
+var header = regexp.MustCompile(`^@@ -\d{1,9}(,\d{1,9})? \+\d{1,9}(,\d{1,9})? @@`)
+
+// parse reads a diff of one file, path. What the library would skip or guess is refused.
+func parse(path, diff string) (*gitdiff.File, error) {
+	bad := func(format string, args ...any) (*gitdiff.File, error) {
+		return nil, envelope.Errorf(envelope.Validation, "the patch "+format, args...).
+			WithHint("give one file's unified diff: --- a/PATH, +++ b/PATH, then hunks with exact line counts")
+	}
+	parsed, _, err := gitdiff.Parse(strings.NewReader(diff))
+	if err != nil {
+		return bad("can't be read: %v", err)
+	}
+	if len(parsed) != 1 {
+		return bad("changes %d files, not one", len(parsed))
+	}
+	f := parsed[0]
+	switch {
+	case f.IsBinary, f.IsRename, f.IsCopy, len(f.TextFragments) == 0:
+		return bad("is not made of hunks of text")
+	case f.IsDelete:
+		return bad("deletes the file: use fs_delete")
+	case f.NewMode != 0 && !f.IsNew && f.NewMode != f.OldMode,
+		f.IsNew && f.NewMode != 0 && f.NewMode&0o170000 != 0o100000:
+		return bad("changes what kind of file it is")
+	}
+	if !f.IsNew && !names(f.OldName, path) || !names(f.NewName, path) {
+		return bad("is about %q and %q, not %q", f.OldName, f.NewName, path)
+	}
+	return f, accounted(diff, f)
+}
+
+func names(name, path string) bool { return name == path || name == "a/"+path || name == "b/"+path }
+
+// accounted says whether every line from the first hunk on belongs to a hunk. Git skips what
+// does not, so that a wrong count loses lines.
+func accounted(diff string, f *gitdiff.File) error {
+	want := 0
+	for _, h := range f.TextFragments {
+		want += 1 + len(h.Lines)
+	}
+	got, inside := 0, false
+	for l := range bytes.Lines([]byte(diff)) {
+		if bytes.HasPrefix(l, []byte("@@")) {
+			if inside = true; !header.Match(l) {
+				return envelope.Errorf(envelope.Validation, "the patch has a hunk with the header %.80q", l)
+			}
+		}
+		if inside && l[0] != '\\' {
+			got++
+		}
+	}
+	if got != want {
+		return envelope.Errorf(envelope.Validation, "the patch has %d lines of hunks, but announces %d", got, want).
+			WithHint("correct the counts in the lines that begin with @@; nothing may follow the last hunk")
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package workspace
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+)
+
+// maxCopy bounds what one copy writes, in bytes.
+const maxCopy = 256 << 20
+
+// Move renames a file, folder or link. Without overwrite the kernel itself refuses a target
+// that exists; with it, only a file or link is replaced.
+func (w *Workspace) Move(src, dst string, overwrite bool) error {
+	from, _, err := w.Lstat(src)
+	if err != nil {
+		return err
+	}
+	to, err := w.target(from, dst, overwrite)
+	if err != nil {
+		return err
+	}
+	return w.rename(from, to, overwrite)
+}
+
+// target judges where a move or copy goes.
+func (w *Workspace) target(from, dst string, overwrite bool) (string, error) {
+	to, err := w.plain(dst)
+	if err != nil {
+		return "", err
+	}
+	if from == "." || to == "." {
+		return "", envelope.Errorf(envelope.FileIO, "the workspace itself stays where it is")
+	}
+	if to == from || strings.HasPrefix(to, from+"/") || strings.HasPrefix(from, to+"/") {
+		return "", envelope.Errorf(envelope.FileIO, "%q and %q lie in each other", from, to)
+	}
+	info, err := w.root.Lstat(to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return to, nil
+	}
+	if err != nil {
+		return "", failed(err)
+	}
+	if !overwrite {
+		return "", envelope.Errorf(envelope.FileIO, "%q exists", to).WithHint("set overwrite, or choose another dst")
+	}
+	if info.IsDir() {
+		return "", envelope.Errorf(envelope.FileIO, "%q is a folder, which is never overwritten", to)
+	}
+	return to, nil
+}
+
+// rename is what os.Root lacks: a rename that replaces nothing.
+func (w *Workspace) rename(from, to string, overwrite bool) error {
+	fromDir, err := w.root.Open(path.Dir(from))
+	if err != nil {
+		return failed(err)
+	}
+	defer fromDir.Close()
+	toDir, err := w.root.Open(path.Dir(to))
+	if err != nil {
+		return failed(err)
+	}
+	defer toDir.Close()
+	flags := uint(unix.RENAME_NOREPLACE)
+	if overwrite {
+		flags = 0
+	}
+	err = unix.Renameat2(int(fromDir.Fd()), path.Base(from), int(toDir.Fd()), path.Base(to), flags)
+	if err != nil {
+		return envelope.Errorf(envelope.FileIO, "move %q to %q: %v", from, to, err)
+	}
+	return nil
+}
+
+// Copy copies a file, or a folder with all below it. It refuses a tree that holds anything
+// else than files and folders. What it makes appears whole or not at all.
+func (w *Workspace) Copy(src, dst string, overwrite, preserveMode bool) error {
+	from, info, err := w.Lstat(src)
+	if err != nil {
+		return err
+	}
+	to, err := w.target(from, dst, overwrite)
+	if err != nil {
+		return err
+	}
+	temp := beside(to)
+	c := copier{w: w, preserveMode: preserveMode, left: maxCopy, entries: maxEntries}
+	if err = c.copy(from, temp, info); err == nil {
+		err = w.rename(temp, to, overwrite)
+	}
+	if err != nil {
+		return errors.Join(err, w.root.RemoveAll(temp))
+	}
+	return nil
+}
+
+type copier struct {
+	w             *Workspace
+	preserveMode  bool
+	left, entries int64
+}
+
+func (c *copier) copy(from, to string, info fs.FileInfo) error {
+	if c.entries--; c.entries < 0 {
+		return envelope.Errorf(envelope.FileIO, "more than %d entries to copy", maxEntries)
+	}
+	switch {
+	case info.IsDir():
+		return c.folder(from, to, info)
+	case info.Mode().IsRegular():
+		return c.file(from, to)
+	}
+	return envelope.Errorf(envelope.FileIO, "%q is neither a file nor a folder: links and devices are not copied", from)
+}
+
+func (c *copier) folder(from, to string, info fs.FileInfo) error {
+	if err := c.w.root.Mkdir(to, 0o755); err != nil {
+		return failed(err)
+	}
+	entries, err := fs.ReadDir(c.w.root.FS(), from)
+	if err != nil {
+		return failed(err)
+	}
+	for _, e := range entries {
+		below, err := c.w.root.Lstat(path.Join(from, e.Name()))
+		if err != nil {
+			return failed(err)
+		}
+		if err := c.copy(path.Join(from, e.Name()), path.Join(to, e.Name()), below); err != nil {
+			return err
+		}
+	}
+	if c.preserveMode {
+		return c.w.root.Chmod(to, info.Mode().Perm())
+	}
+	return nil
+}
+
+func (c *copier) file(from, to string) error {
+	in, info, err := c.w.open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := c.w.root.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return failed(err)
+	}
+	n, err := io.Copy(out, io.LimitReader(in, c.left+1))
+	if c.left -= n; err == nil && c.left < 0 {
+		err = envelope.Errorf(envelope.FileIO, "more than %d bytes to copy", maxCopy)
+	}
+	if err == nil && c.preserveMode {
+		err = out.Chmod(info.Mode().Perm())
+	}
+	return errors.Join(err, out.Close())
+}
+
+// Delete removes a file or link, or a folder with recursive. It never follows a link. With
+// force, what is not there is no error.
+func (w *Workspace) Delete(p string, recursive, force bool) error {
+	clean, err := w.plain(p)
+	if err != nil {
+		return err
+	}
+	if clean == "." {
+		return envelope.Errorf(envelope.FileIO, "the workspace itself is not deleted")
+	}
+	info, err := w.root.Lstat(clean)
+	if errors.Is(err, fs.ErrNotExist) && force {
+		return nil
+	}
+	if err != nil {
+		return failed(err)
+	}
+	if !info.IsDir() {
+		err = w.root.Remove(clean)
+	} else if recursive {
+		err = w.root.RemoveAll(clean)
+	} else {
+		return envelope.Errorf(envelope.FileIO, "%q is a folder", clean).
+			WithHint("set recursive to delete it with all below it")
+	}
+	if err != nil {
+		return failed(err)
+	}
+	return nil
+}

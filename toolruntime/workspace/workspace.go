@@ -1,0 +1,283 @@
+// Package workspace reads and writes the one folder that tools may touch. A path is never
+// joined to a string: every access goes through os.Root, which can't leave the folder. On top
+// of that it follows no symbolic link at all, and knows no path below a folder named .git.
+//
+// It runs in the sandbox, beside programs that can change the folder at any time. What they
+// win by a race stays inside of the folder.
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+)
+
+// Rule is the rule that paths are held to.
+const Rule = "sec.paths.sandbox"
+
+const (
+	maxPath = 4096
+	// MaxFile bounds a file that is read or written whole, in bytes.
+	MaxFile = 16 << 20
+	// maxEntries bounds one walk.
+	maxEntries = 500_000
+)
+
+// Workspace is the folder. It is safe for concurrent use; who writes one file twice at once
+// has to lock (see host).
+type Workspace struct {
+	Dir  string
+	root *os.Root
+}
+
+// Open takes a folder as workspace.
+func Open(dir string) (*Workspace, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, err
+	}
+	return &Workspace{abs, root}, nil
+}
+
+// Clean judges a path by its text, and returns it in one spelling. "." is the workspace.
+func Clean(p string) (string, error) {
+	refuse := func(why string) (string, error) {
+		return "", envelope.Refuse(Rule, "the path %q %s", shorten(p), why).
+			WithHint("name a path below the workspace, such as src/main.rs")
+	}
+	switch {
+	case p == "":
+		return refuse("is empty")
+	case len(p) > maxPath:
+		return refuse("is too long")
+	case !utf8.ValidString(p) || strings.ContainsFunc(p, unicode.IsControl):
+		return refuse("holds bytes that are no text")
+	case !filepath.IsLocal(p):
+		return refuse("leaves the workspace")
+	}
+	clean := path.Clean(p)
+	for part := range strings.SplitSeq(clean, "/") {
+		if strings.EqualFold(part, ".git") {
+			return refuse("belongs to git")
+		}
+	}
+	return clean, nil
+}
+
+func shorten(s string) string {
+	if len(s) > 200 {
+		return strings.ToValidUTF8(s[:200], "") + "..."
+	}
+	return s
+}
+
+// plain cleans a path, and refuses one with a symbolic link before its last name.
+func (w *Workspace) plain(p string) (string, error) {
+	clean, err := Clean(p)
+	if err != nil {
+		return "", err
+	}
+	for i, c := range clean {
+		if c != '/' {
+			continue
+		}
+		info, err := w.root.Lstat(clean[:i])
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return "", failed(err)
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return "", linked(clean[:i])
+		}
+	}
+	return clean, nil
+}
+
+func linked(p string) error {
+	return envelope.Refuse(Rule, "%q is a symbolic link", p).WithHint("name the path that the link points to")
+}
+
+// failed gives an error of the file system its code, without the names of folders outside.
+func failed(err error) error {
+	var known *envelope.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		if strings.Contains(at.Err.Error(), "escapes") {
+			return envelope.Refuse(Rule, "%q leaves the workspace", at.Path)
+		}
+		return envelope.Errorf(envelope.FileIO, "%q: %v", at.Path, at.Err)
+	}
+	return envelope.Errorf(envelope.FileIO, "%v", err)
+}
+
+// Lstat looks at a path without following anything.
+func (w *Workspace) Lstat(p string) (clean string, info fs.FileInfo, err error) {
+	if clean, err = w.plain(p); err != nil {
+		return "", nil, err
+	}
+	if info, err = w.root.Lstat(clean); err != nil {
+		return clean, nil, failed(err)
+	}
+	return clean, info, nil
+}
+
+// Exists says whether something is there, a link too.
+func (w *Workspace) Exists(p string) (bool, error) {
+	clean, err := w.plain(p)
+	if err != nil {
+		return false, err
+	}
+	_, err = w.root.Lstat(clean)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, failed(err)
+	}
+	return true, nil
+}
+
+// open opens a regular file for reading. A FIFO in its place does not block.
+func (w *Workspace) open(p string) (*os.File, fs.FileInfo, error) {
+	clean, before, err := w.Lstat(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if before.Mode()&fs.ModeSymlink != 0 {
+		return nil, nil, linked(clean)
+	}
+	if !before.Mode().IsRegular() {
+		return nil, nil, envelope.Errorf(envelope.FileIO, "%q is no regular file", clean)
+	}
+	f, err := w.root.OpenFile(clean, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, nil, failed(err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = envelope.Errorf(envelope.FileIO, "%q is no regular file", clean)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(failed(err), f.Close())
+	}
+	return f, info, nil
+}
+
+// Read returns a regular file of at most most bytes.
+func (w *Workspace) Read(p string, most int64) ([]byte, fs.FileMode, error) {
+	f, info, err := w.open(p)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, 0, failed(err)
+	}
+	if int64(len(data)) > most {
+		size := max(info.Size(), most+1)
+		return nil, 0, envelope.Errorf(envelope.FileIO, "%q has %d bytes, more than %d", p, size, most).
+			WithHint("raise max_bytes if the tool has it, or find the place with grep")
+	}
+	return data, info.Mode().Perm(), nil
+}
+
+// Write puts data in place of a file, or makes it, by a rename: nobody sees half of it. A mode of 0
+// stands for that of the file, or 0644.
+func (w *Workspace) Write(p string, data []byte, mode fs.FileMode, makeDirs bool) error {
+	clean, err := w.plain(p)
+	if err != nil {
+		return err
+	}
+	if makeDirs {
+		if err := w.root.MkdirAll(path.Dir(clean), 0o755); err != nil {
+			return failed(err)
+		}
+	}
+	switch info, err := w.root.Lstat(clean); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return failed(err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return linked(clean)
+	case !info.Mode().IsRegular():
+		return envelope.Errorf(envelope.FileIO, "%q is no regular file", clean)
+	case mode == 0:
+		mode = info.Mode().Perm()
+	}
+	if mode == 0 {
+		mode = 0o644
+	}
+	temp := beside(clean)
+	f, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return failed(err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Close())
+	if err == nil {
+		err = w.root.Rename(temp, clean)
+	}
+	if err != nil {
+		return errors.Join(failed(err), w.root.Remove(temp))
+	}
+	return nil
+}
+
+// beside is a new name in the folder of p.
+func beside(p string) string {
+	return path.Join(path.Dir(p), ".threegate-"+strconv.FormatUint(rand.Uint64(), 36))
+}
+
+// Walk calls do for every entry below the workspace in order of names, but for folders named
+// .git. It follows no link. do may return fs.SkipDir.
+func (w *Workspace) Walk(ctx context.Context, do func(p string, d fs.DirEntry) error) error {
+	seen := 0
+	err := fs.WalkDir(w.root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil { // a folder that vanished, or can't be read
+			return nil
+		}
+		if seen++; seen > maxEntries {
+			return envelope.Errorf(envelope.FileIO, "the workspace has more than %d entries", maxEntries)
+		}
+		if p == "." {
+			return nil
+		}
+		if strings.EqualFold(d.Name(), ".git") {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		return do(p, d)
+	})
+	if err != nil && ctx.Err() == nil {
+		return failed(err)
+	}
+	return err
+}

@@ -218,11 +218,7 @@ func killTree(root, path string) (empty bool, err error) {
 	case strings.Contains(string(events), "populated 0\n"):
 		return true, nil
 	}
-	kill, err := os.OpenFile(filepath.Join(dir, "cgroup.kill"), os.O_WRONLY, 0)
-	if err == nil {
-		_, err = kill.WriteString("1")
-		err = errors.Join(err, kill.Close())
-	}
+	err = write(filepath.Join(dir, "cgroup.kill"), "1")
 	if (errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV)) && !exists(dir) {
 		return true, nil
 	}

@@ -69,18 +69,25 @@ func limitV2(dir string, l Limits) error {
 		set(filepath.Join(dir, "memory.max"), strconv.FormatInt(l.MemoryBytes, 10)),
 		set(filepath.Join(dir, "cpu.max"), fmt.Sprintf("%d %d", l.CPUQuotaMicros, l.CPUPeriodMicros)),
 		set(filepath.Join(dir, "pids.max"), strconv.FormatInt(l.Pids, 10)),
+		// A program that has lost one of its processes to the limit is not what was approved.
+		set(filepath.Join(dir, "memory.oom.group"), "1"),
 	)
 }
 
-// set writes a setting and reads it back. Without O_CREATE: a group that is gone
-// must not become a file.
-func set(file, value string) error {
+// write writes to a file of a group. Without O_CREATE: a group that is gone must not become
+// a file.
+func write(file, value string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(value)
-	if err = errors.Join(err, f.Close()); err != nil {
+	return errors.Join(err, f.Close())
+}
+
+// set writes a setting and reads it back.
+func set(file, value string) error {
+	if err := write(file, value); err != nil {
 		return err
 	}
 	got, err := os.ReadFile(file)

@@ -37,11 +37,10 @@ func (e *Executor) destroy(ctx context.Context, id string, b box) error {
 	err := e.destroyContainer(ctx, id)
 	if err == nil {
 		// The runtime removes them; this is for one that was killed meanwhile.
-		err = cgroup.Kill(cgroup.Root, cgroupOf(id))
+		err = cgroup.End(cgroup.Root, e.cgroupOf(id))
 	}
 	if err == nil {
-		err = errors.Join(cgroup.Remove(cgroup.Root, cgroupOf(id)),
-			removeRoot(filepath.Join(e.cfg.RunDir, rootsDir, id)), b.remove())
+		err = errors.Join(removeRoot(filepath.Join(e.cfg.RunDir, rootsDir, id)), b.remove())
 	}
 	if err != nil {
 		return fmt.Errorf("clean up %s: %w", id, err)

@@ -29,10 +29,10 @@ const (
 	slotLabel = "threegate.slot"
 )
 
-// cgroupParent holds the groups of all sandboxes.
-const cgroupParent = "/threegate"
+// DefaultCgroup holds the groups of all sandboxes where no service of systemd does.
+const DefaultCgroup = "/threegate"
 
-func cgroupOf(id string) string { return cgroupParent + "/" + id }
+func (e *Executor) cgroupOf(id string) string { return e.cfg.Cgroup + "/" + id }
 
 // readyTime bounds how long init may take until it waits for its payload.
 const readyTime = 30 * time.Second
@@ -132,7 +132,7 @@ func (e *Executor) makeSandbox(ctx context.Context, b box, bp blueprint) (pid in
 		return pid, err
 	}
 	// Whatever the runtime made of the limits, they are in force now.
-	return pid, cgroup.Limit(cgroup.Root, cgroupOf(bp.id), sandbox.Limits(policy))
+	return pid, cgroup.Limit(cgroup.Root, e.cgroupOf(bp.id), sandbox.Limits(policy))
 }
 
 func removeRoot(dir string) error {
@@ -207,7 +207,7 @@ func (e *Executor) policy(b box, root string, bp blueprint) sandbox.Policy {
 	}
 	return sandbox.Policy{
 		Root: root, Gate: b.path(gateDir), Dev: b.path(devDir), In: in, Out: b.path(outDir),
-		Tmp: b.path(tmpDir), Shm: b.path(shmDir), CgroupsPath: cgroupOf(bp.id),
+		Tmp: b.path(tmpDir), Shm: b.path(shmDir), CgroupsPath: e.cgroupOf(bp.id),
 		MilliCPU: l.MilliCPU, MemoryBytes: l.MemoryBytes, Pids: l.Pids, OpenFiles: l.OpenFiles,
 		FileBytes: fileBytes(l), CPUTime: bp.cpuTime,
 		SwapControl: e.host.SwapControl, OwnKernel: e.cfg.OwnKernel, Egress: bp.network == schemas.NetworkAllowlist,

@@ -150,7 +150,7 @@ func TestLimitsAreApplied(t *testing.T) {
 		if strings.Contains(file, "sw") && !e.host.SwapControl {
 			continue
 		}
-		path := filepath.Join(cgroup.Root, strings.Replace(file, "*", cgroupOf(e.containerOf(task.ID)), 1))
+		path := filepath.Join(cgroup.Root, strings.Replace(file, "*", e.cgroupOf(e.containerOf(task.ID)), 1))
 		if data, err := os.ReadFile(path); err != nil || strings.TrimSpace(string(data)) != w {
 			t.Errorf("%s: %q, %v, want %s", path, data, err, w)
 		}

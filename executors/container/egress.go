@@ -59,7 +59,7 @@ func (e *Executor) openEgress(ctx context.Context, b box, rec record) error {
 	if err == nil {
 		// If init lives now it lived before: the namespace was its own and not
 		// that of another process which has inherited the number.
-		pids, perr := cgroup.Procs(cgroup.Root, cgroupOf(rec.container()))
+		pids, perr := cgroup.Procs(cgroup.Root, e.cgroupOf(rec.container()))
 		if err = perr; err == nil && !slices.Contains(pids, rec.Pid) {
 			err = errEnded
 		}

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/cgroup"
 	"github.com/threegate/tool-exec/executors/containerd"
 	"github.com/threegate/tool-exec/executors/egress"
 	"github.com/threegate/tool-exec/executors/sandbox"
@@ -34,6 +35,8 @@ var (
 
 // DefaultRuntime is containerd's runtime handler for runc.
 const DefaultRuntime = "io.containerd.runc.v2"
+
+const cgroupMend = "systemctl start threegate-sandboxes, or leave containerd.cgroup out"
 
 // Config is the executor's configuration; it comes from the operator.
 type Config struct {
@@ -56,6 +59,9 @@ type Config struct {
 	// Runtime is containerd's runtime handler, DefaultRuntime if empty.
 	// RuntimeBinary overrides the OCI runtime below the runc shim.
 	Runtime, RuntimeBinary string
+	// Cgroup is the group, absolute below the root of each hierarchy, that holds those of all
+	// sandboxes; DefaultCgroup if empty. The group above it must be there, and be the node's own.
+	Cgroup string
 	// OwnKernel says that the runtime runs sandboxes on a kernel of their own
 	// (gVisor, a virtual machine) instead of the host's. Open sets it for those
 	// that it knows: runsc, Kata, krun.
@@ -127,6 +133,12 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	host, err := sandbox.Probe()
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Cgroup == "" {
+		cfg.Cgroup = DefaultCgroup
+	}
+	if err := cgroup.Prepare(cgroup.Root, cfg.Cgroup); err != nil {
+		return nil, executors.WithMend(fmt.Errorf("%w: %w", ErrConfig, err), cgroupMend)
 	}
 	if err := prepareRunDir(cfg.RunDir); err != nil {
 		return nil, err

@@ -228,7 +228,7 @@ func TestLimitsTable(t *testing.T) {
 				b, err := e.boxOf(task.ID)
 				must(t, "box", err)
 				live := mustTask(t, e, task.ID)
-				k := kernel{group: cgroupOf(e.containerOf(task.ID)), pid: live.Pid(), box: b}
+				k := kernel{group: e.cgroupOf(e.containerOf(task.ID)), pid: live.Pid(), box: b}
 				for end := time.Now().Add(time.Second); ; time.Sleep(10 * time.Millisecond) {
 					if applied = row.applied(t, k); applied == row.want || !row.late || time.Now().After(end) {
 						break

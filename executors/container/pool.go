@@ -135,7 +135,7 @@ func (e *Executor) reapSlots(ctx context.Context) error {
 	for _, d := range entries {
 		left = append(left, d.Name())
 	}
-	groups, err := cgroup.List(cgroup.Root, cgroupParent)
+	groups, err := cgroup.List(cgroup.Root, e.cfg.Cgroup)
 	if err != nil {
 		return fmt.Errorf("list slots: %w", err)
 	}
@@ -170,7 +170,7 @@ func (p *pool) take(m model) *slot {
 	for len(p.ready[m]) > 0 {
 		s := p.ready[m][0]
 		p.ready[m] = p.ready[m][1:]
-		if s.sound() == nil {
+		if p.e.sound(s) == nil {
 			return s
 		}
 		p.making.Add(1)

@@ -44,6 +44,11 @@ func prepareRunDir(dir string) error {
 		return fmt.Errorf("%w: the run folder %s is a mount of type %s; it must be a tmpfs or no mount at all",
 			ErrConfig, dir, found[len(found)-1].FSType)
 	}
+	// Below it all mounts are private then, also where systemd shares the host's: what is unmounted
+	// here must not go from a sandbox, and nothing that is mounted here may appear in one.
+	if err := unix.Mount("", dir, "", unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("run folder: make %s private: %w", dir, err)
+	}
 	for d, mode := range map[string]os.FileMode{".": passMode, rootsDir: passMode, boxesDir: 0o700, slotsDir: 0o700,
 		skeletonsDir: 0o700} {
 		err := os.MkdirAll(filepath.Join(dir, d), mode)
@@ -85,7 +90,7 @@ func Dismantle(dir string) error {
 		return fmt.Errorf("run folder: %w", err)
 	}
 	// The groups' parent goes when no other node has a sandbox below it.
-	if err := cgroup.Remove(cgroup.Root, cgroupParent); err != nil && !errors.Is(err, unix.EBUSY) &&
+	if err := cgroup.Remove(cgroup.Root, DefaultCgroup); err != nil && !errors.Is(err, unix.EBUSY) &&
 		!errors.Is(err, unix.ENOTEMPTY) {
 		return fmt.Errorf("run folder: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	runcoptions "github.com/containerd/containerd/api/types/runc/options"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/cgroup"
 	"github.com/threegate/tool-exec/executors/sandbox"
 )
 
@@ -138,9 +139,12 @@ func (e *Executor) tryUserNamespace(ctx context.Context) error {
 
 // runtimeOptions are those of the runc shim; other handlers take none.
 func (e *Executor) runtimeOptions() any {
-	root := e.client.RuncRoot()
-	if e.cfg.Runtime != DefaultRuntime || root == "" && e.cfg.RuntimeBinary == "" {
+	root, shims := e.client.RuncRoot(), ""
+	if e.host.Unified {
+		shims = cgroup.Shims(e.cfg.Cgroup)
+	}
+	if e.cfg.Runtime != DefaultRuntime || root == "" && e.cfg.RuntimeBinary == "" && shims == "" {
 		return nil
 	}
-	return &runcoptions.Options{BinaryName: e.cfg.RuntimeBinary, Root: root}
+	return &runcoptions.Options{BinaryName: e.cfg.RuntimeBinary, Root: root, ShimCgroup: shims}
 }

@@ -91,7 +91,7 @@ exec runc "$@"
 		"pids/pids.max":                int64(task.Limits.Pids) + job.InitPids,
 	} {
 		controller, name := filepath.Split(file)
-		got, err := os.ReadFile(filepath.Join(cgroup.Root, controller, cgroupOf(task.ID), name))
+		got, err := os.ReadFile(filepath.Join(cgroup.Root, controller, e.cgroupOf(task.ID), name))
 		if text := strings.TrimSpace(string(got)); err != nil || text != strconv.FormatInt(want, 10) {
 			t.Errorf("%s is %s, not %d, %v", file, text, want, err)
 		}

@@ -76,8 +76,8 @@ func (e *Executor) makeSlot(ctx context.Context, m model) (*slot, error) {
 }
 
 // sound says whether init still lives.
-func (s *slot) sound() error {
-	pids, err := cgroup.Procs(cgroup.Root, cgroupOf(s.id))
+func (e *Executor) sound(s *slot) error {
+	pids, err := cgroup.Procs(cgroup.Root, e.cgroupOf(s.id))
 	if err == nil && !slices.Contains(pids, s.pid) {
 		err = fmt.Errorf("the slot %s has ended: %s", s.id, s.box.failure())
 	}
@@ -100,11 +100,11 @@ func (e *Executor) claim(b box, s *slot, t executors.Task, p payload) error {
 		return err
 	}
 	defer mnt.Close()
-	if err := s.sound(); err != nil { // so the namespace is that of init
+	if err := e.sound(s); err != nil { // so the namespace is that of init
 		return err
 	}
 	policy := e.policy(s.box, "", blueprint{id: s.id, model: s.model, limits: t.Limits})
-	if err := cgroup.Limit(cgroup.Root, cgroupOf(s.id), sandbox.Limits(policy)); err != nil {
+	if err := cgroup.Limit(cgroup.Root, e.cgroupOf(s.id), sandbox.Limits(policy)); err != nil {
 		return err
 	}
 	if t.InputsDir != "" {

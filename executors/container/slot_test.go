@@ -163,7 +163,7 @@ func TestDeadSlot(t *testing.T) {
 	for _, s := range e.idle() {
 		dead[s.id] = true
 		must(t, "kill init", unix.Kill(s.pid, unix.SIGKILL))
-		for s.sound() == nil {
+		for e.sound(s) == nil {
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -204,7 +204,7 @@ func TestOneKeepsSlots(t *testing.T) {
 		t.Error("both keep slots")
 	}
 	for _, s := range first.idle() {
-		if err := s.sound(); err != nil {
+		if err := first.sound(s); err != nil {
 			t.Errorf("the second removed a slot of the first: %v", err)
 		}
 	}
@@ -254,11 +254,11 @@ func TestSlotWithoutBox(t *testing.T) {
 	next, err := Open(t.Context(), slotConfig())
 	must(t, "Open", err)
 	defer next.Close()
-	if s.sound() == nil {
+	if e.sound(s) == nil {
 		t.Error("its init still lives")
 	}
 	for _, h := range []string{"pids", "memory", "unified"} {
-		if _, err := os.Stat("/sys/fs/cgroup/" + h + cgroupOf(s.id)); err == nil {
+		if _, err := os.Stat("/sys/fs/cgroup/" + h + e.cgroupOf(s.id)); err == nil {
 			t.Errorf("its group in %s is still there", h)
 		}
 	}

@@ -69,7 +69,7 @@ func loadTask(ctx context.Context, cont containerdclient.Container) (containerdc
 // asked about runtimes whose processes need not be in it.
 func (e *Executor) alive(ctx context.Context, cid string) (bool, error) {
 	if !e.cfg.OwnKernel {
-		pids, err := cgroup.Procs(cgroup.Root, cgroupOf(cid))
+		pids, err := cgroup.Procs(cgroup.Root, e.cgroupOf(cid))
 		return len(pids) > 0, err
 	}
 	cont, err := e.loadContainer(ctx, cid)
@@ -240,7 +240,7 @@ func (e *Executor) end(ctx context.Context, cid string) error {
 		return err
 	}
 	if task == nil { // lost with its shim
-		return cgroup.Kill(cgroup.Root, cgroupOf(cid))
+		return cgroup.Kill(cgroup.Root, e.cgroupOf(cid))
 	}
 	if err := task.Kill(ctx, unix.SIGTERM); err != nil && !isGone(err) {
 		return err

@@ -62,7 +62,7 @@ func (e *Executor) wait(ctx context.Context, b box, id string) (executors.Outcom
 	if err := b.notStarted(); err != nil {
 		return out, err
 	}
-	ev, err := rec.gather(b)
+	ev, err := e.gather(rec, b)
 	if err != nil {
 		return out, err
 	}
@@ -158,8 +158,8 @@ func (b box) timeLeft(limit time.Duration) (left time.Duration, known bool) {
 
 // gather collects all that is known of a task that has ended, while its
 // control group and its file systems are still there.
-func (rec record) gather(b box) (evidence, error) {
-	ev := evidence{task: rec.Task, ended: time.Now(), usage: cgroup.Read(cgroup.Root, cgroupOf(rec.container()))}
+func (e *Executor) gather(rec record, b box) (evidence, error) {
+	ev := evidence{task: rec.Task, ended: time.Now(), usage: cgroup.Read(cgroup.Root, e.cgroupOf(rec.container()))}
 	var end endRecord
 	var told startRecord
 	var started job.Started

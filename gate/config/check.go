@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,6 +125,10 @@ func (c *checker) rules() {
 	if j := c.Results.Judgement; j != JudgementDefault && j != JudgementStrict {
 		c.bad("results.judgement", fmt.Sprintf("%q is neither default nor strict", j),
 			"write default, or strict to refuse a result where a part of it would be withheld")
+	}
+	if g := c.Containerd.Cgroup; !path.IsAbs(g) || path.Clean(g) != g || g == "/" {
+		c.bad("containerd.cgroup", fmt.Sprintf("%q is no path of a control group", g),
+			"write it as below /sys/fs/cgroup, for instance /threegate")
 	}
 	if ns := c.Containerd.UserNamespace; ns != UserNamespaceRequired && ns != UserNamespaceOptional {
 		c.bad("containerd.user_namespace", fmt.Sprintf("%q is neither required nor optional", ns),

@@ -148,6 +148,8 @@ type Containerd struct {
 	Runtime string `yaml:"runtime"`
 	// RuntimeBinary overrides the OCI runtime below the runc shim (runsc, crun).
 	RuntimeBinary string `yaml:"runtime_binary"`
+	// Cgroup holds the control groups of all sandboxes.
+	Cgroup string `yaml:"cgroup"`
 	// UserNamespace says whether a host that gives sandboxes none is refused.
 	UserNamespace UserNamespace `yaml:"user_namespace"`
 	// Root and State are the private containerd's folders.
@@ -225,7 +227,7 @@ func Default() Config {
 			InputFiles: schemas.DefaultInputFiles, Outputs: schemas.DefaultOutputs},
 		Backends: Backends{Images: "/var/lib/threegate/images", ERA: ERA{Languages: map[string]Language{}}},
 		Slots:    Slots{MemoryMB: 256},
-		Containerd: Containerd{Namespace: "threegate", Runtime: "io.containerd.runc.v2",
+		Containerd: Containerd{Namespace: "threegate", Runtime: "io.containerd.runc.v2", Cgroup: "/threegate",
 			UserNamespace: UserNamespaceRequired, Root: "containerd", State: ""},
 		Results: Results{Judgement: JudgementDefault, StreamLines: schemas.DefaultStreamLines,
 			ArtifactTypes: schemas.DefaultArtifactTypes(), External: []External{}},

@@ -59,6 +59,7 @@ func executorConfig(cfg *config.Loaded) (container.Config, error) {
 		Monty:         cfg.Backends.Monty.Image,
 		Runtime:       cfg.Containerd.Runtime,
 		RuntimeBinary: cfg.Containerd.RuntimeBinary,
+		Cgroup:        cfg.Containerd.Cgroup,
 
 		WithoutUserNamespace: cfg.Containerd.UserNamespace == config.UserNamespaceOptional,
 		Containerd:           containerd.Config{Address: cfg.Containerd.Address, Namespace: cfg.Containerd.Namespace},

@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help accuracy accuracy-real bench-rules gitleaks-rules fuzz build setup images tools mcp-clients demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
+.PHONY: help release vm accuracy accuracy-real bench-rules gitleaks-rules fuzz build setup images tools mcp-clients demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -31,6 +31,12 @@ tools: images ## put the bare monty interpreter, which tests compare with, into 
 
 mcp-clients: setup ## clients of the Model Context Protocol that others wrote, for the tests of threegate mcp, into build/mcp
 	@deploy/mcp/install
+
+release: images ## packages, their parts lists, an OCI image and checksums into build/release
+	@deploy/package/build build/release $(IMAGES)
+
+vm: release ## boot a Debian under emulation, install the packages, use them, pull the plug; LONG=1 does more
+	@deploy/vm/run $(if $(LONG),--long)
 
 demo: images ## the whole gate at work: good requests of both backends, bad ones, results and quarantine
 	@deploy/demo/run

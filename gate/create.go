@@ -18,41 +18,58 @@ import (
 // image there is an ERA language.
 const montyImage = "monty"
 
-// Create makes a node in dir: its folders, and a configuration that pins every
-// image found in the layout imagesDir (none if the folder is empty or absent).
-// A node that is there already is an error that matches fs.ErrExist.
-func Create(dir, name, imagesDir string) ([]image.Entry, error) {
+// New says how a node is made.
+type New struct {
+	Name string
+	// Images is a layout: every image found there is pinned (none if the folder is empty or absent).
+	Images string
+	// Service: the node uses the services that the package brings, threegate-containerd and
+	// threegate-sandboxes.
+	Service bool
+}
+
+// Create makes a node in dir: its folders, and a configuration. A node that is there
+// already is an error that matches fs.ErrExist; but if nobody has changed its first
+// configuration, and images have come since, they are pinned now.
+func Create(dir string, n New) ([]image.Entry, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	images, err := filepath.Abs(imagesDir)
-	if err != nil {
+	if n.Images, err = filepath.Abs(n.Images); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(abs, config.FileName)
-	if _, err := os.Lstat(file); err == nil {
-		return nil, fmt.Errorf("make a node: %s: %w", file, fs.ErrExist)
-	}
-	entries, err := image.List(images)
+	entries, err := image.List(n.Images)
 	if err != nil && !errors.Is(err, image.ErrNotFound) {
 		return nil, fmt.Errorf("make a node: %w", err)
 	}
 	entries = slices.DeleteFunc(entries, func(e image.Entry) bool { return e.Replaced })
+	file := filepath.Join(abs, config.FileName)
+	switch old, err := os.ReadFile(file); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("make a node: %w", err)
+	case string(old) != firstConfig(n, nil) || len(entries) == 0:
+		return nil, fmt.Errorf("make a node: %s: %w", file, fs.ErrExist)
+	default:
+		if err := os.Remove(file); err != nil { // the next try makes it anew
+			return nil, fmt.Errorf("make a node: %w", err)
+		}
+	}
 	if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
 		return nil, fmt.Errorf("make a node: %w", err)
 	}
 	if err := spool.Init(abs); err != nil {
 		return nil, err
 	}
-	if err := spool.WriteFile(abs, config.FileName, []byte(firstConfig(name, images, entries)), 0o640); err != nil {
+	if err := spool.WriteFile(abs, config.FileName, []byte(firstConfig(n, entries)), 0o640); err != nil {
 		return nil, fmt.Errorf("make a node: %w", err)
 	}
 	return entries, nil
 }
 
 // firstConfig is the configuration of a new node, for people to go on from.
-func firstConfig(name, images string, entries []image.Entry) string {
+func firstConfig(n New, entries []image.Entry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# ThreeGate TOOL-EXEC node. "threegate config show" prints every key with its value
 # and where it came from. An unknown key is an error.
@@ -68,7 +85,7 @@ approvals:
 backends:
   # An OCI image layout with the images pinned below.
   images: %q
-`, name, images)
+`, n.Name, n.Images)
 	b.WriteString("  era:\n    languages:")
 	any := false
 	for _, e := range entries {
@@ -89,5 +106,16 @@ backends:
 			fmt.Fprintf(&b, "  monty: {image: %q} # %s\n", e.Digest, e.Version)
 		}
 	}
+	if n.Service {
+		b.WriteString(serviceConfig)
+	}
 	return b.String()
 }
+
+// serviceConfig are the places that the package's services have.
+const serviceConfig = `
+containerd:
+  # threegate-containerd.service and threegate-sandboxes.service.
+  address: /run/threegate-containerd/containerd.sock
+  cgroup: /system.slice/threegate-sandboxes.service/sandboxes
+`

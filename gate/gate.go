@@ -44,6 +44,7 @@ type Gate struct {
 	outbox    *spool.Outbox
 	troubles  *troubles
 	posture   posture
+	alive     func()
 	runs      *queue // jobs up to the end of their run
 	out       *deliveries
 	cleaner   *cleaner
@@ -60,6 +61,8 @@ type Options struct {
 	// Posture is the node's self-test. It is asked as the configuration says; an
 	// error means that nothing may run.
 	Posture func(context.Context) error
+	// Alive, if set, is called about once a second while the gate serves. It must not block.
+	Alive func()
 	// Retry is the first pause before something that failed is tried again, a
 	// second by default. It doubles from try to try, up to a minute.
 	Retry time.Duration
@@ -72,13 +75,16 @@ type Options struct {
 // process owns gives spool.ErrLocked.
 func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	g := &Gate{exec: o.Executor, log: o.Logger, now: o.Now, troubles: newTroubles(o.Retry), runs: newQueue(),
-		journal: newJournal()}
+		journal: newJournal(), alive: o.Alive}
 	g.cleaner = newCleaner(g)
 	g.out = newDeliveries(g)
 	g.cfg.Store(cfg)
 	g.posture = posture{try: o.Posture, every: cfg.Posture.Every}
 	if g.now == nil {
 		g.now = time.Now
+	}
+	if g.alive == nil {
+		g.alive = func() {}
 	}
 	inboxes := make([]spool.Inbox, len(cfg.Inboxes))
 	for i, in := range cfg.Inboxes {

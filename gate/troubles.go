@@ -116,6 +116,7 @@ func (g *Gate) reportStatus(ctx context.Context) {
 				last = key
 			}
 		}
+		g.alive()
 		sleep(ctx, statusEvery)
 	}
 }

@@ -52,10 +52,34 @@ func newImage(a *app) *cobra.Command {
 			return a.printImages(entries)
 		},
 	})
+	below(a.newImageAdd(&layout))
 	below(a.newImageBuild(&layout))
 	below(a.newImagePack(&layout))
 	below(a.newImageExport(&layout))
 	return cmd
+}
+
+func (a *app) newImageAdd(layout *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "add FOLDER",
+		Short: "Copy the images of another layout into this one",
+		Long: `add copies every image that has a name in the layout FOLDER, checks each byte against
+its digest, and gives it that name here. An image that had the name stays under its
+digest: a node that has it pinned goes on with it until threegate.yaml says otherwise.`,
+		Example: "  threegate image add /usr/share/threegate/images",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.imagesDir(*layout)
+			if err != nil {
+				return err
+			}
+			added, err := image.Add(cmd.Context(), args[0], dir)
+			if err != nil {
+				return cli.Troublef(err, "", "not all images of %s are in %s", args[0], dir)
+			}
+			return a.printImages(added)
+		},
+	}
 }
 
 func verifyImages(ctx context.Context, dir string, entries []image.Entry) error {

@@ -18,28 +18,37 @@ import (
 const defaultImages = "/var/lib/threegate/images"
 
 func newInit(a *app) *cobra.Command {
-	var images, name string
+	var n gate.New
+	var ifAbsent bool
 	cmd := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Make a node",
 		Long: `init makes a node's folders and a first ` + config.FileName + ` that pins every image found in
 the images folder by digest. It changes nothing in a folder that is a node already.
 
-Images are built from Debian packages by deploy/images/build FOLDER.`,
+Images are built from Debian packages by deploy/images/build FOLDER.
+
+With --service the node uses the services that the package brings: threegate-containerd,
+and threegate-sandboxes, which holds the control groups of all sandboxes.`,
 		Example: `  threegate init /var/lib/threegate
   threegate init ./node --images build/images --name lab-1`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.initNode(args[0], name, images) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.initNode(args[0], n, ifAbsent) },
 	}
-	cmd.Flags().StringVar(&images, "images", defaultImages, "`folder` of the images to pin, an OCI image layout")
-	cmd.Flags().StringVar(&name, "name", "tool-exec", "`name` of the node, told in every result")
+	cmd.Flags().BoolVar(&n.Service, "service", false, "use the services of the package")
+	cmd.Flags().BoolVar(&ifAbsent, "if-absent", false, "do nothing if DIR is a node already, and end well")
+	cmd.Flags().StringVar(&n.Images, "images", defaultImages, "`folder` of the images to pin, an OCI image layout")
+	cmd.Flags().StringVar(&n.Name, "name", "tool-exec", "`name` of the node, told in every result")
 	_ = cmd.MarkFlagDirname("images")
 	return cmd
 }
 
-func (a *app) initNode(dir, name, images string) error {
-	pinned, err := gate.Create(dir, name, images)
+func (a *app) initNode(dir string, n gate.New, ifAbsent bool) error {
+	pinned, err := gate.Create(dir, n)
 	if errors.Is(err, fs.ErrExist) {
+		if ifAbsent {
+			return nil
+		}
 		return &cli.Fault{Exit: cli.ExitBusy, Code: "E_FILE_IO", Message: dir + " is a node already", Cause: err,
 			Hint: "threegate config show --node " + dir + " prints its configuration"}
 	}
@@ -64,7 +73,7 @@ func (a *app) initNode(dir, name, images string) error {
 	if len(pinned) == 0 {
 		fmt.Fprintf(a.UI.Out,
 			"No image was found in %s, so it can run nothing yet.\n"+
-				"Build images with deploy/images/build, then pin them in %s.\n", images, cfg.File)
+				"Build images with deploy/images/build, then pin them in %s.\n", n.Images, cfg.File)
 	}
 	fmt.Fprintf(a.UI.Out, "Next: threegate doctor --node %s, then threegate serve --node %s\n", dir, dir)
 	return nil

@@ -13,5 +13,6 @@ type app struct{ *cli.App }
 // Commands are those of this package.
 func Commands(c *cli.App) []*cobra.Command {
 	a := &app{c}
-	return []*cobra.Command{newInit(a), newConfig(a), newImage(a), newDoctor(a), newPosture(a), newServe(a), newRun(a)}
+	return []*cobra.Command{newInit(a), newConfig(a), newImage(a), newDoctor(a), newPosture(a), newServe(a), newRun(a),
+		newQuickstart(a)}
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/executors/container"
@@ -39,7 +40,10 @@ The same holds after a crash: nothing is lost and nothing runs twice.
 
 SIGHUP makes it read threegate.yaml again. New values of approvals, validators,
 shell_allow, results, node.drain and most limits count from then on. If the file has a
-mistake, or any other change, all of it is refused, and the log says so.`,
+mistake, or any other change, all of it is refused, and the log says so.
+
+As a service of systemd (Type=notify) it tells when it serves, and about once a second
+that it still does (WatchdogSec).`,
 		Example: `  threegate serve --node /var/lib/threegate
   threegate serve --json 2>> /var/log/threegate.log`,
 		Args: cobra.NoArgs,
@@ -79,7 +83,8 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	options := gate.Options{Executor: exec, Logger: log, Now: a.Now, Posture: postureOf(exec, cfg)}
+	options := gate.Options{Executor: exec, Logger: log, Now: a.Now, Posture: postureOf(exec, cfg),
+		Alive: tellSystemd(log)}
 	g, err := gate.Open(cfg, options)
 	if errors.Is(err, spool.ErrLocked) { // somebody else took the node meanwhile
 		return errors.Join(nodeFault(err, cfg.Dir), exec.Close())
@@ -101,6 +106,18 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 	}
 	log.Info("stopped", "node", cfg.Dir)
 	return nil
+}
+
+// tellSystemd tells a service manager that asked for it that the node serves, the first time, and
+// after that that it still does.
+func tellSystemd(log *slog.Logger) func() {
+	say := daemon.SdNotifyReady
+	return func() {
+		if _, err := daemon.SdNotify(false, say); err != nil {
+			log.Warn("systemd can't be told that the node serves", "error", err)
+		}
+		say = daemon.SdNotifyWatchdog
+	}
 }
 
 // shutDown stops the containerd of the node. What still runs in it goes on under its shims,

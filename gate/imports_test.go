@@ -57,6 +57,7 @@ var mayImport = map[string][]string{
 	"gate/filter":          {"schemas"},
 	"deploy/filters/words": {},
 	"deploy/mcp":           {}, // tests only
+	"deploy/package/sbom":  {},
 	"gate": {"gate/config", "gate/filter", "gate/ledger", "spool", "validate", "validate/channel", "validate/content", "executors", "executors/image", "quarantine",
 		"schemas"},
 	"gate/config": {"executors", "executors/egress", "validate", "schemas"},

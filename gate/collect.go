@@ -113,7 +113,11 @@ func endEvents(j *spool.Job, a *admission, o *Outcome) []ledger.Event {
 		}
 	}
 	for _, c := range causes {
-		evs = append(evs, ledger.Event{Type: ledger.CapBreached, RunID: j.ID, RequestID: a.Request.RequestID, Cause: c})
+		e := ledger.Event{Type: ledger.CapBreached, RunID: j.ID, RequestID: a.Request.RequestID, Cause: c}
+		if c == schemas.CauseTime {
+			e.LimitMS = a.Task.Limits.Time.Milliseconds()
+		}
+		evs = append(evs, e)
 	}
 	decided := func(decision string, destinations []string, more int) {
 		if more > 0 {

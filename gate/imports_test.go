@@ -16,7 +16,8 @@ const module = "github.com/threegate/tool-exec/"
 // for all packages below it; a package with a rule of its own is not held by that of its folder.
 // Layers, from the top: cmd -> gate -> {spool, validate, executors, quarantine} -> schemas.
 var mayImport = map[string][]string{
-	"schemas": {},
+	"schemas":         {},
+	"schemas/openwop": {},
 
 	"spool":              {"schemas", "spool/internal/..."},
 	"spool/internal/...": {},
@@ -60,9 +61,10 @@ var mayImport = map[string][]string{
 	"deploy/package/sbom":  {},
 	"gate": {"gate/config", "gate/filter", "gate/ledger", "spool", "validate", "validate/channel", "validate/content", "executors", "executors/image", "quarantine",
 		"schemas"},
-	"gate/config": {"executors", "executors/egress", "validate", "schemas"},
-	"gate/ledger": {"spool", "schemas"}, // for the seam
-	"gate/fsck":   {"gate", "gate/config", "gate/ledger", "spool", "validate", "executors", "quarantine", "schemas"},
+	"gate/config":  {"executors", "executors/egress", "validate", "schemas"},
+	"gate/ledger":  {"spool", "schemas"}, // for the seam
+	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
+	"gate/fsck":    {"gate", "gate/config", "gate/ledger", "spool", "validate", "executors", "quarantine", "schemas"},
 
 	"gate/e2e": {}, // tests only
 
@@ -71,6 +73,7 @@ var mayImport = map[string][]string{
 	"cmd/threegate/internal/confine":     {},
 	"cmd/threegate/internal/diag":        {"cmd/threegate/internal/term", "schemas"},
 	"cmd/threegate/internal/frontmatter": {},
+	"cmd/threegate/internal/loopback":    {},
 	"cmd/threegate/internal/source":      {"schemas"},
 	"cmd/threegate/internal/term":        {"validate/text"},
 	"cmd/threegate/internal/cli": {"cmd/threegate/internal/confine", "cmd/threegate/internal/term", "gate/config",
@@ -85,8 +88,10 @@ var mayImport = map[string][]string{
 		"validate/text", "schemas"},
 	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "gate", "gate/config", "spool", "validate",
 		"schemas"},
+	"cmd/threegate/internal/openwop": {"cmd/threegate/internal/...", "gate/config", "gate/ledger", "gate/openwop",
+		"spool", "schemas", "schemas/openwop"},
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger",
-		"quarantine", "spool", "schemas"},
+		"gate/openwop", "quarantine", "spool", "schemas"},
 	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/config", "spool", "executors",
 		"executors/...", "schemas"},
 	// For others to embed: nothing of the gate but pure packages.

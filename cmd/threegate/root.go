@@ -9,6 +9,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/documents"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/mcpserver"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/node"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/openwop"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/record"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/reference"
 )
@@ -70,6 +71,7 @@ quarantine with reasons.`,
 	add(groupDocuments, mcpserver.Commands(a)...)
 	add(groupNode, node.Commands(a)...)
 	add(groupRecord, record.Commands(a)...)
+	add(groupRecord, openwop.Commands(a)...)
 	add(groupReference, reference.Commands(a)...)
 	root.SetCompletionCommandGroupID(groupReference)
 	root.SetHelpCommandGroupID(groupReference)

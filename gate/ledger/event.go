@@ -73,6 +73,8 @@ type Event struct {
 	WallMS    int64           `json:"wallMs,omitempty"`
 	CPUMS     int64           `json:"cpuMs,omitempty"`
 	PeakBytes int64           `json:"peakBytes,omitempty"`
+	// LimitMS is the wall clock limit that a CapBreached of CauseTime is about.
+	LimitMS int64 `json:"limitMs,omitempty"`
 	// Decision is "allowed" or "denied" for a Destination: host and port, why it was
 	// refused or not reached, or how many more there were.
 	Decision     string `json:"decision,omitempty"`

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -174,7 +173,7 @@ func (l *Ledger) flush(batches []*batch) {
 				e := &b.events[i]
 				seq++
 				e.Seq, e.Prev, e.Time = seq, prev, l.now().UTC().Truncate(time.Microsecond)
-				line, merr := json.Marshal(e)
+				line, merr := encode(e)
 				if merr == nil && len(line) >= maxLineBytes {
 					merr = fmt.Errorf("an event of %d bytes", len(line))
 				}

@@ -108,3 +108,25 @@ func decode(line []byte, seq int64, prev string) (Event, error) {
 	}
 	return e, nil
 }
+
+// eachLine reads the whole lines of one file.
+func eachLine(path string, each func(line []byte) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read ledger: %w", err)
+	}
+	defer f.Close()
+	br := bufio.NewReaderSize(f, maxLineBytes)
+	for {
+		line, err := br.ReadSlice('\n')
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return damage{fmt.Errorf("ledger %s: %w", filepath.Base(path), err)}
+		}
+		if err := each(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+			return err
+		}
+	}
+}

@@ -25,6 +25,7 @@ import (
 
 func newAudit(a *app) *cobra.Command {
 	var anchor string
+	var signed signedFlags
 	verify := &cobra.Command{
 		Use:   "verify",
 		Short: "Check that no event is missing or changed, and that the node fits the record",
@@ -36,11 +37,21 @@ those that were recorded. It does not complain about a job that was moved elsewh
 It prints the head: the number and hash of the last event. Whoever keeps a head
 elsewhere proves with --anchor later that nothing before it was cut off or changed:
 jq -r .head takes it out of what verify prints with --json. Without --anchor
-nobody can tell if the last events were cut off together with their jobs.`,
+nobody can tell if the last events were cut off together with their jobs.
+
+--openwop checks signed checkpoints instead (threegate audit checkpoint), in the terms
+of OpenWOP's audit profile: that each event holds the hash of the one before it, and
+that each checkpoint is of a key in the file of --trust, and signs these events. With
+--json it prints the profile's AuditVerifyResult. That the last events were cut off
+together with their checkpoints, only a copy of the checkpoints elsewhere shows.`,
 		Example: `  threegate audit verify --node /var/lib/threegate
-  threegate audit verify --anchor "$(cat last-head)"`,
+  threegate audit verify --anchor "$(cat last-head)"
+  threegate audit verify --openwop --trust auditors.pub --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if signed.on || cmd.Flags().Changed("trust") {
+				return a.verifySigned(cmd, signed)
+			}
 			l, err := a.ReadNode()
 			if err != nil {
 				return err
@@ -51,7 +62,8 @@ nobody can tell if the last events were cut off together with their jobs.`,
 	a.NodeFlag(verify)
 	verify.Flags().StringVar(&anchor, "anchor", "",
 		"an earlier head, as `NUMBER:HASH`, that must still be part of the record")
-	return cli.Group("audit", "Prove that the record is whole", verify)
+	signed.add(verify)
+	return cli.Group("audit", "Prove that the record is whole", verify, newCheckpoint(a))
 }
 
 // auditReport is what verify found out.

@@ -275,6 +275,9 @@ func (w *world) idle() bool {
 			return false
 		}
 	}
+	if orders, err := spool.NewOrders(w.dir, nil).Pending(); len(orders) > 0 || err != nil {
+		return false
+	}
 	dirs := []string{filepath.Join(w.dir, spool.DirTrash), filepath.Join(w.dir, spool.DirOutbox),
 		filepath.Join(w.dir+".run", "boxes")}
 	for _, st := range spool.States {

@@ -42,12 +42,14 @@ type Gate struct {
 	journal   *journal
 	publisher *spool.Publisher
 	outbox    *spool.Outbox
+	orders    *spool.Orders
 	troubles  *troubles
 	posture   posture
 	alive     func()
 	runs      *queue // jobs up to the end of their run
 	out       *deliveries
 	cleaner   *cleaner
+	telling   sync.Mutex // who tells CORE something is the last that may
 	// claimed are jobs without a verdict. They belong to the intake.
 	claimed []*spool.Job
 }
@@ -115,6 +117,7 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	g.publisher.Seam = o.Seam
 	g.outbox = spool.NewOutbox(cfg.Dir, cfg.CoreNotices.Path)
 	g.outbox.Seam = o.Seam
+	g.orders = spool.NewOrders(cfg.Dir, o.Seam)
 	dir := filepath.Join(cfg.Dir, spool.DirLedger)
 	g.ledger, err = ledger.Open(dir, ledger.Options{Now: g.now, Seam: o.Seam}, g.journal.note)
 	if err != nil {
@@ -174,6 +177,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	}
 	g.out.run(work, g.config().Node.Concurrency, fatal)
 	wg.Go(func() { g.intake(taking, work, fatal) })
+	wg.Go(func() { g.takeOrders(taking, fatal) })
 	wg.Go(func() { g.reportStatus(work) })
 	wg.Go(func() { g.watchPosture(taking) })
 	wg.Go(func() { g.spool.EmptyTrash(work) })

@@ -59,7 +59,8 @@ var mayImport = map[string][]string{
 	"deploy/filters/words": {},
 	"deploy/mcp":           {}, // tests only
 	"deploy/package/sbom":  {},
-	"gate": {"gate/config", "gate/filter", "gate/ledger", "spool", "validate", "validate/channel", "validate/content", "executors", "executors/image", "quarantine",
+	"gate": {"gate/config", "gate/filter", "gate/ledger", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
+		"executors", "executors/image", "quarantine",
 		"schemas"},
 	"gate/config":  {"executors", "executors/egress", "validate", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam

@@ -103,7 +103,17 @@ type journal struct {
 	mu   sync.Mutex
 	ids  map[string]admitted
 	jobs map[string]announced
-	told map[string]bool
+	told map[string]told
+	// orders are the orders of people that are on record, by digest.
+	orders map[string]ledger.Type
+}
+
+// told is who told CORE last about a subject: the job, by the event of that number. The last one
+// on record counts, whoever comes first to the folder.
+type told struct {
+	job  string
+	seq  int64
+	gone bool // that an earlier notice is no longer true
 }
 
 // admitted is the job under which a request id was admitted.
@@ -123,7 +133,8 @@ type announced struct {
 }
 
 func newJournal() *journal {
-	return &journal{ids: map[string]admitted{}, jobs: map[string]announced{}, told: map[string]bool{}}
+	return &journal{ids: map[string]admitted{}, jobs: map[string]announced{}, told: map[string]told{},
+		orders: map[string]ledger.Type{}}
 }
 
 // note takes in one event, in the replay at the start and when it was recorded.
@@ -133,19 +144,50 @@ func (b *journal) note(e ledger.Event) {
 	if e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.Delivered {
 		b.ids[strings.ToLower(e.RequestID)] = admitted{request: e.RequestID, job: e.RunID, sha256: e.RequestSHA256}
 	}
-	to := Announces(e)
-	if to == "" {
-		return
+	if e.Order != "" {
+		b.orders[e.Order] = e.Type
 	}
+	to := Announces(e)
 	next := announced{to: to, resultID: e.ResultID}
 	if notice := NoticeOf(e); notice != nil {
 		next.tells, next.notice = e.Notice, notice
-		b.told[e.Notice] = true
-	} else if (to == spool.StateAdmitted || to == spool.StateDelivered) && b.told[e.RequestID] {
+		b.tell(e.Notice, told{job: e.RunID, seq: e.Seq})
+	} else if was, ok := b.told[e.RequestID]; ok && !was.gone && Withdraws(e) {
 		next.tells = e.RequestID
-		delete(b.told, e.RequestID)
+		b.tell(e.RequestID, told{job: e.RunID, seq: e.Seq, gone: true})
 	}
-	b.jobs[e.RunID] = next
+	if to != "" {
+		b.jobs[e.RunID] = next
+	}
+}
+
+// tell notes who told CORE about a subject, unless an event behind that one is noted already.
+func (b *journal) tell(subject string, t told) {
+	if t.seq >= b.told[subject].seq {
+		b.told[subject] = t
+	}
+}
+
+// Withdraws says whether what CORE was told about the event's request is no longer true.
+func Withdraws(e ledger.Event) bool {
+	to := Announces(e)
+	return to == spool.StateAdmitted || to == spool.StateDelivered
+}
+
+// toldBy is the job that told CORE last about a subject.
+func (b *journal) toldBy(subject string) (job string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t, ok := b.told[subject]
+	return t.job, ok
+}
+
+// ordered returns the event that an order led to, if it is on record.
+func (b *journal) ordered(sha256 string) (ledger.Type, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t, ok := b.orders[sha256]
+	return t, ok
 }
 
 // keep forgets all jobs but these.

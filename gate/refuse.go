@@ -152,6 +152,9 @@ func (g *Gate) noticeName(j *spool.Job, requestID string) string {
 	if name == "" {
 		return j.ID
 	}
+	if by, ok := g.journal.toldBy(name); ok && requestID == "" && by != j.ID {
+		return "" // it may be another request's, which has its answer
+	}
 	if first, ok := g.journal.admittedAs(name); ok && first.job != j.ID {
 		return ""
 	}
@@ -161,7 +164,21 @@ func (g *Gate) noticeName(j *spool.Job, requestID string) string {
 // tell notes what CORE is to find in its folder of notices after a job's last event.
 func (g *Gate) tell(j *spool.Job) error {
 	name, notice := g.journal.tells(j.ID)
-	if name == "" || !g.config().CoreNotices.Enabled {
+	if name == "" {
+		return nil
+	}
+	return g.tellAs(name, j.ID, notice)
+}
+
+// tellAs notes what CORE is to find in its folder of notices by a job, unless another one told it
+// something about the same subject since. Without a notice it is to find none.
+func (g *Gate) tellAs(name, job string, notice *schemas.Notice) error {
+	if !g.config().CoreNotices.Enabled {
+		return nil
+	}
+	g.telling.Lock()
+	defer g.telling.Unlock()
+	if by, _ := g.journal.toldBy(name); by != job {
 		return nil
 	}
 	var data []byte

@@ -24,7 +24,7 @@ const StatusFile = "status.json"
 
 // Trouble is something of ours that holds up a job, or the intake.
 type Trouble struct {
-	// What is a job's id, "intake", "posture", "core-notices", or "core-inbound" for a folder that hangs.
+	// What is a job's id, "intake", "posture", "core-notices", "orders", or "core-inbound" for a folder that hangs.
 	What string `json:"what"`
 	// Request is the job's request id; Doing says what can't be done, in words.
 	Request string       `json:"request,omitempty"`
@@ -50,6 +50,7 @@ const (
 	troubleIntake  = "intake"
 	troubleCore    = "core-inbound"
 	troubleNotices = "core-notices"
+	troubleOrders  = "orders"
 	statusEvery    = time.Second
 	lastRetry      = time.Minute
 )

@@ -23,6 +23,9 @@ const (
 	DirLedger             = "ledger"
 	// DirOutbox holds notices that CORE's folder does not have yet.
 	DirOutbox = "spool/notices"
+	// DirOrders holds what people order of the node, DirOrdersDone what was carried out or refused.
+	DirOrders     = "orders"
+	DirOrdersDone = "orders/done"
 	// DirTrash holds what nobody needs any more until it is removed.
 	DirTrash = "spool/trash"
 	// DefaultInbox is the one drop zone that Init makes.
@@ -61,6 +64,8 @@ func layout() []folder {
 		folder{DirQuarantineResults, modePrivateDir},
 		folder{DirCoreInbound, modeOutbound},
 		folder{DirCoreNotices, modeOutbound},
+		folder{DirOrders, modePrivateDir},
+		folder{DirOrdersDone, modePrivateDir},
 		folder{DirLedger, modePrivateDir},
 	)
 }
@@ -109,7 +114,7 @@ func checkLayout(dir string) error {
 		switch f.path {
 		case DefaultInbox, DirInbox, DirCoreInbound, DirCoreNotices: // they may live elsewhere by configuration
 			continue
-		case DirTrash: // an older node has none; Open makes it
+		case DirTrash, DirOrders, DirOrdersDone: // an older node has none; Open makes them
 			continue
 		}
 		p := filepath.Join(dir, f.path)

@@ -110,9 +110,11 @@ const (
 // holds folders that were made for claims that never came, and notes where a
 // request came from as the name of an empty file.
 func (s *Spool) takeOver() error {
-	err := s.disk.Mkdir("takeover.trash", s.path(DirTrash), modePrivateDir)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	for _, dir := range []string{DirTrash, DirOrders, DirOrdersDone} {
+		err := s.disk.Mkdir("takeover."+filepath.Base(dir), s.path(dir), modePrivateDir)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 	}
 	for _, st := range States {
 		es, err := os.ReadDir(s.stateDir(st))

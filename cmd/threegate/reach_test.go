@@ -108,6 +108,7 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"fsck --repair --node node", 0},
 		{"quarantine list --node node", 0},
 		{"quarantine show " + id + " --node node", cli.ExitNotFound},
+		{"quarantine reject " + id + " --as alice --reason no --node node", cli.ExitNotFound},
 		{"explain approval.age", 0},
 	} {
 		args := strings.Fields(c.args)

@@ -175,8 +175,7 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 	}
 	if notice := gate.NoticeOf(e); notice != nil {
 		n.told[e.Notice] = told{notice, j}
-	} else if _, was := n.told[e.RequestID]; was &&
-		(gate.Announces(e) == spool.StateAdmitted || e.Type == ledger.ResultDelivered) {
+	} else if _, was := n.told[e.RequestID]; was && gate.Withdraws(e) {
 		n.told[e.RequestID] = told{nil, j}
 	}
 	to, from := gate.Announces(e), cmp.Or(j.announced, spool.StateClaimed)

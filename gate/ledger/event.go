@@ -29,10 +29,14 @@ const (
 	EgressDecided     Type = "egress.decided" // one for each destination of a run
 	ResultDelivered   Type = "result.delivered"
 	ResultQuarantined Type = "result.quarantined"
+	// QuarantineRejected ends a quarantined item for good, by an order of a person.
+	QuarantineRejected Type = "quarantine.rejected"
+	OrderRefused       Type = "order.refused" // an order of a person that was not carried out
 )
 
 var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
-	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined}
+	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined, QuarantineRejected,
+	OrderRefused}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted.
 type DeliveryOutcome string
@@ -86,6 +90,9 @@ type Event struct {
 	Filters []string `json:"filters,omitempty"`
 	// Withheld is how many places and files the result does not hold.
 	Withheld int `json:"withheld,omitempty"`
+	// Order is the sha256 of the order that a person gave for this, By the person's name in it.
+	Order string `json:"order,omitempty"`
+	By    string `json:"by,omitempty"`
 	// Dropped is how many bytes a LedgerRecovered cut off.
 	Dropped int64  `json:"dropped,omitempty"`
 	Prev    string `json:"prev"`

@@ -31,10 +31,15 @@ var (
 	ErrSigners   = errors.New("the list of allowed signers can't be read")
 )
 
-// Verify says whether sig is a signature over message, made for Namespace with a
+// Verify is VerifyFor for Namespace.
+func Verify(allowedSigners []byte, approver string, message, sig []byte, at time.Time) error {
+	return VerifyFor(Namespace, allowedSigners, approver, message, sig, at)
+}
+
+// VerifyFor says whether sig is a signature over message, made for namespace with a
 // key that allowedSigners (the text of an allowed_signers file of ssh-keygen)
 // lists for approver at the time at. It returns nil exactly if so.
-func Verify(allowedSigners []byte, approver string, message, sig []byte, at time.Time) error {
+func VerifyFor(namespace string, allowedSigners []byte, approver string, message, sig []byte, at time.Time) error {
 	signers, err := ParseSigners(allowedSigners)
 	if err != nil {
 		return err
@@ -45,14 +50,14 @@ func Verify(allowedSigners []byte, approver string, message, sig []byte, at time
 	}
 	// Say first what is wrong with the signature itself: the key that it names
 	// must have made it over these bytes, whoever's key it is.
-	if s.Namespace != Namespace {
-		return fmt.Errorf("%w: it was made for the namespace %q, not %q", ErrSignature, bounded(s.Namespace), Namespace)
+	if s.Namespace != namespace {
+		return fmt.Errorf("%w: it was made for the namespace %q, not %q", ErrSignature, bounded(s.Namespace), namespace)
 	}
-	if err := sshsig.Verify(bytes.NewReader(message), s, s.PublicKey, s.HashAlgorithm, Namespace); err != nil {
+	if err := sshsig.Verify(bytes.NewReader(message), s, s.PublicKey, s.HashAlgorithm, namespace); err != nil {
 		return fmt.Errorf("%w: the file was changed after it was signed, or the signature belongs to another one",
 			ErrSignature)
 	}
-	return signers.allow(approver, s.PublicKey, at)
+	return signers.allow(namespace, approver, s.PublicKey, at)
 }
 
 func parseSignature(sig []byte) (*sshsig.Signature, error) {

@@ -96,7 +96,7 @@ func parseTime(s string) (time.Time, error) {
 }
 
 // allow says why key may not sign for approver at that time; nil if it may.
-func (s *Signers) allow(approver string, key ssh.PublicKey, at time.Time) error {
+func (s *Signers) allow(namespace, approver string, key ssh.PublicKey, at time.Time) error {
 	wire := key.Marshal()
 	var why error
 	for _, e := range s.list {
@@ -108,7 +108,7 @@ func (s *Signers) allow(approver string, key ssh.PublicKey, at time.Time) error 
 			if why == nil {
 				why = fmt.Errorf("%w: the key is listed for somebody else", ErrSigner)
 			}
-		case e.namespaces != nil && !match(e.namespaces, Namespace):
+		case e.namespaces != nil && !match(e.namespaces, namespace):
 			why = fmt.Errorf("%w: line %d allows the key for other namespaces only", ErrSigner, e.line)
 		case !e.after.IsZero() && at.Before(e.after):
 			why = fmt.Errorf("%w: the key is valid only after %s", ErrSigner, e.after.Format(time.RFC3339))

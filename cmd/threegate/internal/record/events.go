@@ -152,6 +152,8 @@ func eventDetail(e ledger.Event) string {
 		add("%s", e.RequestID)
 	case e.RunID != "":
 		add("%s", e.RunID)
+	case e.Order != "":
+		add("order %.12s", e.Order)
 	}
 	if e.Outcome == ledger.DeadLettered {
 		add("quarantined")
@@ -175,6 +177,9 @@ func eventDetail(e ledger.Event) string {
 	}
 	if e.Withheld > 0 {
 		add("%d withheld", e.Withheld)
+	}
+	if e.By != "" {
+		add("by %s", e.By)
 	}
 	if len(e.Rules) > 0 {
 		add("[%s]", strings.Join(e.Rules, " "))

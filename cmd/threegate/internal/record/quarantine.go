@@ -14,6 +14,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -77,7 +78,37 @@ can't steer the terminal and repeats no secret.`,
 		},
 	}
 	a.NodeFlag(show)
-	return cli.Group("quarantine", "Look at what was refused, and why", list, show)
+	return cli.Group("quarantine", "Look at what was refused, and decide on it", list, show, newReject(a))
+}
+
+func newReject(a *app) *cobra.Command {
+	var f orderFlags
+	cmd := &cobra.Command{
+		Use:   "reject ITEM",
+		Short: "Refuse a quarantined item for good",
+		Long: `reject says that a person looked at a quarantined item and that it stays refused. The
+item stays where it is, and the ledger has who said so and when. Name the item by its id,
+its request_id or its file name in the inbox.
+
+The command gives the node an order, a file in its folder orders, and waits until the node
+has carried it out. What came of it stays in orders/done.`,
+		Example: `  threegate quarantine reject TR-20260209-160501Z-python-stats --as alice --reason "a host file"
+  threegate quarantine reject j01j8z3k4m5n6p7q8r9s0t1v2w3 --as alice --reason no --sign KEY`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := a.startOrder(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			it, err := findQuarantined(quarantine.NewStore(filepath.Join(o.node.Dir, spool.DirQuarantine)), args[0])
+			if err != nil {
+				return err
+			}
+			return o.give(cmd.Context(), gate.OrderReject, it.ID)
+		},
+	}
+	f.add(a, cmd)
+	return cmd
 }
 
 func (a *app) quarantine() (*quarantine.Store, error) {

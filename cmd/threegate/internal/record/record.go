@@ -1,6 +1,6 @@
 // Package record holds the commands that look at a node and at what it decided: status,
 // wait, events, audit, fsck and quarantine. None of them changes anything, but for
-// fsck --repair.
+// fsck --repair and what a person orders of the node.
 package record
 
 import (

@@ -1,0 +1,149 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// orderFlags are the flags of every command that gives an order.
+type orderFlags struct {
+	as, reason, key string
+	timeout         time.Duration
+}
+
+func (f *orderFlags) add(a *app, cmd *cobra.Command) {
+	a.NodeFlag(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.as, "as", "", "your `name`, as the node's approvers are named")
+	fl.StringVar(&f.reason, "reason", "", "why, in one line of `text`: it is kept with the order")
+	fl.StringVar(&f.key, "sign", "", "sign the order with this OpenSSH `key`")
+	fl.DurationVar(&f.timeout, "timeout", 0, "give up waiting for the node after this `duration`")
+	_ = cmd.MarkFlagFilename("sign")
+	_ = cmd.MarkFlagRequired("as")
+	_ = cmd.MarkFlagRequired("reason")
+}
+
+// ordering is a command that is about to give an order. It has given up all rights but to read the
+// node, to write into its folder of orders, and to hand bytes to the process that signs.
+type ordering struct {
+	*app
+	orderFlags
+	node *config.Loaded
+	sign func([]byte) ([]byte, error)
+}
+
+func (a *app) startOrder(ctx context.Context, f orderFlags) (*ordering, error) {
+	l, err := a.LoadNode()
+	if err != nil {
+		return nil, err
+	}
+	o := &ordering{app: a, orderFlags: f, node: l}
+	if f.key != "" {
+		if o.sign, err = startSSHSign(ctx, f.key); err != nil {
+			return nil, err
+		}
+	}
+	return o, a.Reach(confine.Needs{Read: cli.NodeFolders(l), Write: []string{filepath.Join(l.Dir, spool.DirOrders)}})
+}
+
+// startSSHSign starts ssh-keygen, which waits for what it is to sign, once.
+func startSSHSign(ctx context.Context, key string) (func([]byte) ([]byte, error), error) {
+	cmd := exec.CommandContext(ctx, "ssh-keygen", "-q", "-Y", "sign", "-n", gate.OrderNamespace, "-f", key)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		_, err = os.Stat(key)
+	}
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, cli.Troublef(err, "name an OpenSSH key with --sign; apt-get install openssh-client has ssh-keygen",
+			"can't sign with %s", key)
+	}
+	return func(message []byte) ([]byte, error) {
+		_, err := in.Write(message)
+		if err = errors.Join(err, in.Close(), cmd.Wait()); err != nil {
+			return nil, &cli.Fault{Exit: cli.ExitTrouble, Code: schemas.CodeInternal, Cause: err,
+				Message: "can't sign: " + strings.TrimSpace(said.String()),
+				Hint:    "is " + key + " an OpenSSH key, and its passphrase right?"}
+		}
+		return out.Bytes(), nil
+	}, nil
+}
+
+// give gives the order and waits until the node has carried it out or refused it.
+func (o *ordering) give(ctx context.Context, kind gate.OrderKind, subject string) error {
+	name, err := gate.GiveOrder(o.node, gate.Order{Kind: kind, Subject: subject, By: o.as, Reason: o.reason}, o.Now(),
+		o.sign)
+	if f, ours := errors.AsType[*cli.Fault](err); ours {
+		return f
+	}
+	if err != nil {
+		return cli.Troublef(err, "", "can't give the order")
+	}
+	if o.timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, o.timeout)
+		defer stop()
+	}
+	for {
+		answer, err := gate.OrderAnswerOf(o.node, name)
+		switch {
+		case err != nil:
+			return cli.Troublef(err, "", "can't read what came of the order")
+		case answer != nil:
+			return o.answered(subject, answer)
+		}
+		served, err := spool.Locked(o.node.Dir)
+		if err == nil && !served {
+			return o.waits(name, "nobody serves the node in "+o.node.Dir, "threegate serve --node "+o.node.Dir)
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+				return o.waits(name, fmt.Sprintf("the node did not answer within %s", o.timeout),
+					"threegate status"+o.NodeArg()+" says what holds it up")
+			}
+			return context.Cause(ctx)
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// waits says that an order is given and not carried out yet.
+func (o *ordering) waits(name, why, hint string) error {
+	return &cli.Fault{Exit: cli.ExitTimeout, Code: schemas.CodeTimeout,
+		Message: fmt.Sprintf("%s; the order %s waits, and is carried out as soon as it can be", why, name), Hint: hint}
+}
+
+func (o *ordering) answered(subject string, answer *gate.OrderAnswer) error {
+	if answer.Refused != "" {
+		return cli.Rejectf("", "the answer stays in "+filepath.Join(o.node.Dir, spool.DirOrdersDone, answer.Order+".answer"),
+			"the order was refused: %s", answer.Refused)
+	}
+	if o.JSON {
+		return o.PrintJSON(answer)
+	}
+	_, err := io.WriteString(o.UI.Out, term.Visible(answer.Order+": done: "+subject)+"\n")
+	return err
+}

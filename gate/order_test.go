@@ -1,0 +1,239 @@
+package gate_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hiddeco/sshsig"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/quarantine"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// items are the ids of what is in quarantine, oldest first.
+func (w *world) items(t *testing.T) (ids []string) {
+	t.Helper()
+	list, err := quarantine.NewStore(filepath.Join(w.dir, spool.DirQuarantine)).List("")
+	must(t, err)
+	for _, it := range list {
+		ids = append(ids, it.ID)
+	}
+	return ids
+}
+
+// order gives an order as alice.
+func (w *world) order(t *testing.T, kind gate.OrderKind, item string, sign func([]byte) ([]byte, error)) string {
+	t.Helper()
+	name, err := gate.GiveOrder(w.cfg, gate.Order{Kind: kind, Subject: item, By: "alice", Reason: "as I say"},
+		time.Now(), sign)
+	must(t, err)
+	return name
+}
+
+// answer is why an order was refused, or "".
+func (w *world) answer(t *testing.T, name string) string {
+	t.Helper()
+	a, err := gate.OrderAnswerOf(w.cfg, name)
+	must(t, err)
+	if a == nil {
+		t.Fatalf("order %s has no answer", name)
+	}
+	return a.Refused
+}
+
+// events are those on record of some types.
+func (w *world) events(t *testing.T, types ...ledger.Type) (list []ledger.Event) {
+	t.Helper()
+	_, _, err := ledger.Read(filepath.Join(w.dir, spool.DirLedger), func(e ledger.Event) error {
+		if slices.Contains(types, e.Type) {
+			list = append(list, e)
+		}
+		return nil
+	})
+	must(t, err)
+	return list
+}
+
+// whole wants fsck to find nothing.
+func (w *world) whole(t *testing.T) {
+	t.Helper()
+	if v, _ := w.look(); len(v.notes) > 0 {
+		t.Fatal(strings.Join(v.notes, "\n"))
+	}
+}
+
+func (w *world) until(t *testing.T) {
+	t.Helper()
+	must(t, w.process(&injector{}))
+}
+
+// A person rejects an item; that is on record, and can be done once.
+func TestReject(t *testing.T) {
+	w := ended(t, "refused request")
+	item := w.items(t)[0]
+	first := w.order(t, gate.OrderReject, item, nil)
+	second := w.order(t, gate.OrderReject, item, nil)
+	stranger := w.order(t, gate.OrderReject, "j00000000000000000000000000", nil)
+	unknown := w.order(t, "quarantine.forget", item, nil)
+	w.until(t)
+	if why := w.answer(t, first); why != "" {
+		t.Errorf("refused: %s", why)
+	}
+	for name, want := range map[string]string{second: "was rejected before, by ", stranger: "is not in quarantine",
+		unknown: "there is no order "} {
+		if why := w.answer(t, name); !strings.Contains(why, want) {
+			t.Errorf("%q, want %q", why, want)
+		}
+	}
+	rejected := w.events(t, ledger.QuarantineRejected)
+	if len(rejected) != 1 || rejected[0].RunID != item || rejected[0].By != "alice" || len(rejected[0].Order) != 64 {
+		t.Errorf("on record: %+v", rejected)
+	}
+	if refused := w.events(t, ledger.OrderRefused); len(refused) != 3 {
+		t.Errorf("%d orders were refused on record, want 3", len(refused))
+	}
+	w.whole(t)
+
+	// An order that was carried out is not carried out again, whoever puts it back.
+	done, open := filepath.Join(w.dir, spool.DirOrdersDone), filepath.Join(w.dir, spool.DirOrders)
+	must(t, os.Rename(filepath.Join(done, first+".json"), filepath.Join(open, first+".json")))
+	w.until(t)
+	if n := len(w.events(t, ledger.QuarantineRejected, ledger.OrderRefused)); n != 4 || w.answer(t, first) != "" {
+		t.Errorf("%d events, want 4; %q", n, w.answer(t, first))
+	}
+}
+
+// Orders are carried out in the order in which they were given, also of one moment and after the
+// clock was set back.
+func TestOrdersKeepTheirOrder(t *testing.T) {
+	w := ended(t, "refused request")
+	item := w.items(t)[0]
+	now := time.Now()
+	var names []string
+	for _, at := range []time.Time{now, now, now.Add(-time.Hour), now} {
+		name, err := gate.GiveOrder(w.cfg, gate.Order{Kind: gate.OrderReject, Subject: item, By: "alice", Reason: "no"},
+			at, nil)
+		must(t, err)
+		names = append(names, name)
+	}
+	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Fatalf("names: %v", names)
+	}
+	w.until(t)
+	for i, name := range names {
+		if got := w.answer(t, name) == ""; got != (i == 0) {
+			t.Errorf("order %d was carried out: %v", i, got)
+		}
+	}
+}
+
+// What is no order is put away with an answer, and holds up nothing.
+func TestHostileOrders(t *testing.T) {
+	w := ended(t, "refused request")
+	item := w.items(t)[0]
+	dir := filepath.Join(w.dir, spool.DirOrders)
+	name := func(n string) string { return filepath.Join(dir, "or-0000000000000000000"+n+".json") }
+	good := `{"order_version": 1, "name": "or-00000000000000000005", "kind": "quarantine.reject", "subject": "` + item +
+		`", "by": "%s", "reason": "x", "ordered_utc": "2026-02-09T16:05:01Z"}`
+	must(t, unix.Mkfifo(name("1"), 0o600))
+	must(t, os.Symlink("/etc/passwd", name("2")))
+	must(t, os.Mkdir(name("3"), 0o700))
+	must(t, os.WriteFile(name("4"), bytes.Repeat([]byte(" "), spool.MaxOrderBytes+1), 0o600))
+	must(t, os.WriteFile(name("5"), []byte(strings.Replace(good, "%s", "", 1)), 0o600))
+	must(t, os.WriteFile(name("6"), []byte(strings.Replace(good, "%s", "alice", 1)), 0o600)) // another's name
+	must(t, os.WriteFile(name("7"), []byte(strings.Replace(good, `"by"`, `"more": 1, "by"`, 1)), 0o600))
+	must(t, os.WriteFile(name("8"), []byte("\xff\x00{"), 0o600))
+	last := w.order(t, gate.OrderReject, item, nil)
+	w.until(t)
+	for n := range 8 {
+		if why := w.answer(t, "or-0000000000000000000"+string(rune('1'+n))); why == "" {
+			t.Errorf("%d was carried out", n+1)
+		}
+	}
+	if why := w.answer(t, last); why != "" {
+		t.Errorf("the good one was refused: %s", why)
+	}
+	w.whole(t)
+}
+
+// A node that wants signatures wants them of orders, too.
+func TestSignedOrders(t *testing.T) {
+	w := ended(t, "refused request")
+	item := w.items(t)[0]
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	must(t, err)
+	signer, err := ssh.NewSignerFromSigner(key)
+	must(t, err)
+	signers := filepath.Join(w.dir, "signers")
+	must(t, os.WriteFile(signers, append([]byte("alice "), ssh.MarshalAuthorizedKey(signer.PublicKey())...), 0o600))
+	strict := strings.Replace(crashConfig, "approvals: {max_age: 0s}",
+		"approvals: {max_age: 0s, require_signature: true, allowed_signers: signers}", 1)
+	must(t, os.WriteFile(filepath.Join(w.dir, config.FileName), []byte(strict), 0o640))
+	w.cfg, err = config.Load(w.dir)
+	must(t, err)
+	sign := func(namespace string, also string) func([]byte) ([]byte, error) {
+		return func(b []byte) ([]byte, error) {
+			s, err := sshsig.Sign(strings.NewReader(string(b)+also), signer, sshsig.HashSHA512, namespace)
+			if err != nil {
+				return nil, err
+			}
+			return sshsig.Armor(s), nil
+		}
+	}
+	for _, c := range []struct {
+		name, why string
+		sign      func([]byte) ([]byte, error)
+	}{
+		{"none", "wants a signature", nil},
+		{"of a request", "namespace", sign("threegate-request", "")},
+		{"of other bytes", "not valid", sign(gate.OrderNamespace, " ")},
+		{"good", "", sign(gate.OrderNamespace, "")},
+	} {
+		name := w.order(t, gate.OrderReject, item, c.sign)
+		w.until(t)
+		if why := w.answer(t, name); !strings.Contains(why, c.why) || (c.why == "") != (why == "") {
+			t.Errorf("%s: %q, want %q", c.name, why, c.why)
+		}
+	}
+}
+
+// An order survives a kill at each of its steps, and is carried out once.
+func TestCrashOrder(t *testing.T) {
+	calm := &injector{}
+	w := ended(t, "refused request")
+	w.order(t, gate.OrderReject, w.items(t)[0], nil)
+	must(t, w.process(calm))
+	if len(calm.steps) < 10 {
+		t.Fatalf("only %d steps", len(calm.steps))
+	}
+	for at := range calm.steps {
+		for _, kind := range []faultKind{killAfter, cutPerDir, happened} {
+			w := ended(t, "refused request")
+			name := w.order(t, gate.OrderReject, w.items(t)[0], nil)
+			_ = w.process(&injector{at: at + 1, kind: kind})
+			w.whole(t)
+			w.until(t)
+			if why := w.answer(t, name); why != "" {
+				t.Errorf("%s at step %d: refused: %s", kind, at+1, why)
+			}
+			if n := len(w.events(t, ledger.QuarantineRejected)); n != 1 {
+				t.Errorf("%s at step %d: %d events, want 1", kind, at+1, n)
+			}
+			if v := w.atEnd(false); len(v.notes) > 0 {
+				t.Errorf("%s at step %d: %v", kind, at+1, v.notes)
+			}
+		}
+	}
+}

@@ -42,6 +42,8 @@ var unconfined = map[string]string{
 	"image list":  "reads images of the operator's", "image verify": "reads images of the operator's",
 	"image pack": "reads files of the operator's", "image build": "starts programs",
 	"image export":   "reads images of the operator's",
+	"image add":      "reads images of the operator's",
+	"quickstart":     "starts commands that give up theirs",
 	"openwop serve":  "gives up all but reading the node and answering: see TestServerGivesUpRights",
 	"openwop schema": "reads nothing",
 	"schema":         "reads nothing", "version": "reads nothing", "docs": "for those who build it",

@@ -21,6 +21,15 @@ var contracts = map[string]struct{ args, result, more string }{
 	"file_write": {`{"path": "src/auth.rs", "content": "…", "attribution": {"task_id": 42}, "create_dirs": true,
 		"mode_octal": "0644"}`, `{"written": true, "bytes": 1024}`, ``},
 	"file_patch": {`{"path": "src/lib.rs", "unified_diff": "..."}`, `{"patched": true, "hunks_applied": 3}`, `{"offsets":[0,0,0]}`},
+	"proc_list": {`{"filter": "cargo|node", "limit": 50}`,
+		`{"processes":[{"pid":1234,"cmd":"cargo build","cpu":0.3,"mem_mb":120.4}]}`, `{"truncated":false}`},
+	"shell_exec": {`{"cmd":"cargo test -q","cwd":".","timeout_ms":600000,"env":{"RUSTFLAGS":""},"stdin":null,
+		"allow_network":false}`, `{"code":0,"stdout":"…","stderr":""}`, `{"truncated":false}`},
+	"curl": {`{"method":"GET","url":"https://doc.rust-lang.org/std/","headers":{"User-Agent":"tool-runtime-sdk/1.0"},
+		"body":null,"timeout_ms":15000,"max_bytes":5242880}`, `{"status":200,"headers":{"content-type":"text/html"},
+		"body_b64":"…","truncated":false}`, `{"url":"https://doc.rust-lang.org/std/"}`},
+	// The specification names its keys only.
+	"emit_metrics": {`{"interval":60,"session_id":"sess-123"}`, `{"status":"ok"}`, `{"metrics":{"requests":1}}`},
 	"grep": {`{"pattern":"panic!", "glob":"src/**", "case_sensitive":false, "max_results":1000}`,
 		`{"matches":[{"file":"src/x.rs","line":12,"col":8,"snippet":"…"}]}`, `{"truncated":false}`},
 }
@@ -28,7 +37,7 @@ var contracts = map[string]struct{ args, result, more string }{
 // TestContracts holds every tool to the specification's example, by a JSON Schema library
 // that did not make the schemas, and by the Go types.
 func TestContracts(t *testing.T) {
-	tools := Tools(nil)
+	tools := Contracts()
 	for _, tool := range tools {
 		c, ok := contracts[tool.Name]
 		if !ok {

@@ -10,13 +10,24 @@
 package toolruntime
 
 import (
+	"slices"
+
+	"github.com/threegate/tool-exec/toolruntime/fetch"
 	"github.com/threegate/tool-exec/toolruntime/files"
+	"github.com/threegate/tool-exec/toolruntime/host"
 	"github.com/threegate/tool-exec/toolruntime/patch"
+	"github.com/threegate/tool-exec/toolruntime/proc"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/tool"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
-// Tools is the catalogue for one workspace. A nil workspace is for schemas only.
-func Tools(w *workspace.Workspace) []tool.Tool {
-	return append(files.Tools(w), patch.Tool(w))
+// Tools are the tools of one workspace, under a registry. A session adds emit_metrics.
+func Tools(w *workspace.Workspace, r *registry.Registry) []tool.Tool {
+	return slices.Concat(files.Tools(w), []tool.Tool{patch.Tool(w)}, proc.Tools(w, r), []tool.Tool{fetch.Tool(r)})
+}
+
+// Contracts are all tools, for their schemas only.
+func Contracts() []tool.Tool {
+	return append(Tools(nil, registry.Default()), host.EmitMetrics(nil))
 }

@@ -176,3 +176,26 @@ func TestDocument(t *testing.T) {
 		t.Errorf("docs/tools.md is out of date: make docs writes it anew (%v)", err)
 	}
 }
+
+// TestRegistry shows that the registry beside the plan holds, and what is said of it.
+func TestRegistry(t *testing.T) {
+	b := newBench(t)
+	plan := b.plan(`shell_exec {"cmd":"echo a"}`, `shell_exec {"cmd":"printf b","must_succeed":true}`, `emit_metrics {}`)
+	if code, out, _ := b.run(plan); code != exitReject || !strings.Contains(out, "rule: sec.shell.allowlist") {
+		t.Errorf("without a registry: code %d, %q", code, out)
+	}
+	b.out = t.TempDir()
+	b.write("registry.yaml", "version: 1\nshell_allow: ['^(echo|printf) ']\nvalidators: [{rule: build.must.pass, enforcement: blocking}]\n")
+	code, out, errs := b.run(plan)
+	if code != exitOK || errs != "note: nothing here enforces build.must.pass\n" {
+		t.Errorf("code %d, %q, %q", code, out, errs)
+	}
+	if got := b.read(filepath.Join(b.out, "responses.jsonl")); !strings.Contains(got, `"stdout":"a\n"`) || !strings.Contains(got, `"requests":2`) {
+		t.Errorf("got %s", got)
+	}
+	b.out = t.TempDir()
+	b.write("registry.yaml", "version: 1\nshel_allow: []\n")
+	if code, _, errs := b.run(plan); code != exitTrouble || !strings.Contains(errs, "registry.yaml") || !strings.Contains(errs, "shel_allow") {
+		t.Errorf("code %d, %q", code, errs)
+	}
+}

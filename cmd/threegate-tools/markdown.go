@@ -26,7 +26,7 @@ func markdown(w io.Writer) error {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Code, c.Cause, c.Mend)
 	}
 	b.WriteString("\n## The tools\n")
-	for _, t := range toolruntime.Tools(nil) {
+	for _, t := range toolruntime.Contracts() {
 		fmt.Fprintf(&b, "\n### %s\n\nIt %s. A call takes %s at most, if its arguments say nothing else.\n\n",
 			t.Name, t.Purpose, t.Timeout)
 		table(&b, "Argument", t.Args.Doc)

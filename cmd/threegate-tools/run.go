@@ -20,6 +20,8 @@ const (
 	maxPlan = 64 << 20
 	// filesFolder lies beside the plan: what the workspace begins with.
 	filesFolder = "workspace"
+	// registryFile lies there too: what the calls may do.
+	registryFile = "registry.yaml"
 )
 
 type plan struct {
@@ -36,8 +38,9 @@ func runCommand() *cobra.Command {
 		Long: `run reads the whole plan and checks every line of it before it carries out the first. It stops
 at the first call that fails, or goes on with --keep-going.
 
-The workspace begins as a copy of the folder workspace/ beside the plan, if there is one. Two files
-are written to --out: responses.jsonl has one ToolResponse a line; timeline.jsonl says of each call
+The workspace begins as a copy of the folder workspace/ beside the plan, if there is one. The file
+registry.yaml beside it, or that of --registry, says which hosts and commands are allowed. Two files are
+written to --out: responses.jsonl has one ToolResponse a line; timeline.jsonl says of each call
 {tool, args_hash, start_ts, end_ts, code, bytes}, without arguments or content.
 
 Exit codes: 0 all calls succeeded, 1 one failed, 2 the plan can't be carried out.`,
@@ -67,6 +70,11 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 	raw, err := readFile(file, maxPlan)
 	if err != nil {
 		return err
+	}
+	if beside := filepath.Join(filepath.Dir(file), registryFile); p.registry == "" {
+		if _, err := os.Lstat(beside); !errors.Is(err, os.ErrNotExist) {
+			p.registry = beside
+		}
 	}
 	responses, err := create(p.out, "responses.jsonl")
 	if err != nil {

@@ -40,7 +40,7 @@ func schemaCommand() *cobra.Command {
 func listContracts(cmd *cobra.Command) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "Tools:")
-	for _, t := range toolruntime.Tools(nil) {
+	for _, t := range toolruntime.Contracts() {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", t.Name, t.Purpose, t.Timeout)
 	}
 	fmt.Fprintln(w, "\nEnvelopes:")
@@ -56,7 +56,7 @@ func listContracts(cmd *cobra.Command) error {
 
 func printSchema(cmd *cobra.Command, name string) error {
 	var doc any
-	for _, t := range toolruntime.Tools(nil) {
+	for _, t := range toolruntime.Contracts() {
 		if t.Name == name {
 			doc = struct {
 				Tool    string             `json:"tool"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,18 +12,21 @@ import (
 
 	"github.com/threegate/tool-exec/toolruntime"
 	"github.com/threegate/tool-exec/toolruntime/host"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 // settings are the flags that run and serve have in common.
 type settings struct {
 	workspace string
+	registry  string
 	budget    host.Budget
 }
 
 func (s *settings) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.workspace, "workspace", "", "the `folder` that tools may touch")
+	f.StringVar(&s.registry, "registry", "", "the `file` that says which hosts and commands are allowed (default none are)")
 	f.IntVar(&s.budget.Calls, "max-calls", 1000, "calls of the session")
 	f.Int64Var(&s.budget.Bytes, "max-bytes", 256<<20, "`bytes` of arguments and results of the session")
 	f.DurationVar(&s.budget.Time, "max-time", time.Hour, "time of the session")
@@ -34,8 +38,31 @@ func (s *settings) open(timeline, errs io.Writer, o host.Options) (*host.Session
 	if err != nil {
 		return nil, fmt.Errorf("the workspace: %w", err)
 	}
+	r, err := s.readRegistry(errs)
+	if err != nil {
+		return nil, err
+	}
 	o.Budget, o.Timeline, o.Stderr, o.Now = s.budget, timeline, errs, time.Now
-	return host.New(toolruntime.Tools(w), o), nil
+	return host.New(toolruntime.Tools(w, r), o), nil
+}
+
+// readRegistry reads the registry, and says which of its rules nothing enforces yet.
+func (s *settings) readRegistry(errs io.Writer) (*registry.Registry, error) {
+	if s.registry == "" {
+		return registry.Default(), nil
+	}
+	raw, err := readFile(s.registry, registry.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	r, err := registry.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.registry, err)
+	}
+	if rules := r.NotEnforced(); len(rules) > 0 {
+		fmt.Fprintf(errs, "note: nothing here enforces %s\n", strings.Join(rules, ", "))
+	}
+	return r, nil
 }
 
 // readFile reads a regular file of at most most bytes, without following a link or waiting for

@@ -1,9 +1,12 @@
 package host
 
 import (
+	"context"
 	"time"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/schema"
+	"github.com/threegate/tool-exec/toolruntime/tool"
 )
 
 // Entry is one line of the timeline. It can be compared with the plan: args_hash is the
@@ -57,4 +60,35 @@ func (s *Session) metrics(since time.Time) map[string]float64 {
 		m["bytes"] += float64(c.Bytes)
 	}
 	return m
+}
+
+// MetricsArgs are the arguments of emit_metrics.
+type MetricsArgs struct {
+	Interval  int    `json:"interval,omitempty" jsonschema:"seconds to look back; 0 is the whole session"`
+	SessionID string `json:"session_id,omitempty" jsonschema:"this session, if given"`
+}
+
+// MetricsResult is the result of emit_metrics.
+type MetricsResult struct {
+	Status  string             `json:"status"`
+	Metrics map[string]float64 `json:"metrics"`
+}
+
+// EmitMetrics is the tool emit_metrics of a session. Each call emits an event on its own; this
+// one sums up.
+func EmitMetrics(s *Session) tool.Tool {
+	run := func(_ context.Context, a MetricsArgs) (MetricsResult, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if a.SessionID != "" && a.SessionID != s.id {
+			return MetricsResult{}, envelope.Errorf(envelope.Policy, "the session_id is not that of this session")
+		}
+		var since time.Time
+		if a.Interval > 0 {
+			since = s.o.Now().Add(-time.Duration(a.Interval) * time.Second)
+		}
+		return MetricsResult{"ok", s.metrics(since)}, nil
+	}
+	return tool.Reads(tool.Of("emit_metrics", "sums up the calls of the session", time.Second, MetricsArgs{}, run,
+		schema.Between("interval", 0, 24*60*60)))
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,7 +79,7 @@ const codeOK = "OK"
 func New(tools []tool.Tool, o Options) *Session {
 	s := &Session{tools: map[string]tool.Tool{}, o: o, start: o.Now(),
 		seen: map[string]bool{}, touched: map[string]bool{}}
-	for _, t := range tools {
+	for _, t := range append(slices.Clone(tools), EmitMetrics(s)) {
 		s.tools[t.Name] = t
 	}
 	return s
@@ -172,7 +173,7 @@ func (s *Session) call(ctx context.Context, name string, c *tool.Call) (result a
 		}
 	}()
 	result, err = c.Run(ctx)
-	if _, has := result.(tool.WithError); err != nil && !has {
+	if kept, ok := result.(tool.WithError); err != nil && !(ok && kept.WithError()) {
 		result = nil
 	}
 	return result, err

@@ -63,4 +63,4 @@ func Reads(t Tool) Tool { t.ReadOnly = true; return t }
 
 // WithError marks a result that a call keeps when it fails: what a command wrote until it
 // failed is of use.
-type WithError interface{ WithError() }
+type WithError interface{ WithError() bool }

@@ -1,0 +1,192 @@
+// Package fetch has the tool curl: it asks an allowed host for a document, over HTTP or HTTPS.
+//
+// It runs in the sandbox only, behind the gate's proxy, which judges every host again. Without a
+// proxy it connects to no private address, whatever a name resolves to.
+package fetch
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/schema"
+	"github.com/threegate/tool-exec/toolruntime/tool"
+)
+
+const (
+	rule         = "sec.network.allowlist"
+	defaultTime  = 15 * time.Second
+	maxBody      = 5 << 20
+	maxRedirects = 3
+	maxHeader    = 64 << 10
+	agent        = "tool-runtime-sdk/1.0"
+)
+
+// Args are the arguments of curl.
+type Args struct {
+	Method    string            `json:"method,omitempty" jsonschema:"GET or HEAD: the registry has no key that allows more"`
+	URL       string            `json:"url"`
+	Headers   map[string]string `json:"headers,omitempty"`
+	Body      *string           `json:"body,omitempty" jsonschema:"null: neither GET nor HEAD has one"`
+	TimeoutMS int64             `json:"timeout_ms,omitempty"`
+	MaxBytes  int64             `json:"max_bytes,omitempty" jsonschema:"of the body; what is longer is cut off while it is read"`
+}
+
+// Limit is the time that the call asks for.
+func (a Args) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
+
+// Result is the result of curl.
+type Result struct {
+	Status int `json:"status"`
+	// Headers have lower-case names; a header that came several times is joined by commas.
+	Headers map[string]string `json:"headers"`
+	BodyB64 string            `json:"body_b64"`
+	// Truncated says that the body is longer than max_bytes.
+	Truncated bool `json:"truncated"`
+	// URL is where the last redirect led.
+	URL string `json:"url"`
+}
+
+// Tool is curl under a registry.
+func Tool(r *registry.Registry) tool.Tool {
+	defaults := Args{Method: "GET", TimeoutMS: defaultTime.Milliseconds(), MaxBytes: maxBody}
+	return tool.Reads(tool.Of("curl", "gets a document from an allowed host", defaultTime, defaults,
+		func(ctx context.Context, a Args) (Result, error) { return get(ctx, r, a) },
+		schema.Length("url", 1, 8192), schema.Between("max_bytes", 1, maxBody),
+		schema.Between("timeout_ms", 1, 10*60*1000)))
+}
+
+// ownHeaders are headers that describe the connection, not the request.
+var ownHeaders = regexp.MustCompile(`(?i)^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|` +
+	`keep-alive|proxy-.*|expect)$`)
+
+func get(ctx context.Context, r *registry.Registry, a Args) (Result, error) {
+	if a.Method != http.MethodGet && a.Method != http.MethodHead || a.Body != nil {
+		return Result{}, envelope.Refuse(rule, "curl sends GET and HEAD without a body only")
+	}
+	u, err := url.Parse(a.URL)
+	if err != nil {
+		return Result{}, envelope.Errorf(envelope.Validation, "the url can't be parsed")
+	}
+	if err := judge(r, u); err != nil {
+		return Result{}, err
+	}
+	req, err := http.NewRequestWithContext(ctx, a.Method, a.URL, nil)
+	if err != nil {
+		return Result{}, envelope.Errorf(envelope.Validation, "the url can't be asked for")
+	}
+	req.Header.Set("User-Agent", agent)
+	for name, v := range a.Headers {
+		if ownHeaders.MatchString(name) {
+			return Result{}, envelope.Errorf(envelope.Validation, "the header %q can't be set", name)
+		}
+		req.Header.Set(name, v)
+	}
+	resp, err := client(r).Do(req)
+	if err != nil {
+		return Result{}, failure(ctx, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, a.MaxBytes+1))
+	if err != nil {
+		return Result{}, failure(ctx, err)
+	}
+	out := Result{Status: resp.StatusCode, Headers: map[string]string{}, URL: resp.Request.URL.Redacted()}
+	if out.Truncated = int64(len(body)) > a.MaxBytes; out.Truncated {
+		body = body[:a.MaxBytes]
+	}
+	for name, values := range resp.Header {
+		out.Headers[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
+	}
+	out.BodyB64 = base64.StdEncoding.EncodeToString(body)
+	return out, nil
+}
+
+func failure(ctx context.Context, err error) error {
+	var known *envelope.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return envelope.Errorf(envelope.HTTP, "%v", err)
+}
+
+// judge holds a URL, and each that a redirect leads to, to the registry.
+func judge(r *registry.Registry, u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return envelope.Refuse(rule, "the scheme %q is not http or https", u.Scheme)
+	case u.User != nil:
+		return envelope.Refuse(rule, "the url names a user")
+	case !r.AllowsHost(u.Hostname()):
+		return envelope.Refuse(rule, "the host %q is not in network.allowed_domains", u.Hostname()).
+			WithHint("ask an allowed host; the registry lists them")
+	}
+	return nil
+}
+
+func client(r *registry.Registry) *http.Client {
+	proxy := httpproxy.FromEnvironment().ProxyFunc()
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:                  func(req *http.Request) (*url.URL, error) { return proxy(req.URL) },
+			DialContext:            dialer(r),
+			DisableCompression:     true,
+			DisableKeepAlives:      true,
+			ForceAttemptHTTP2:      false,
+			MaxResponseHeaderBytes: maxHeader,
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return envelope.Refuse(rule, "more than %d redirects", maxRedirects)
+			}
+			return judge(r, req.URL)
+		},
+	}
+}
+
+// dialer refuses addresses that are not public, after the name was resolved. The proxy's own
+// address, and one that the registry lists as an address, are allowed.
+func dialer(r *registry.Registry) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	proxies := httpproxy.FromEnvironment()
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, err
+		}
+		_, parseErr := netip.ParseAddr(host)
+		trusted := parseErr == nil && r.AllowsHost(host) || isProxy(proxies.HTTPProxy, addr) ||
+			isProxy(proxies.HTTPSProxy, addr)
+		d := net.Dialer{Control: func(_, resolved string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(resolved)
+			if err != nil {
+				return err
+			}
+			if ip := to.Addr().Unmap(); !trusted && (!ip.IsGlobalUnicast() || ip.IsPrivate()) {
+				return envelope.Refuse(rule, "%q resolves to %s, which is not a public address", host, ip)
+			}
+			return nil
+		}}
+		return d.DialContext(ctx, network, addr)
+	}
+}
+
+func isProxy(proxy, addr string) bool {
+	u, err := url.Parse(proxy)
+	return proxy != "" && err == nil && u.Host == addr
+}

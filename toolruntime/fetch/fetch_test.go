@@ -1,0 +1,128 @@
+package fetch
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+)
+
+func call(t *testing.T, domains string, a Args) (Result, *envelope.Error) {
+	t.Helper()
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		t.Setenv(name, "")
+	}
+	r, err := registry.Parse([]byte("version: 1\nnetwork: {allowed_domains: [" + domains + "]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Tool(r).Prepare(raw)
+	if err != nil {
+		return Result{}, envelope.AsError(err)
+	}
+	out, err := c.Run(t.Context())
+	if err != nil {
+		return out.(Result), envelope.AsError(err)
+	}
+	return out.(Result), nil
+}
+
+// server listens at 127.0.0.1, which a registry can list. Its names are private all the same.
+func server(t *testing.T) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	local := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
+	mux.HandleFunc("/ok", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Agent", r.UserAgent()+" "+r.Header.Get("X-Own"))
+		fmt.Fprint(w, r.Method, "\xff")
+	})
+	mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
+		for {
+			if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+				return
+			}
+		}
+	})
+	mux.HandleFunc("/hops/{n}", func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		fmt.Sscan(r.PathValue("n"), &n)
+		to := fmt.Sprint("/hops/", n-1)
+		if n == 1 {
+			to = "/ok"
+		}
+		http.Redirect(w, r, to, http.StatusFound)
+	})
+	for path, to := range map[string]string{"/to-name": local + "/ok", "/to-private": "http://10.0.0.1/", "/to-meta": "http://169.254.169.254/",
+		"/to-file": "file:///etc/passwd", "/to-user": strings.Replace(s.URL, "//", "//u:p@", 1) + "/ok"} {
+		mux.Handle(path, http.RedirectHandler(to, http.StatusFound))
+	}
+	return s
+}
+
+func TestCurl(t *testing.T) {
+	s := server(t)
+	got, err := call(t, "127.0.0.1", Args{Method: "GET", URL: s.URL + "/ok", Headers: map[string]string{"X-Own": "x"}, TimeoutMS: 60_000, MaxBytes: 100})
+	if body, _ := base64.StdEncoding.DecodeString(got.BodyB64); err != nil || got.Status != 200 || string(body) != "GET\xff" ||
+		got.Headers["x-agent"] != agent+" x" || got.Truncated {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err := call(t, "127.0.0.1", Args{Method: "HEAD", URL: s.URL + "/ok", TimeoutMS: 60_000, MaxBytes: 100}); err != nil || got.BodyB64 != "" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	got, err = call(t, "127.0.0.1", Args{Method: "GET", URL: s.URL + "/endless", TimeoutMS: 60_000, MaxBytes: 1000})
+	if err != nil || !got.Truncated || base64.StdEncoding.DecodedLen(len(got.BodyB64)) > 1002 {
+		t.Errorf("endless: %v, %d, %v", got.Truncated, len(got.BodyB64), err)
+	}
+	got, err = call(t, "127.0.0.1", Args{Method: "GET", URL: s.URL + "/hops/3", TimeoutMS: 60_000, MaxBytes: 1000})
+	if err != nil || got.URL != s.URL+"/ok" {
+		t.Errorf("three redirects: %+v, %v", got, err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	s := server(t)
+	body := "x"
+	for name, c := range map[string]struct {
+		domains string
+		args    Args
+		want    envelope.Code
+	}{
+		"not listed":                    {"crates.io", Args{URL: s.URL + "/ok"}, envelope.Policy},
+		"nothing listed":                {"", Args{URL: s.URL + "/ok"}, envelope.Policy},
+		"POST":                          {"127.0.0.1", Args{URL: s.URL + "/ok", Method: "POST"}, envelope.Policy},
+		"a body":                        {"127.0.0.1", Args{URL: s.URL + "/ok", Body: &body}, envelope.Policy},
+		"a file":                        {"127.0.0.1", Args{URL: "file:///etc/passwd"}, envelope.Policy},
+		"a user":                        {"127.0.0.1", Args{URL: "http://u@127.0.0.1/"}, envelope.Policy},
+		"no url":                        {"127.0.0.1", Args{URL: "http://a b/"}, envelope.Validation},
+		"Host":                          {"127.0.0.1", Args{URL: s.URL + "/ok", Headers: map[string]string{"host": "x"}}, envelope.Validation},
+		"a header with a newline":       {"127.0.0.1", Args{URL: s.URL + "/ok", Headers: map[string]string{"X": "a\nb"}}, envelope.HTTP},
+		"a name of a private address":   {"localhost", Args{URL: strings.Replace(s.URL, "127.0.0.1", "localhost", 1)}, envelope.Policy},
+		"redirect to such a name":       {"127.0.0.1, localhost", Args{URL: s.URL + "/to-name"}, envelope.Policy},
+		"redirect to a host not listed": {"127.0.0.1", Args{URL: s.URL + "/to-name"}, envelope.Policy},
+		"redirect to a private address": {"127.0.0.1", Args{URL: s.URL + "/to-private"}, envelope.Policy},
+		"redirect to a cloud's":         {"127.0.0.1", Args{URL: s.URL + "/to-meta"}, envelope.Policy},
+		"redirect to a file":            {"127.0.0.1", Args{URL: s.URL + "/to-file"}, envelope.Policy},
+		"redirect to a user":            {"127.0.0.1", Args{URL: s.URL + "/to-user"}, envelope.Policy},
+		"four redirects":                {"127.0.0.1", Args{URL: s.URL + "/hops/4"}, envelope.Policy},
+	} {
+		if c.args.Method == "" {
+			c.args.Method = "GET"
+		}
+		c.args.TimeoutMS, c.args.MaxBytes = 60_000, 1000
+		if got, err := call(t, c.domains, c.args); err == nil || err.Code != c.want {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}

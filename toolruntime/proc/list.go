@@ -1,0 +1,102 @@
+package proc
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/validate/secrets"
+)
+
+const (
+	listTime = 10 * time.Second
+	maxShown = 4096
+)
+
+// ListArgs are the arguments of proc_list.
+type ListArgs struct {
+	Filter string `json:"filter,omitempty" jsonschema:"a regular expression (RE2) that the command line matches"`
+	Limit  int    `json:"limit,omitempty"`
+}
+
+// List is the result of proc_list, by pid.
+type List struct {
+	Processes []Process `json:"processes"`
+	Truncated bool      `json:"truncated"`
+}
+
+// Process is one process. CPU is the share of a processor since its start.
+type Process struct {
+	PID   int     `json:"pid"`
+	Cmd   string  `json:"cmd"`
+	CPU   float64 `json:"cpu"`
+	MemMB float64 `json:"mem_mb"`
+}
+
+func list(ctx context.Context, a ListArgs) (List, error) {
+	filter, err := regexp.Compile(a.Filter)
+	if err != nil {
+		return List{}, envelope.Errorf(envelope.Validation, "the filter does not compile: %v", err)
+	}
+	procs, err := procfs.AllProcs()
+	if err != nil {
+		return List{}, envelope.Errorf(envelope.FileIO, "%v", err)
+	}
+	slices.SortFunc(procs, func(a, b procfs.Proc) int { return a.PID - b.PID })
+	found := List{Processes: []Process{}}
+	for _, p := range procs {
+		if ctx.Err() != nil {
+			return List{}, ctx.Err()
+		}
+		shown, ok := look(p)
+		if !ok || !filter.MatchString(shown.Cmd) {
+			continue
+		}
+		if found.Truncated = len(found.Processes) == a.Limit; found.Truncated {
+			break
+		}
+		found.Processes = append(found.Processes, shown)
+	}
+	return found, nil
+}
+
+// look reads one process, which may end meanwhile. Secrets of its command line are masked.
+func look(p procfs.Proc) (Process, bool) {
+	stat, err := p.Stat()
+	if err != nil {
+		return Process{}, false
+	}
+	words, err := p.CmdLine()
+	if err != nil {
+		return Process{}, false
+	}
+	cmd := strings.Join(words, " ")
+	if cmd == "" {
+		cmd = "[" + stat.Comm + "]"
+	}
+	cmd = strings.ToValidUTF8(cmd[:min(len(cmd), maxShown)], "\uFFFD")
+	out := Process{PID: p.PID, Cmd: mask(cmd), MemMB: float64(stat.ResidentMemory()) / (1 << 20)}
+	if started, err := stat.StartTime(); err == nil {
+		if alive := float64(time.Now().UnixMilli())/1000 - started; alive > 0 {
+			out.CPU = stat.CPUTime() / alive
+		}
+	}
+	return out, true
+}
+
+func mask(cmd string) string {
+	var out strings.Builder
+	at := 0
+	for _, m := range secrets.Scan([]byte(cmd)) {
+		if m.Offset >= at {
+			out.WriteString(cmd[at:m.Offset] + secrets.Mask)
+		}
+		at = max(at, m.End)
+	}
+	return out.String() + cmd[at:]
+}

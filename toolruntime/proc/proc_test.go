@@ -1,0 +1,171 @@
+package proc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+func TestSplit(t *testing.T) {
+	for cmd, want := range map[string][]string{
+		"cargo test -q":             {"cargo", "test", "-q"},
+		`a 'b c' "d e" f\ g`:        {"a", "b c", "d e", "f g"},
+		`a '$HOME' '*' ';' "a;b"`:   {"a", "$HOME", "*", ";", "a;b"},
+		`a \* \$x '' --x=y '{a,b}'`: {"a", "*", "$x", "", "--x=y", "{a,b}"},
+		"a -- -x":                   {"a", "--", "-x"},
+		`a "x\"y"`:                  {"a", `x"y`},
+	} {
+		if got, err := Split(cmd); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, %v", cmd, got, err)
+		}
+	}
+	for _, cmd := range []string{"", " ", "a; b", "a && b", "a | b", "a &", "a\nb", "a > b", "a < b", "a $(b)", "a `b`", "a $x",
+		`a "$x"`, `a "$(b)"`, "a *", "a ?", "a [b]", "a {b,c}", "a ~", "a ~root", "X=1 a", "X=1", "! a", "(a)", "{ a; }", "if a; then b; fi",
+		"a <<x\nx", "a 'b", "a # b", "/bin/a", "./a", "../a", "-a", "a $((1))", "a \x00", "f() { a; }"} {
+		got, err := Split(cmd)
+		if e := envelope.AsError(err); err == nil || e.Code != envelope.Policy {
+			t.Errorf("%q: got %q, %v", cmd, got, err)
+		}
+	}
+}
+
+// call runs shell_exec where sh, cat, head and sleep are allowed.
+func call(t *testing.T, args ShellArgs) (ShellResult, *envelope.Error) {
+	t.Helper()
+	r, err := registry.Parse([]byte("version: 1\nshell_allow: ['^(sh|cat|head|sleep|pwd|none)(\\s|$)']"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := workspace.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Tools(w, r)[1].Prepare(raw)
+	if err != nil {
+		return ShellResult{}, envelope.AsError(err)
+	}
+	result, err := c.Run(t.Context())
+	if err != nil {
+		return result.(ShellResult), envelope.AsError(err)
+	}
+	return result.(ShellResult), nil
+}
+
+func TestShell(t *testing.T) {
+	stdin := "from stdin"
+	t.Setenv("SOME_TOKEN", "hidden")
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	for name, c := range map[string]struct {
+		args ShellArgs
+		want ShellResult
+	}{
+		"streams":     {ShellArgs{Cmd: "sh -c 'echo out; echo err >&2'"}, ShellResult{Stdout: "out\n", Stderr: "err\n"}},
+		"code":        {ShellArgs{Cmd: "sh -c 'exit 3'"}, ShellResult{Code: 3}},
+		"signal":      {ShellArgs{Cmd: "sh -c 'kill -9 $$'"}, ShellResult{Code: 137}},
+		"stdin":       {ShellArgs{Cmd: "cat", Stdin: &stdin}, ShellResult{Stdout: stdin}},
+		"no stdin":    {ShellArgs{Cmd: "cat"}, ShellResult{}},
+		"environment": {ShellArgs{Cmd: `sh -c 'echo $NO_COLOR$SOME_TOKEN$HTTP_PROXY'`, Env: map[string]string{"NO_COLOR": "1"}}, ShellResult{Stdout: "1\n"}},
+		"no UTF-8":    {ShellArgs{Cmd: `sh -c 'printf "\377"'`}, ShellResult{Stdout: "\uFFFD"}},
+	} {
+		c.want.ran = true
+		if got, err := call(t, c.args); err != nil || got != c.want {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		args ShellArgs
+		want envelope.Code
+	}{
+		"not allowed":      {ShellArgs{Cmd: "ls"}, envelope.Policy},
+		"chained":          {ShellArgs{Cmd: "cat; ls"}, envelope.Policy},
+		"no program":       {ShellArgs{Cmd: "none"}, envelope.Shell},
+		"must succeed":     {ShellArgs{Cmd: "sh -c 'exit 3'", MustSucceed: true}, envelope.Shell},
+		"cwd outside":      {ShellArgs{Cmd: "pwd", Cwd: ".."}, envelope.Policy},
+		"cwd missing":      {ShellArgs{Cmd: "pwd", Cwd: "none"}, envelope.FileIO},
+		"network":          {ShellArgs{Cmd: "pwd", AllowNetwork: true}, envelope.Policy},
+		"LD_PRELOAD":       {ShellArgs{Cmd: "pwd", Env: map[string]string{"LD_PRELOAD": "/x"}}, envelope.Policy},
+		"PATH":             {ShellArgs{Cmd: "pwd", Env: map[string]string{"PATH": "."}}, envelope.Policy},
+		"GIT_CONFIG_COUNT": {ShellArgs{Cmd: "pwd", Env: map[string]string{"GIT_CONFIG_COUNT": "1"}}, envelope.Policy},
+	} {
+		if got, err := call(t, c.args); err == nil || err.Code != c.want {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+	if got, _ := call(t, ShellArgs{Cmd: "sh -c 'echo kept; exit 3'", MustSucceed: true}); got.Stdout != "kept\n" || !got.WithError() {
+		t.Errorf("what a failed command wrote: %+v", got)
+	}
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	got, err := call(t, ShellArgs{Cmd: fmt.Sprintf("head -c %d /dev/zero", MaxOutput+1)})
+	if err != nil || len(got.Stdout) != MaxOutput || !got.Truncated {
+		t.Errorf("%d bytes, %v, %v", len(got.Stdout), got.Truncated, err)
+	}
+	if got, err := call(t, ShellArgs{Cmd: fmt.Sprintf("head -c %d /dev/zero", MaxOutput)}); err != nil || got.Truncated {
+		t.Errorf("%v, %v", got.Truncated, err)
+	}
+}
+
+// TestNothingOutlivesACall starts a process in the background, which holds the streams open.
+func TestNothingOutlivesACall(t *testing.T) {
+	got, err := call(t, ShellArgs{Cmd: "sh -c 'sleep 100000 & echo $!'"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone(t, strings.TrimSpace(got.Stdout))
+}
+
+func TestTimeout(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	out, err := Run(ctx, Command{Argv: []string{"sh", "-c", "sleep 100000 & echo $!; sleep 100000"}, Dir: t.TempDir()})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if pid := strings.TrimSpace(out.Stdout); pid != "" {
+		gone(t, pid)
+	}
+}
+
+// gone waits until a process is no more, or a zombie.
+func gone(t *testing.T, pid string) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+	}
+	t.Errorf("process %s still runs", pid)
+}
+
+func TestProcList(t *testing.T) {
+	got, err := list(t.Context(), ListArgs{Filter: `\.test`, Limit: 1000})
+	if err != nil || !slices.ContainsFunc(got.Processes, func(p Process) bool { return p.PID == os.Getpid() && p.MemMB > 0 }) {
+		t.Errorf("this process is not in %+v, %v", got, err)
+	}
+	if got, err := list(t.Context(), ListArgs{Limit: 1}); err != nil || len(got.Processes) != 1 || !got.Truncated {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := list(t.Context(), ListArgs{Filter: "(", Limit: 1}); envelope.AsError(err).Code != envelope.Validation {
+		t.Errorf("got %v", err)
+	}
+	token := "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+	if got := mask("tool --token " + token + " -v"); strings.Contains(got, token[4:20]) || !strings.HasSuffix(got, " -v") {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,217 @@
+// Package proc has the tools of section 5.2: it lists processes, and runs commands without a shell.
+//
+// It runs in the sandbox only. The allowlist is policy: an allowed program may run any other. What
+// holds them all is the sandbox.
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/schema"
+	"github.com/threegate/tool-exec/toolruntime/tool"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+const (
+	shellRule = "sec.shell.allowlist"
+	shellTime = 10 * time.Minute
+	maxCmd    = 32 << 10
+	maxStdin  = 4 << 20
+)
+
+// allowedEnv are the variables that a call may set. None makes a program run another one, but
+// for RUSTFLAGS, which the specification names.
+var allowedEnv = []string{"CARGO_TERM_COLOR", "CGO_ENABLED", "CI", "GOARCH", "GOOS", "LANG", "LC_ALL", "NODE_ENV",
+	"NO_COLOR", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "RUSTFLAGS", "RUST_BACKTRACE", "TZ"}
+
+// sensitive are names of variables that no command inherits.
+var sensitive = regexp.MustCompile(`(?i)token|secret|passw|credential|api_?key|private_?key|^aws_|^ssh_|^git_`)
+
+var proxyEnv = regexp.MustCompile(`(?i)^(https?|all|ftp|no)_proxy$`)
+
+// ShellArgs are the arguments of shell_exec.
+type ShellArgs struct {
+	Cmd          string            `json:"cmd" jsonschema:"a program of the image and literal words, quoted as for a shell"`
+	Cwd          string            `json:"cwd,omitempty" jsonschema:"a folder of the workspace"`
+	TimeoutMS    int64             `json:"timeout_ms,omitempty"`
+	Env          map[string]string `json:"env,omitempty" jsonschema:"more variables, of a fixed list of names"`
+	Stdin        *string           `json:"stdin,omitempty"`
+	AllowNetwork bool              `json:"allow_network,omitempty" jsonschema:"tell the command of the proxy"`
+	MustSucceed  bool              `json:"must_succeed,omitempty" jsonschema:"another exit code than 0 is an E_SHELL"`
+}
+
+// Limit is the time that the call asks for.
+func (a ShellArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
+
+// ShellResult is the result of shell_exec. A command that was killed by a signal has the code 128 + signal.
+type ShellResult struct {
+	Code   int    `json:"code"`
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"`
+	// Truncated says that a stream was longer than 5 MiB.
+	Truncated bool `json:"truncated"`
+	ran       bool
+}
+
+// WithError keeps the result of a command that ran and failed.
+func (r ShellResult) WithError() bool { return r.ran }
+
+// Tools are proc_list and shell_exec.
+func Tools(w *workspace.Workspace, r *registry.Registry) []tool.Tool {
+	return []tool.Tool{
+		tool.Reads(tool.Of("proc_list", "lists processes of the sandbox", listTime, ListArgs{Limit: 50}, list,
+			schema.Between("limit", 1, 1000), schema.Length("filter", 0, 1000))),
+		tool.Of("shell_exec", "runs a command without a shell", shellTime,
+			ShellArgs{Cwd: ".", TimeoutMS: shellTime.Milliseconds()},
+			func(ctx context.Context, a ShellArgs) (ShellResult, error) { return shell(ctx, w, r, a) },
+			schema.Between("timeout_ms", 1, float64(time.Hour.Milliseconds())), schema.Length("cmd", 1, maxCmd),
+			schema.Length("stdin", 0, maxStdin)),
+	}
+}
+
+func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a ShellArgs) (ShellResult, error) {
+	argv, err := Split(a.Cmd)
+	if err != nil {
+		return ShellResult{}, err
+	}
+	if !r.AllowsCommand(a.Cmd) {
+		return ShellResult{}, envelope.Refuse(shellRule, "no pattern of shell_allow matches %.200q", a.Cmd).
+			WithHint("use an allowed command; the registry's shell_allow lists them")
+	}
+	if a.AllowNetwork && len(r.Network.AllowedDomains) == 0 {
+		return ShellResult{}, envelope.Refuse("sec.network.allowlist", "the registry allows no host")
+	}
+	env, err := environment(a.Env, a.AllowNetwork)
+	if err != nil {
+		return ShellResult{}, err
+	}
+	clean, info, err := w.Lstat(a.Cwd)
+	if err != nil {
+		return ShellResult{}, err
+	}
+	if !info.IsDir() {
+		return ShellResult{}, envelope.Errorf(envelope.FileIO, "%q is no folder", clean)
+	}
+	out, err := Run(ctx, Command{Argv: argv, Dir: filepath.Join(w.Dir, clean), Env: env, Stdin: a.Stdin})
+	result := ShellResult{out.Code, out.Stdout, out.Stderr, out.Truncated, out.Ran}
+	if err == nil && a.MustSucceed && out.Code != 0 {
+		err = envelope.Errorf(envelope.Shell, "%s ended with code %d", argv[0], out.Code)
+	}
+	return result, err
+}
+
+// environment is what a command inherits, and what the call adds.
+func environment(more map[string]string, network bool) (env []string, err error) {
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if !sensitive.MatchString(name) && (network || !proxyEnv.MatchString(name)) {
+			env = append(env, kv)
+		}
+	}
+	for name, v := range more {
+		if !slices.Contains(allowedEnv, name) || strings.ContainsRune(v, 0) {
+			return nil, envelope.Refuse(shellRule, "the variable %q may not be set", name).
+				WithHint("these may: " + strings.Join(allowedEnv, ", "))
+		}
+		env = append(env, name+"="+v)
+	}
+	return env, nil
+}
+
+// Split reads a command line as a shell would, and returns its words. It refuses all that a
+// shell would do more than that: operators, expansions, patterns, redirections, assignments.
+func Split(cmd string) ([]string, error) {
+	bad := func(what string) ([]string, error) {
+		return nil, envelope.Refuse(shellRule, "the command %s", what).
+			WithHint("no shell runs it: give one program and literal words; quote what is meant literally")
+	}
+	if strings.ContainsRune(cmd, 0) {
+		return bad("holds a NUL")
+	}
+	parser := syntax.NewParser(syntax.Variant(syntax.LangPOSIX), syntax.KeepComments(true))
+	f, err := parser.Parse(strings.NewReader(cmd), "")
+	if err != nil {
+		return bad(fmt.Sprintf("can't be parsed: %v", err))
+	}
+	if len(f.Stmts) != 1 {
+		return bad("is not exactly one")
+	}
+	s := f.Stmts[0]
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || s.Background || s.Coprocess || s.Negated || len(s.Redirs) > 0 || len(s.Comments) > 0 {
+		return bad("has an operator, a redirection or a comment")
+	}
+	if len(call.Assigns) > 0 || len(call.Args) == 0 {
+		return bad("has an assignment")
+	}
+	var argv []string
+	for _, w := range call.Args {
+		text, ok := literal(w)
+		if !ok {
+			return bad("has an expansion or an unquoted pattern")
+		}
+		argv = append(argv, text)
+	}
+	if strings.Contains(argv[0], "/") || strings.HasPrefix(argv[0], "-") {
+		return bad("names its program by a path")
+	}
+	return argv, nil
+}
+
+// escaped is a backslash and what it takes the meaning of, outside of quotes and in double quotes.
+var (
+	escaped       = regexp.MustCompile(`(?s)\\(.)`)
+	escapedInside = regexp.MustCompile("(?s)\\\\([$`\"\\\\\n])")
+)
+
+// literal is what a word means, and whether it means no more than that.
+func literal(w *syntax.Word) (string, bool) {
+	var text strings.Builder
+	for i, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			bare := escaped.ReplaceAllString(p.Value, "")
+			if strings.ContainsAny(bare, "*?[{}\\") || i == 0 && strings.HasPrefix(p.Value, "~") {
+				return "", false
+			}
+			text.WriteString(escaped.ReplaceAllString(p.Value, "$1"))
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return "", false
+			}
+			text.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			for _, inner := range p.Parts {
+				l, ok := inner.(*syntax.Lit)
+				if !ok || p.Dollar {
+					return "", false
+				}
+				text.WriteString(escapedInside.ReplaceAllString(l.Value, "$1"))
+			}
+		default:
+			return "", false
+		}
+	}
+	return text.String(), true
+}
+
+// notFound gives the error of a start its code.
+func notFound(name string, err error) error {
+	if errors.Is(err, exec.ErrNotFound) {
+		return envelope.Errorf(envelope.Shell, "the image has no program %q", name)
+	}
+	return envelope.Errorf(envelope.Shell, "start %q: %v", name, err)
+}

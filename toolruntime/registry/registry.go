@@ -1,0 +1,154 @@
+// Package registry reads the registry of a session: which hosts, commands and git operations
+// are allowed, and which rules hold (section 4 of the Tool Runtime specification). It is
+// strict: an unknown key, a key given twice or a wrong value is an error.
+package registry
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// MaxSize bounds a registry file, in bytes.
+const MaxSize = 256 << 10
+
+// Level is how a rule is enforced.
+type Level string
+
+// The levels of section 7.
+const (
+	Blocking   Level = "blocking"
+	Warning    Level = "warning"
+	Suggestion Level = "suggestion"
+)
+
+// Registry is the whole file.
+type Registry struct {
+	Version int `yaml:"version"`
+	Network struct {
+		AllowedDomains []string `yaml:"allowed_domains"`
+	} `yaml:"network"`
+	// ShellAllow are regular expressions (RE2); shell_exec runs a command that one of them matches.
+	ShellAllow []string `yaml:"shell_allow"`
+	Git        Git      `yaml:"git"`
+	AST        AST      `yaml:"ast"`
+	// Validators are the rules that hold. The rules sec.* hold whether they are listed or not.
+	Validators []Validator `yaml:"validators"`
+
+	shell []*regexp.Regexp
+}
+
+// Git says what git tools may do.
+type Git struct {
+	AllowPush                 bool `yaml:"allow_push"`
+	RequireCleanTreeForCommit bool `yaml:"require_clean_tree_for_commit"`
+}
+
+// AST names the language of the workspace.
+type AST struct {
+	Language       string `yaml:"language"`
+	FormatOnSave   bool   `yaml:"format_on_save"`
+	ValidateOnEdit bool   `yaml:"validate_on_edit"`
+}
+
+// Validator is one rule and its level.
+type Validator struct {
+	Rule        string `yaml:"rule"`
+	Enforcement Level  `yaml:"enforcement"`
+}
+
+// Default is the registry of a session without a file: no network, no command, no push.
+func Default() *Registry { return &Registry{Version: 1} }
+
+// regexEscape is a backslash in a double-quoted pattern that YAML does not know. The
+// specification's own example writes "^cargo(\s|$)".
+var regexEscape = regexp.MustCompile(`\\([sSdDwWB.()\[\]{}+*?|^$-])`)
+
+var quotedItem = regexp.MustCompile(`(?m)^\s*-\s*"[^"\n]*"\s*(#.*)?$`)
+
+// Parse reads a registry.
+func Parse(raw []byte) (*Registry, error) {
+	if len(raw) > MaxSize {
+		return nil, fmt.Errorf("the registry has more than %d bytes", MaxSize)
+	}
+	raw = quotedItem.ReplaceAllFunc(raw, func(item []byte) []byte {
+		return regexEscape.ReplaceAll(item, []byte(`\\$1`))
+	})
+	r := &Registry{}
+	if err := yaml.Load(raw, r, yaml.WithKnownFields(), yaml.WithUniqueKeys()); err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	if r.Version != 1 {
+		return nil, fmt.Errorf("registry: version must be 1, not %d", r.Version)
+	}
+	for _, d := range r.Network.AllowedDomains {
+		if !domain.MatchString(d) {
+			return nil, fmt.Errorf("registry: network.allowed_domains: %q is no domain name", d)
+		}
+	}
+	for _, p := range r.ShellAllow {
+		re, err := regexp.Compile(p)
+		if err == nil && strings.ContainsFunc(p, func(c rune) bool { return c < ' ' }) {
+			err = fmt.Errorf(`it holds a control character: write it in single quotes, where \b is two characters`)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("registry: shell_allow: %q: %w", p, err)
+		}
+		r.shell = append(r.shell, re)
+	}
+	return r, r.checkValidators()
+}
+
+var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+func (r *Registry) checkValidators() error {
+	seen := map[string]bool{}
+	for _, v := range r.Validators {
+		switch {
+		case !slices.Contains(Rules, v.Rule):
+			return fmt.Errorf("registry: validators: there is no rule %q", v.Rule)
+		case seen[v.Rule]:
+			return fmt.Errorf("registry: validators: %s is listed twice", v.Rule)
+		case !slices.Contains([]Level{Blocking, Warning, Suggestion}, v.Enforcement):
+			return fmt.Errorf("registry: validators: %s: enforcement is blocking, warning or suggestion", v.Rule)
+		case strings.HasPrefix(v.Rule, "sec.") && v.Enforcement != Blocking:
+			return fmt.Errorf("registry: validators: %s is always blocking", v.Rule)
+		}
+		seen[v.Rule] = true
+	}
+	return nil
+}
+
+// Rules are the ids of section 7.
+var Rules = []string{
+	"sec.network.allowlist", "sec.shell.allowlist", "sec.paths.sandbox", "sec.git.clean_tree", "code.ast.parsed",
+	"build.must.pass", "lint.must.pass", "fmt.must.pass", "code.todo.blockers", "test.required.changed", "secrets.scan",
+	"code.fn.docs.exported", "code.no.panic.in.lib", "code.no.unwrap", "code.mod.import.rules",
+	"commit.message.conventional", "branch.naming.convention",
+}
+
+// AllowsCommand says whether a pattern of shell_allow matches a command line.
+func (r *Registry) AllowsCommand(cmd string) bool {
+	return slices.ContainsFunc(r.shell, func(re *regexp.Regexp) bool { return re.MatchString(cmd) })
+}
+
+// AllowsHost says whether a host is one of network.allowed_domains. Hosts below one are not.
+func (r *Registry) AllowsHost(host string) bool {
+	return slices.Contains(r.Network.AllowedDomains, strings.ToLower(host))
+}
+
+// enforced are the rules that the tools of this version enforce.
+var enforced = []string{"sec.network.allowlist", "sec.shell.allowlist", "sec.paths.sandbox"}
+
+// NotEnforced lists the validators of the registry that no tool of this version enforces.
+func (r *Registry) NotEnforced() (rules []string) {
+	for _, v := range r.Validators {
+		if !slices.Contains(enforced, v.Rule) {
+			rules = append(rules, v.Rule)
+		}
+	}
+	return rules
+}

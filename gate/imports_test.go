@@ -93,8 +93,9 @@ var mayImport = map[string][]string{
 		"spool", "schemas", "schemas/openwop"},
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger",
 		"gate/openwop", "quarantine", "spool", "schemas"},
+	"cmd/threegate/internal/qualify": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/source", "schemas"},
 	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/config", "spool", "executors",
-		"executors/...", "schemas"},
+		"executors/...", "quarantine", "schemas"},
 	// For others to embed: nothing of the gate but pure packages.
 	"toolruntime":         {"toolruntime/..."},
 	"toolruntime/...":     {"toolruntime/...", "validate/secrets"},

@@ -35,6 +35,7 @@ func probe() {
 // unconfined are commands that keep their rights, and why.
 var unconfined = map[string]string{
 	"serve": "mounts, and starts containerd", "run": "mounts, and starts containerd",
+	"qualify":     "mounts, and starts containerd",
 	"posture":     "mounts, and starts containerd",
 	"doctor":      "starts runtimes and makes namespaces to try them",
 	"init":        "reads images of the operator's",

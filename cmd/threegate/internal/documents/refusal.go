@@ -13,6 +13,12 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 )
 
+// RefusalReason is what a person said who refused a request, in the file that review left beside it.
+func RefusalReason(data []byte) (string, error) {
+	r, err := parseRefusal(data)
+	return fmt.Sprintf("%.*s", maxReason, r.Reason), err
+}
+
 // refusedSuffix is what the name of a refusal has behind that of its request.
 const refusedSuffix = ".refused"
 

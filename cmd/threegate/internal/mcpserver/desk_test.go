@@ -212,6 +212,28 @@ func TestDraftIDsAreFree(t *testing.T) {
 	}
 }
 
+// A draft that a person refused, as threegate review writes it, is told with the reason.
+func TestDeclinedDraft(t *testing.T) {
+	d := newDesk(t)
+	c := client(t, d)
+	out, fault := call[draftOut](t, c, "draft_request", json.RawMessage(example("monty-no-variables")))
+	if fault != "" {
+		t.Fatal(fault)
+	}
+	file := filepath.Join(d.Drafts, out.File+declinedSuffix)
+	for content, want := range map[string]string{
+		`{"version": 1, "request_id": "x", "request_sha256": "", "refused_by": "alice", ` +
+			`"refused_utc": "2026-02-09T17:00:00Z", "reason": "Too wide: \u001b[31m ask for less."}`: "Too wide: \x1b[31m ask for less.",
+		"nonsense": "(it can't be read: ask)",
+	} {
+		write(t, file, content)
+		status, fault := call[statusOut](t, c, "request_status", idIn{out.RequestID})
+		if fault != "" || status.State != stateDeclined || status.Reason != want {
+			t.Errorf("%s %+v, want %q", fault, status, want)
+		}
+	}
+}
+
 // What a rule refuses is not written, and the findings say why.
 func TestRefusedDraftIsNotWritten(t *testing.T) {
 	d := newDesk(t)
@@ -363,7 +385,7 @@ func TestReference(t *testing.T) {
 	if one, _ := call[ruleOut](t, c, "explain_rule", ruleIn{"approval.age"}); len(one.Rules) != 1 {
 		t.Errorf("%+v", one)
 	}
-	for kind := range documents {
+	for kind := range kinds {
 		out, fault := call[schemaOut](t, c, "schema", schemaIn{kind})
 		if fault != "" || out.Text == "" || !json.Valid([]byte(out.JSONSchema)) {
 			t.Errorf("%s: %s", kind, fault)

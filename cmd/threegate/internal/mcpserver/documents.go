@@ -8,8 +8,8 @@ import (
 	"github.com/threegate/tool-exec/validate"
 )
 
-// documents are the kinds of document that have a schema.
-var documents = map[string]struct{ text, schema func() []byte }{
+// kinds are the kinds of document that have a schema.
+var kinds = map[string]struct{ text, schema func() []byte }{
 	"request": {schemas.RequestDoc, schemas.RequestJSONSchema},
 	"result":  {schemas.ResultDoc, schemas.ResultJSONSchema},
 	"notice":  {schemas.NoticeDoc, schemas.NoticeJSONSchema},

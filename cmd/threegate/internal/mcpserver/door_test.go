@@ -295,6 +295,23 @@ func TestStdio(t *testing.T) {
 	}
 }
 
+// What was asked before the input ended is answered.
+func TestStdioAnswersAtTheEnd(t *testing.T) {
+	d := newDesk(t)
+	var out bytes.Buffer
+	in := hello + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"schema","arguments":{"kind":"request"}}}` + "\n" +
+		`{"jsonrpc":"2.0","id":3,"method":"no/such"}`
+	if err := d.ServeStdio(t.Context(), strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{`"id":1,`, `"id":2,`, `"id":3,`} {
+		if !strings.Contains(out.String(), id) {
+			t.Errorf("no answer with %s in %.500s", id, out.String())
+		}
+	}
+}
+
 // The HTTP server answers who is on this machine and has the token, and nobody else.
 func TestHTTP(t *testing.T) {
 	d := newDesk(t)

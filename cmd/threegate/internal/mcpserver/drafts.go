@@ -117,8 +117,12 @@ func (d *desk) freeID(id string) (string, error) {
 // seen is what CORE can see of a request.
 type seen struct {
 	draft          bool
+	declined       bool   // a person refused the draft
 	result, notice string // names of the files
 }
+
+// declinedSuffix is what threegate review puts behind the name of a request that a person refuses.
+const declinedSuffix = ".refused"
 
 type survey struct {
 	requests map[string]*seen
@@ -141,6 +145,8 @@ func (d *desk) survey() (*survey, error) {
 		if id := spool.RequestStem(name); id != "" {
 			s.of(id).draft = true
 			s.drafts++
+		} else if file, ok := strings.CutSuffix(name, declinedSuffix); ok && spool.RequestStem(file) != "" {
+			s.of(spool.RequestStem(file)).declined = true
 		} else if id, ok := strings.CutSuffix(name, ".inputs"); ok {
 			s.inputs[id] = true
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/documents"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -18,6 +19,7 @@ import (
 // States of a request, as CORE can see them.
 const (
 	stateDrafted   = "drafted"
+	stateDeclined  = "declined"
 	stateDelivered = "delivered"
 	stateRefused   = "refused"
 	stateUnknown   = "unknown"
@@ -27,6 +29,7 @@ const (
 var meanings = map[string]string{
 	stateDrafted: "The draft lies in the folder of drafts. A person may be reading it, or have promoted it: " +
 		"look again later.",
+	stateDeclined:  "A person read the draft and does not approve it: reason says why. Draft another one.",
 	stateDelivered: "The result is there: read_result.",
 	stateRefused:   "No result comes. read_notice says why.",
 	stateUnknown: "There is no draft, no result and no notice of that name. It may wait or run, if somebody else " +
@@ -41,6 +44,8 @@ func (s *seen) state() string {
 		return stateDelivered
 	case s.notice != "":
 		return stateRefused
+	case s.declined:
+		return stateDeclined
 	}
 	return stateDrafted
 }
@@ -128,7 +133,11 @@ type idIn struct {
 type statusOut struct {
 	listed
 	Meaning string `json:"meaning"`
+	Reason  string `json:"reason" jsonschema:"declined: what the person said who read the draft"`
 }
+
+// maxRefusal bounds the file in which a person refuses a draft.
+const maxRefusal = 64 << 10
 
 func (d *desk) requestStatus(_ context.Context, _ json.RawMessage, in idIn) (*mcp.CallToolResult, statusOut, error) {
 	s, err := d.look(in.RequestID)
@@ -138,6 +147,15 @@ func (d *desk) requestStatus(_ context.Context, _ json.RawMessage, in idIn) (*mc
 	out := statusOut{listed: listed{RequestID: in.RequestID, State: s.state()}, Meaning: meanings[s.state()]}
 	if s != nil {
 		out.ResultID = strings.TrimSuffix(s.result, ".md")
+	}
+	if out.State == stateDeclined {
+		raw, err := readPlain(d.Drafts, in.RequestID+".md"+declinedSuffix, maxRefusal)
+		if err == nil {
+			out.Reason, err = documents.RefusalReason(raw)
+		}
+		if err != nil {
+			out.Reason = "(it can't be read: ask)"
+		}
 	}
 	return nil, out, nil
 }

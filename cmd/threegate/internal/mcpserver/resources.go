@@ -57,8 +57,8 @@ func (d *desk) resources(s *mcp.Server) {
 				return contents(&mcp.ResourceContents{URI: uri, MIMEType: mime, Text: string(text())}), nil
 			})
 	}
-	for _, kind := range slices.Sorted(maps.Keys(documents)) {
-		doc := documents[kind]
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		doc := kinds[kind]
 		fixed("threegate://schemas/"+kind, kind+" schema", "The normative text about a "+kind+".", typeMarkdown,
 			doc.text)
 		fixed("threegate://schemas/"+kind+".json", kind+" JSON Schema", "The JSON Schema of a "+kind+".", typeJSON,

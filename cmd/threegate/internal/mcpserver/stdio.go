@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,9 +16,13 @@ import (
 // ServeStdio serves one client that writes to in and reads from out, a message a line, until in
 // ends or ctx does.
 func (d Desk) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	w := &locked{w: out}
+	w := &locked{w: out, idle: make(chan struct{}, 1)}
 	clean, pipe := io.Pipe()
-	go func() { pipe.CloseWithError(sift(in, pipe, w)) }()
+	go func() {
+		err := sift(in, pipe, w)
+		w.answered() // the server drops answers that it has not written when its input ends
+		pipe.CloseWithError(err)
+	}()
 	err := d.New().Run(ctx, &mcp.IOTransport{Reader: clean, Writer: w, MaxLineLength: maxMessage + 1})
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -26,7 +31,7 @@ func (d Desk) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error
 }
 
 // sift hands on the messages that are well-formed, and answers the others.
-func sift(in io.Reader, clean io.Writer, answers io.Writer) error {
+func sift(in io.Reader, clean io.Writer, answers *locked) error {
 	r := bufio.NewReaderSize(in, maxMessage)
 	for {
 		line, err := r.ReadSlice('\n')
@@ -44,8 +49,11 @@ func sift(in io.Reader, clean io.Writer, answers io.Writer) error {
 				if err := refuse(answers, bad.Error()); err != nil {
 					return err
 				}
-			} else if _, werr := clean.Write(append(line[:len(line):len(line)], '\n')); werr != nil {
-				return werr
+			} else {
+				answers.expect(line)
+				if _, werr := clean.Write(append(line[:len(line):len(line)], '\n')); werr != nil {
+					return werr
+				}
 			}
 		}
 		if err != nil {
@@ -55,10 +63,12 @@ func sift(in io.Reader, clean io.Writer, answers io.Writer) error {
 }
 
 // refuse answers a message of which not even the id can be trusted.
-func refuse(w io.Writer, why string) error {
+func refuse(w *locked, why string) error {
 	raw, err := json.Marshal(refusal(why))
 	if err == nil {
-		_, err = w.Write(append(raw, '\n'))
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		_, err = w.w.Write(append(raw, '\n'))
 	}
 	return err
 }
@@ -75,16 +85,66 @@ func refusal(why string) any {
 	}{"2.0", nil, body{jsonrpc.CodeParseError, "the message is refused: " + why}}
 }
 
-// locked keeps what two goroutines write apart. Each write is one message.
+// locked keeps what two goroutines write apart, and knows how many calls have no answer yet. Each
+// write of the server's is one message.
 type locked struct {
-	mu sync.Mutex
-	w  io.Writer
+	mu   sync.Mutex
+	w    io.Writer
+	open int
+	idle chan struct{} // holds a token when a call was answered
+}
+
+// lastAnswers bounds the wait for answers when the input has ended.
+const lastAnswers = time.Minute
+
+// message is what tells calls from notifications and answers.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+// expect counts a message that is a call.
+func (l *locked) expect(line []byte) {
+	var m message
+	if json.Unmarshal(line, &m) == nil && m.Method != "" && len(m.ID) > 0 {
+		l.mu.Lock()
+		l.open++
+		l.mu.Unlock()
+	}
 }
 
 func (l *locked) Write(p []byte) (int, error) {
+	var m message
+	answer := json.Unmarshal(p, &m) == nil && m.Method == ""
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(p)
+	n, err := l.w.Write(p)
+	if answer {
+		l.open--
+		select {
+		case l.idle <- struct{}{}:
+		default:
+		}
+	}
+	return n, err
+}
+
+// answered returns when all calls have their answers.
+func (l *locked) answered() {
+	late := time.After(lastAnswers)
+	for {
+		l.mu.Lock()
+		open := l.open
+		l.mu.Unlock()
+		if open <= 0 {
+			return
+		}
+		select {
+		case <-l.idle:
+		case <-late:
+			return
+		}
+	}
 }
 
 // Close leaves the stream open: it is the process's.

@@ -92,12 +92,21 @@ func (a *app) run(ctx context.Context, l *config.Loaded, file, inputs, out strin
 
 // serve serves the private node until the request has come to its end.
 func (p *private) serve(ctx context.Context, id string, log *slog.Logger) (f *gate.Fate, err error) {
+	err = p.serving(ctx, log, func(ctx context.Context) (err error) {
+		f, err = record.Follow(ctx, gate.WatchFate(p.cfg, id), func(*gate.Fate) error { return nil })
+		return err
+	})
+	return f, err
+}
+
+// serving serves the private node until wait returns. If wait fails, what still runs is ended.
+func (p *private) serving(ctx context.Context, log *slog.Logger, wait func(context.Context) error) (err error) {
 	if p.exec, err = backend.Open(ctx, p.cfg, nil); err != nil {
-		return nil, err
+		return err
 	}
 	g, err := gate.Open(p.cfg, gate.Options{Executor: p.exec, Logger: log})
 	if err != nil {
-		return nil, cli.Troublef(err, "", "can't open the node")
+		return cli.Troublef(err, "", "can't open the node")
 	}
 	serving, stop := context.WithCancelCause(ctx)
 	ended := make(chan error, 1)
@@ -106,15 +115,15 @@ func (p *private) serve(ctx context.Context, id string, log *slog.Logger) (f *ga
 		stop(err)
 		ended <- err
 	}()
-	f, err = record.Follow(serving, gate.WatchFate(p.cfg, id), func(*gate.Fate) error { return nil })
+	err = wait(serving)
 	if err != nil { // interrupted: nobody will ask for what still runs
 		err = errors.Join(err, p.kill())
 	}
 	stop(nil)
 	if gerr := errors.Join(<-ended, g.Close()); gerr != nil && ctx.Err() == nil {
-		return nil, cli.Troublef(gerr, "", "the run broke off")
+		return cli.Troublef(gerr, "", "the run broke off")
 	}
-	return f, err
+	return err
 }
 
 // runOutcome shows what came of the run.

@@ -26,7 +26,10 @@ var Unmapped = map[ledger.Type]string{
 	ledger.LedgerRecovered: "the node is no run",
 	ledger.DeliveryAttempted: "needs triggerBridge, which needs a readable delivery ledger; a refused request " +
 		"has no run, and an event has a run",
-	ledger.EgressDecided: "needs httpClient.egressPolicy, which needs safeFetch, a client for packs",
+	ledger.QuarantineRejected: "the run, if there was one, ended when its result was quarantined",
+	ledger.OrderRefused:       "an order of a person is about no run's course",
+	"archive.pruned":          "what is removed later changes nothing of a run",
+	ledger.EgressDecided:      "needs httpClient.egressPolicy, which needs safeFetch, a client for packs",
 }
 
 // Projector makes run events of ledger events. It remembers runs that have not ended, and

@@ -43,6 +43,9 @@ registry.yaml beside it, or that of --registry, says which hosts and commands ar
 written to --out: responses.jsonl has one ToolResponse a line; timeline.jsonl says of each call
 {tool, args_hash, start_ts, end_ts, code, bytes}, without arguments or content.
 
+To take changed files out, put the workspace below /out (--workspace /out/work), and declare the files as
+outputs of the request.
+
 Exit codes: 0 all calls succeeded, 1 one failed, 2 the plan can't be carried out.`,
 		Example: `  threegate-tools run /in/plan.jsonl
 

@@ -53,7 +53,7 @@ func (s *Session) metrics(since time.Time) map[string]float64 {
 			continue
 		}
 		m["requests"]++
-		if c.Code != codeOK {
+		if c.Code != CodeOK {
 			m["errors"]++
 		}
 		m["duration_ms"] += float64(c.Duration.Milliseconds())

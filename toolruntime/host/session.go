@@ -72,8 +72,8 @@ type Call struct {
 	Bytes    int64
 }
 
-// codeOK stands for success in the timeline.
-const codeOK = "OK"
+// CodeOK stands for success in the timeline.
+const CodeOK = "OK"
 
 // New starts a session with a catalogue of tools.
 func New(tools []tool.Tool, o Options) *Session {
@@ -115,7 +115,7 @@ func (s *Session) Do(ctx context.Context, r *envelope.ToolRequest) envelope.Tool
 	end := s.o.Now()
 	resp := envelope.ToolResponse{Type: "ToolResponse", OK: failure == nil, Tool: r.Tool, RequestID: r.RequestID,
 		DurationMS: end.Sub(start).Milliseconds(), Data: data, Errors: []envelope.Error{}}
-	code := codeOK
+	code := CodeOK
 	if failure != nil {
 		resp.Errors = append(resp.Errors, *failure)
 		code = string(failure.Code)

@@ -25,12 +25,12 @@ const (
 	maxHeaderBytes = 8 << 10
 	headerTime     = 10 * time.Second
 	idleTime       = time.Minute
-	maxKeyBytes    = 4 << 10
-	minKeyBytes    = 32
+	minToken       = 32
+	maxToken       = 512
 )
 
 // ErrNotLoopback is about an address that others could reach.
-var ErrNotLoopback = errors.New("only an address of the loopback interface is served, like 127.0.0.1:8443 or [::1]:0")
+var ErrNotLoopback = errors.New("is no loopback address: use 127.0.0.1:PORT or [::1]:PORT")
 
 // Listen opens an address, which must be a number of the loopback interface and a port. It takes
 // as many connections at once as a door has room for; others wait.
@@ -40,7 +40,7 @@ func Listen(address string) (net.Listener, error) {
 		return nil, err
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() { // names resolve to whatever somebody says
-		return nil, fmt.Errorf("%s: %w", address, ErrNotLoopback)
+		return nil, fmt.Errorf("%s %w", address, ErrNotLoopback)
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -56,50 +56,47 @@ func Server(h http.Handler) *http.Server {
 		MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true}
 }
 
-// Key is a bearer key.
-type Key struct{ sum [sha256.Size]byte }
-
-// ReadKey reads the first line of a file that only its owner, this user or root, can read or write.
-func ReadKey(path string) (Key, error) {
+// ReadToken reads the bearer token of a file that only its owner, the user of this process, can
+// read. The error says how to mend it.
+func ReadToken(path string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return Key{}, err
+		return "", err
 	}
 	defer f.Close()
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return Key{}, err
+		return "", err
 	}
-	switch {
-	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return Key{}, errors.New("it is no regular file")
-	case st.Mode&0o077 != 0:
-		return Key{}, fmt.Errorf("its mode is %04o: others can read it", st.Mode&0o7777)
-	case int(st.Uid) != os.Geteuid() && st.Uid != 0:
-		return Key{}, errors.New("it belongs to another user")
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return "", errors.New("it is no regular file")
 	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxKeyBytes+1))
+	if st.Mode&0o077 != 0 || int(st.Uid) != os.Geteuid() {
+		return "", fmt.Errorf("it must be yours alone: chown it to you, and chmod 0600 (it has mode %04o)",
+			st.Mode&0o7777)
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, maxToken+2))
 	if err != nil {
-		return Key{}, err
+		return "", err
 	}
-	text := strings.TrimSuffix(string(raw), "\n")
-	if len(text) < minKeyBytes || len(raw) > maxKeyBytes || strings.ContainsFunc(text, func(r rune) bool {
+	token := strings.TrimSuffix(string(raw), "\n")
+	if len(token) < minToken || len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool {
 		return r <= ' ' || r > '~'
 	}) {
-		return Key{}, fmt.Errorf("it must hold one line of %d or more printable characters", minKeyBytes)
+		return "", fmt.Errorf("it must hold one token of %d to %d characters without spaces: openssl rand -hex 32",
+			minToken, maxToken)
 	}
-	return Key{sha256.Sum256([]byte(text))}, nil
+	return token, nil
 }
 
-// Authorizes reports whether a request bears the key, and no other credential.
-func (k Key) Authorizes(r *http.Request) bool {
+// Bears reports whether a request bears the token, and no other credential.
+func Bears(r *http.Request, token string) bool {
 	given := r.Header.Values("Authorization")
 	if len(given) != 1 {
 		return false
 	}
-	scheme, text, _ := strings.Cut(given[0], " ")
-	sum := sha256.Sum256([]byte(text))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], k.sum[:]) == 1
+	got, want := sha256.Sum256([]byte(given[0])), sha256.Sum256([]byte("Bearer "+token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
 // Foreign says why a request may be that of a web page or of a name that somebody points here, or

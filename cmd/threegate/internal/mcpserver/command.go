@@ -9,6 +9,7 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/loopback"
 	"github.com/threegate/tool-exec/gate/config"
 )
 
@@ -62,10 +63,10 @@ func serve(cmd *cobra.Command, a *cli.App, f flags) error {
 	var listener net.Listener
 	token := ""
 	if f.http != "" {
-		if token, err = ReadToken(f.token); err != nil {
+		if token, err = loopback.ReadToken(f.token); err != nil {
 			return cli.Troublef(err, "", "can't use the token in %s", f.token)
 		}
-		if listener, err = Loopback(f.http); err != nil {
+		if listener, err = loopback.Listen(f.http); err != nil {
 			return cli.Troublef(err, "", "can't listen at %s", f.http)
 		}
 		defer listener.Close()

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/sys/unix"
 	"golang.org/x/time/rate"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/loopback"
 )
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
@@ -315,13 +316,13 @@ func TestStdioAnswersAtTheEnd(t *testing.T) {
 // The HTTP server answers who is on this machine and has the token, and nobody else.
 func TestHTTP(t *testing.T) {
 	d := newDesk(t)
-	l, err := Loopback("127.0.0.1:0")
+	l, err := loopback.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	token := strings.Repeat("t", minToken)
+	token := strings.Repeat("t", 32)
 	go func() { ended <- d.ServeHTTP(ctx, l, token) }()
 	address := l.Addr().String()
 	for _, c := range []struct {
@@ -383,46 +384,5 @@ func TestHTTP(t *testing.T) {
 	stop()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
-	}
-}
-
-func TestLoopback(t *testing.T) {
-	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "10.0.0.1:0", "example.org:0", "localhost:0", "x"} {
-		if l, err := Loopback(address); err == nil {
-			_ = l.(*net.TCPListener).Close()
-			t.Errorf("listens at %s", address)
-		}
-	}
-}
-
-func TestReadToken(t *testing.T) {
-	dir := t.TempDir()
-	good := strings.Repeat("a", minToken)
-	for name, c := range map[string]struct {
-		content string
-		mode    os.FileMode
-		ok      bool
-	}{
-		"good": {good + "\n", 0o600, true}, "owner only reads": {good, 0o400, true}, "group": {good, 0o640, false},
-		"others": {good, 0o604, false}, "short": {good[1:], 0o600, false}, "empty": {"", 0o600, false},
-		"two": {good + "\n" + good, 0o600, false}, "long": {strings.Repeat("a", maxToken+1), 0o600, false},
-		"bytes": {good + "\x00", 0o600, false},
-	} {
-		file := filepath.Join(dir, name)
-		if err := errors.Join(os.WriteFile(file, []byte(c.content), 0o600), os.Chmod(file, c.mode)); err != nil {
-			t.Fatal(err)
-		}
-		token, err := ReadToken(file)
-		if (err == nil) != c.ok || c.ok && token != good {
-			t.Errorf("%s: %q, %v", name, token, err)
-		}
-	}
-	if err := os.Symlink(filepath.Join(dir, "good"), filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"link", "nothing", "."} {
-		if _, err := ReadToken(filepath.Join(dir, name)); err == nil {
-			t.Errorf("%s is read", name)
-		}
 	}
 }

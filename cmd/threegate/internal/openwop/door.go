@@ -56,14 +56,14 @@ type door struct {
 	discovery []byte
 	tools     []byte
 	tool      map[string][]byte
-	key       loopback.Key
+	key       string
 	address   net.Addr
 	readers   chan struct{}
 	lookEvery time.Duration
 	keepAlive time.Duration
 }
 
-func newDoor(ledgerDir string, caps *openwop.Capabilities, tools []openwop.ToolDescriptor, key loopback.Key,
+func newDoor(ledgerDir string, caps *openwop.Capabilities, tools []openwop.ToolDescriptor, key string,
 	address net.Addr,
 ) (*door, error) {
 	d := &door{ledger: ledgerDir, caps: caps, tool: map[string][]byte{}, key: key, address: address,
@@ -143,7 +143,7 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request) *failure {
 		return errBody
 	}
 	path := r.URL.EscapedPath()
-	if strings.HasPrefix(path, "/v1/") && path != pathOpenAPI && !d.key.Authorizes(r) {
+	if strings.HasPrefix(path, "/v1/") && path != pathOpenAPI && !loopback.Bears(r, d.key) {
 		return errKey
 	}
 	rest, ofRun := strings.CutPrefix(path, pathRuns+"/")

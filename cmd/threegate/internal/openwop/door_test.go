@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -69,14 +68,6 @@ func serveTest(t *testing.T) *served {
 		text(ledger.Event{Type: ledger.RunStarted, RunID: running})); err != nil {
 		t.Fatal(err)
 	}
-	keyFile := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(keyFile, []byte(bearer+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	key, err := loopback.ReadKey(keyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
 	l, err := loopback.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +76,7 @@ func serveTest(t *testing.T) *served {
 	cfg.Backends.ERA.Languages = map[string]config.Language{canary: {Image: canary}}
 	cfg.Backends.Monty.Image = canary
 	cfg.Network.AllowedDomains = []string{canary}
-	d, err := newDoor(dir, projection.Discover(cfg), projection.Descriptors(cfg), key, l.Addr())
+	d, err := newDoor(dir, projection.Discover(cfg), projection.Descriptors(cfg), bearer, l.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -528,52 +519,5 @@ func TestASlowReaderIsGivenUp(t *testing.T) {
 	}
 	if len(s.door.readers) != 0 {
 		t.Error("it holds its seat")
-	}
-}
-
-func TestOnlyLoopback(t *testing.T) {
-	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "localhost:0", "evil.example:0",
-		"127.0.0.1", "[::ffff:192.0.2.1]:0", ""} {
-		l, err := loopback.Listen(address)
-		if err == nil {
-			_ = l.Close()
-			t.Errorf("%q is served at %s", address, l.Addr())
-		}
-	}
-	l, err := loopback.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() {
-		t.Error(ip)
-	}
-}
-
-func TestKeyFiles(t *testing.T) {
-	dir := t.TempDir()
-	file := func(name, content string, mode os.FileMode) string {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.WriteFile(path, []byte(content), 0o600), os.Chmod(path, mode)); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	good := file("good", bearer+"\n", 0o600)
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(good, link); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := loopback.ReadKey(good); err != nil {
-		t.Error(err)
-	}
-	for _, path := range []string{link, dir, filepath.Join(dir, "missing"), file("group", bearer, 0o640),
-		file("others", bearer, 0o604), file("short", bearer[1:], 0o600), file("empty", "", 0o600),
-		file("lines", bearer+"\n"+bearer+"\n", 0o600), file("space", bearer+" \n", 0o600),
-		file("long", strings.Repeat("x", 5000), 0o600)} {
-		if _, err := loopback.ReadKey(path); err == nil {
-			t.Errorf("%s is taken for a key", filepath.Base(path))
-		}
 	}
 }

@@ -54,7 +54,7 @@ It answers 405 to every method but GET, and 404 to all that it does not serve.`,
 }
 
 func (a *app) serve(ctx context.Context, address, keyFile string) error {
-	key, err := loopback.ReadKey(keyFile)
+	key, err := loopback.ReadToken(keyFile)
 	if err != nil {
 		return cli.Troublef(err, "(umask 077; openssl rand -hex 32 > "+keyFile+") makes one",
 			"can't use the key %s", keyFile)

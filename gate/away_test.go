@@ -11,6 +11,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/view"
 )
 
 // TestAResultIsNotTakenForDelivered: a gate dies after the delivery is on record and before
@@ -38,7 +39,7 @@ func TestAResultIsNotTakenForDelivered(t *testing.T) {
 	go func() { ran <- g.Run(ctx) }()
 	status := filepath.Join(w.dir, gate.StatusFile)
 	for end := time.Now().Add(atMost); ; time.Sleep(time.Millisecond) {
-		if s, err := gate.Inspect(w.cfg); err == nil && s.Live != nil && len(s.Live.Troubles) > 0 {
+		if s, err := view.Inspect(w.cfg, time.Time{}); err == nil && s.Live != nil && len(s.Live.Troubles) > 0 {
 			break
 		} else if time.Now().After(end) {
 			t.Fatalf("%s tells of no trouble", status)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/view"
 )
 
 // backlogSize is how many requests lie in the inbox at once.
@@ -66,7 +66,7 @@ func TestBacklog(t *testing.T) {
 		t.Errorf("%d results of %d requests", len(results), n)
 	}
 	began := time.Now()
-	s, err := gate.Inspect(w.cfg)
+	s, err := view.Inspect(w.cfg, time.Time{})
 	must(t, err)
 	if s.Inboxes[0].Waiting != 0 {
 		t.Errorf("status tells that %d wait", s.Inboxes[0].Waiting)

@@ -59,13 +59,18 @@ var mayImport = map[string][]string{
 	"deploy/filters/words": {},
 	"deploy/mcp":           {}, // tests only
 	"deploy/package/sbom":  {},
-	"gate": {"gate/config", "gate/filter", "gate/ledger", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
+	"gate": {"gate/config", "gate/hold", "gate/filter", "gate/ledger", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/image", "quarantine",
 		"schemas"},
 	"gate/config":  {"executors", "executors/egress", "validate", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
 	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
 	"gate/fsck":    {"gate", "gate/config", "gate/ledger", "spool", "validate", "executors", "quarantine", "schemas"},
+
+	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/view", "spool"},
+	"gate/prune":   {"gate/config", "gate/fsck", "gate/ledger", "spool"},
+	"gate/hold":    {"gate/config", "spool", "schemas"},
+	"gate/view":    {"gate", "gate/config", "gate/hold", "gate/ledger", "spool", "schemas"},
 
 	"gate/e2e": {}, // tests only
 
@@ -92,10 +97,10 @@ var mayImport = map[string][]string{
 	"cmd/threegate/internal/openwop": {"cmd/threegate/internal/...", "gate/config", "gate/ledger", "gate/openwop",
 		"spool", "schemas", "schemas/openwop"},
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger",
-		"gate/openwop", "quarantine", "spool", "schemas"},
+		"gate/openwop", "gate/prune", "gate/view", "quarantine", "spool", "validate", "schemas"},
 	"cmd/threegate/internal/qualify": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/source", "schemas"},
-	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/config", "spool", "executors",
-		"executors/...", "quarantine", "schemas"},
+	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/hold", "gate/metrics",
+		"spool", "executors", "executors/...", "quarantine", "schemas"},
 	// For others to embed: nothing of the gate but pure packages.
 	"toolruntime":         {"toolruntime/..."},
 	"toolruntime/...":     {"toolruntime/...", "validate/secrets"},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -49,7 +51,14 @@ func (g *Gate) takeIn(ctx, work context.Context) error {
 		if err := g.contained(); err != nil {
 			return err
 		}
-		if len(g.claimed) == 0 {
+		holds, err := hold.List(g.config())
+		if err != nil {
+			return err
+		}
+		held := func(inbox string) bool { return hold.Held(holds, inbox) }
+		at := slices.IndexFunc(g.claimed, func(j *spool.Job) bool { return !held(j.Origin.Inbox) })
+		if at < 0 {
+			g.spool.Skip(held)
 			arrivals, err := g.spool.Pending(1)
 			if err != nil || len(arrivals) == 0 {
 				g.troubles.clear(troubleIntake)
@@ -60,14 +69,14 @@ func (g *Gate) takeIn(ctx, work context.Context) error {
 			}
 			continue
 		}
-		j := g.claimed[0]
+		j := g.claimed[at]
 		if err := g.step(work, j); err != nil {
 			return fmt.Errorf("job %s: %w", j.ID, err)
 		}
 		if j.State == spool.StateClaimed {
 			continue
 		}
-		g.claimed = g.claimed[1:]
+		g.claimed = slices.Delete(g.claimed, at, at+1)
 		if !j.State.Ended() {
 			g.runs.push(j)
 		}

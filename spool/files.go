@@ -21,6 +21,29 @@ func WriteFile(dir, name string, data []byte, mode fs.FileMode) error {
 	return durable.Disk{}.WriteFile("file", dir, name, data, mode, false)
 }
 
+// RemoveFile removes dir/name durably. One that is not there is an error that matches fs.ErrNotExist.
+func RemoveFile(dir, name string) error {
+	d := durable.Disk{}
+	path := filepath.Join(dir, name)
+	if _, err := os.Lstat(path); err != nil {
+		return err
+	}
+	if err := d.Remove("file", path); err != nil {
+		return err
+	}
+	return d.SyncDir("file", dir)
+}
+
+// RemoveFolder removes a folder with all that it holds, durably. It follows no link, and can be called
+// again after a crash.
+func RemoveFolder(path string, seam Seam) error {
+	d := durable.Disk{Seam: seam}
+	if err := d.RemoveTree("folder", path); err != nil {
+		return err
+	}
+	return d.SyncDir("folder", filepath.Dir(path))
+}
+
 // modeHint lets the node's group read hints.
 const modeHint fs.FileMode = 0o640
 
@@ -44,7 +67,7 @@ func IsTemporary(name string) bool { return durable.IsTemporary(name) }
 // ReadRegular reads a regular file of at most limit bytes. It neither follows nor
 // waits for anything else.
 func ReadRegular(path string, limit int64) ([]byte, error) {
-	f, err := openRegular(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +82,7 @@ func ReadRegular(path string, limit int64) ([]byte, error) {
 // Digest is the lower-case hex SHA-256 of a regular file. It neither follows nor
 // waits for anything else.
 func Digest(path string) (string, error) {
-	f, err := openRegular(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return "", err
 	}
@@ -73,8 +96,8 @@ func Digest(path string) (string, error) {
 
 var errNotRegular = errors.New("it is no regular file")
 
-// openRegular opens a regular file for reading and nothing else.
-func openRegular(name string) (*os.File, error) {
+// OpenRegular opens a regular file for reading and nothing else: it neither follows nor waits.
+func OpenRegular(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		if errors.Is(err, unix.ELOOP) {

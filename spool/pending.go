@@ -79,6 +79,13 @@ func (s *Spool) Pending(limit int) ([]Arrival, error) {
 	return out, nil
 }
 
+// Skip makes Pending offer nothing of the inboxes that skip names.
+func (s *Spool) Skip(skip func(inbox string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.skip = skip
+}
+
 // findDue sorts the unfinished claims that are due by inbox. The first inbox has
 // those of an inbox that is no longer configured, too.
 func (s *Spool) findDue() {
@@ -105,6 +112,9 @@ func (s *Spool) nextInTurn() (Arrival, bool) {
 	for range s.inboxes {
 		in := s.inboxes[s.turn%len(s.inboxes)]
 		s.turn++
+		if s.skip != nil && s.skip(in.Name) {
+			continue
+		}
 		in.namesTurn = !in.namesTurn
 		if in.namesTurn || len(in.due) == 0 {
 			if name, ok := s.nextName(in); ok {

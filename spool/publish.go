@@ -260,7 +260,7 @@ func (p *Publisher) stageArtifacts(name string, artifacts []Artifact, b *durable
 }
 
 func (p *Publisher) copyArtifact(dst string, a Artifact) error {
-	f, err := openRegular(a.SourcePath)
+	f, err := OpenRegular(a.SourcePath)
 	if err != nil {
 		return err
 	}

@@ -1,3 +1,16 @@
+// Package spool keeps jobs on disk: one job is one folder, its state is the
+// folder that it lies in, a step is one rename. It claims requests from
+// inboxes, moves jobs from state to state, watches for arrivals and publishes
+// results. After a crash the same code goes on.
+//
+// It knows nothing of what a request means. Inboxes are hostile ground: every
+// name, kind of file and byte in them is distrusted. The node works on copies
+// that nobody else can change.
+//
+// The package never looks at a byte before the claim, never overwrites and never
+// skips what it can't read. It removes originals only after it has copied them
+// whole, and special files (FIFO, socket, device, symlink) that a refusal
+// describes. What could not be copied whole stays in the job's raw/ as it came.
 package spool
 
 import (
@@ -85,9 +98,10 @@ type Spool struct {
 
 	mu      sync.Mutex
 	inboxes []*inboxState
-	turn    int              // whose turn it is to hand out a name
-	held    map[string]*held // claims in progress by job id
-	months  map[string]bool  // folders of the archive that are durable
+	turn    int               // whose turn it is to hand out a name
+	skip    func(string) bool // inboxes of which nothing is handed out; nil: none
+	held    map[string]*held  // claims in progress by job id
+	months  map[string]bool   // folders of the archive that are durable
 	// kick tells the watcher that something new is to be tried again; trashed
 	// tells EmptyTrash that there is something to remove.
 	kick, trashed chan struct{}

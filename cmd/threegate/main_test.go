@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/gate/ledger"
 )
 
 // TestMain lets the test binary be threegate itself, so that scripts run the
@@ -51,6 +54,7 @@ func TestScripts(t *testing.T) {
 			"sparse": scriptSparse,
 			"fill":   scriptFill,
 			"only":   scriptOnly,
+			"record": scriptRecord,
 		},
 	})
 }
@@ -117,4 +121,19 @@ func scriptOnly(ts *testscript.TestScript, _ bool, args []string) {
 	for rule := range found {
 		ts.Fatalf("a finding of %s was not expected", rule)
 	}
+}
+
+// scriptRecord writes a node's record from events without seq and prev: record NODE FILE
+func scriptRecord(ts *testscript.TestScript, _ bool, args []string) {
+	var e ledger.Event
+	l, err := ledger.Open(filepath.Join(ts.MkAbs(args[0]), "ledger"), ledger.Options{Now: func() time.Time {
+		return e.Time
+	}}, func(ledger.Event) {})
+	ts.Check(err)
+	for _, line := range strings.Split(strings.TrimSpace(ts.ReadFile(args[1])), "\n") {
+		e = ledger.Event{}
+		ts.Check(json.Unmarshal([]byte(line), &e))
+		ts.Check(l.Append(e))
+	}
+	ts.Check(l.Close())
 }

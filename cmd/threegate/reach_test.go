@@ -112,6 +112,12 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"quarantine list --node node", 0},
 		{"quarantine show " + id + " --node node", cli.ExitNotFound},
 		{"quarantine reject " + id + " --as alice --reason no --node node", cli.ExitNotFound},
+		{"hold default --reason test --as alice --node node", 0},
+		{"resume default --node node", 0},
+		{"prune --older-than 1d --node node", 0},
+		{"results list --node node", 0},
+		{"results show " + id + " --node node", cli.ExitNotFound},
+		{"logs " + id + " --node node", 0},
 		{"explain approval.age", 0},
 	} {
 		args := strings.Fields(c.args)

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"path"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,7 @@ func (l *Loaded) check() error {
 	c.external()
 	c.limits()
 	c.backends()
+	c.metrics()
 	return errors.Join(c.errs...)
 }
 
@@ -62,6 +64,24 @@ func (c *checker) node() {
 	c.duration("approvals.max_age", c.Approvals.MaxAge, 0, 10*365*24*time.Hour)
 	if c.Node.Name == "" || len(c.Node.Name) > maxNodeName || strings.ContainsFunc(c.Node.Name, notNameRune) {
 		c.bad("node.name", "must be 1 to 48 of letters, digits, '.', '_' and '-'", "")
+	}
+}
+
+// metrics wants an address that only this host reaches.
+func (c *checker) metrics() {
+	const key, hint = "metrics.listen", "write 127.0.0.1:9464, [::1]:9464 or unix:/run/threegate-metrics.sock"
+	at := c.Metrics.Listen
+	if path, ok := strings.CutPrefix(at, "unix:"); ok {
+		if !filepath.IsAbs(path) {
+			c.bad(key, fmt.Sprintf("%q is no absolute path", path), hint)
+		}
+		return
+	}
+	if at == "" {
+		return
+	}
+	if a, err := netip.ParseAddrPort(at); err != nil || !a.Addr().IsLoopback() || a.Addr().Zone() != "" {
+		c.bad(key, fmt.Sprintf("%q is no loopback address with a port", at), hint)
 	}
 }
 

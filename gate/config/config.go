@@ -33,6 +33,7 @@ type Config struct {
 	Containerd Containerd  `yaml:"containerd"`
 	Results    Results     `yaml:"results"`
 	Posture    Posture     `yaml:"posture"`
+	Metrics    Metrics     `yaml:"metrics"`
 }
 
 // Node names the node and bounds its work.
@@ -173,6 +174,12 @@ type Posture struct {
 	// Every is the interval of further tests, 0 for none. While one fails nothing
 	// is taken in and nothing is started.
 	Every time.Duration `yaml:"every"`
+}
+
+// Metrics says where a monitoring system can ask how the node is.
+type Metrics struct {
+	// Listen is a loopback address with its port, or unix:PATH; empty: nowhere.
+	Listen string `yaml:"listen"`
 }
 
 // Results says what may be delivered.

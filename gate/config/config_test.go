@@ -89,6 +89,8 @@ func TestBadConfigurations(t *testing.T) {
 		"duplicate key":            {"version: 1\nversion: 1\n", "already defined", 2},
 		"wrong type":               {"version: 1\nnode:\n  concurrency: many\n", "\"many\" is no whole number", 3},
 		"no duration":              {"version: 1\nnode:\n  wait_for_writers: 3\n", "\"3\" is no duration", 3},
+		"metrics for all": {"version: 1\nmetrics:\n  listen: 0.0.0.0:9464\n", "\"0.0.0.0:9464\" is no loopback address",
+			3},
 		"no truth value": {"version: 1\nposture:\n  at_start: perhaps\n", "\"perhaps\" is neither true nor false",
 			3},
 		"no list":        {"version: 1\nshell_allow: x\n", "a list is wanted here", 2},

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/view"
 )
 
 // nodeBytes is the size of a node's disk that is easily filled.
@@ -46,7 +46,7 @@ func TestFullDisk(t *testing.T) {
 	n.until("status to say why", func() bool {
 		return strings.Contains(n.threegate("status", "--node", n.dir), "too little free space")
 	})
-	var s gate.NodeStatus
+	var s view.NodeStatus
 	if err := json.Unmarshal([]byte(n.threegate("status", "--json", "--node", n.dir)), &s); err != nil || s.Disk == "" {
 		t.Errorf("status --json: disk %q, %v", s.Disk, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -115,7 +116,7 @@ func (n *node) heldUp(id, doing string) gate.Trouble {
 	n.t.Helper()
 	var found gate.Trouble
 	n.until(id+" to be held up: "+doing, func() bool {
-		var s gate.NodeStatus
+		var s view.NodeStatus
 		if err := json.Unmarshal([]byte(n.threegate("status", "--json", "--node", n.dir)), &s); err != nil {
 			n.t.Fatal(err)
 		}

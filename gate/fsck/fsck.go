@@ -63,6 +63,8 @@ type Balance struct {
 	ResultsQuarantined  int `json:"results_quarantined"`
 	RequestsQuarantined int `json:"requests_quarantined"`
 	InProgress          int `json:"in_progress"`
+	// Pruned were delivered, and then removed from the archive by rule.
+	Pruned int `json:"pruned"`
 	// Progress splits InProgress; "claiming" is a claim in the making.
 	Progress map[string]int `json:"progress"`
 	// Waiting counts requests in the inboxes: not taken in yet.
@@ -71,7 +73,7 @@ type Balance struct {
 
 // Missing is how many jobs are unaccounted for.
 func (b Balance) Missing() int {
-	return b.TakenIn - b.Delivered - b.ResultsQuarantined - b.RequestsQuarantined - b.InProgress
+	return b.TakenIn - b.Delivered - b.ResultsQuarantined - b.RequestsQuarantined - b.InProgress - b.Pruned
 }
 
 // Report is what was found out.
@@ -97,6 +99,8 @@ type Options struct {
 	// Repair removes stale temporaries. A node that is served then gives
 	// spool.ErrLocked.
 	Repair bool
+	// Held says that the caller holds the node's lock, so that nothing moves.
+	Held bool
 	// Now defaults to time.Now. Results are judged at that time.
 	Now func() time.Time
 }
@@ -156,6 +160,7 @@ func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
 	if n.report.Served, err = spool.Locked(cfg.Dir); err != nil {
 		return nil, err
 	}
+	n.report.Served = n.report.Served && !o.Held
 	// The ledger is read after the folders: an event is written before the
 	// rename that it announces, so what lies in a folder must be on record.
 	n.folders()
@@ -168,7 +173,9 @@ func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		n.job(j)
+		if !j.pruned {
+			n.job(j)
+		}
 	}
 	n.quarantine()
 	n.core()

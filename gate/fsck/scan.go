@@ -22,6 +22,7 @@ type job struct {
 	places []place
 	// From the ledger.
 	announced             spool.State // by the last event that announced one
+	pruned                bool        // removed from the archive by rule
 	damaged               bool        // refused because its folder was damaged
 	requestID, requestSHA string
 	resultID, resultSHA   string
@@ -133,6 +134,9 @@ func (n *node) ledger() {
 	dir := n.path(spool.DirLedger)
 	admitted := map[string]string{}
 	seq, head, err := ledger.Read(dir, func(e ledger.Event) error {
+		if e.Type == ledger.ArchivePruned {
+			n.prune(e)
+		}
 		if e.RunID != "" {
 			n.event(n.known(e.RunID), e, admitted)
 		}
@@ -144,6 +148,20 @@ func (n *node) ledger() {
 		n.found(CheckLedger, "", dir,
 			"keep the folder as it is and compare it with a backup; threegate audit verify says the same",
 			"the record is not whole: %v", err)
+	}
+}
+
+// prune takes in that jobs were removed by rule. Each must have been delivered, and goes once.
+func (n *node) prune(e ledger.Event) {
+	for _, id := range e.Jobs {
+		j := n.jobs[id]
+		if j == nil || j.announced != spool.StateDelivered || j.pruned {
+			n.found(CheckRecord, id, n.path(spool.DirLedger),
+				"keep the node as it is and report it: this must not happen",
+				"event %d removes a job that was not delivered before, or a second time", e.Seq)
+			continue
+		}
+		j.pruned = true
 	}
 }
 
@@ -199,6 +217,13 @@ func (n *node) account() {
 	b := &n.report.Balance
 	b.TakenIn = len(n.jobs)
 	for _, j := range n.sorted() {
+		if j.pruned {
+			b.Pruned++
+			for _, p := range j.places {
+				n.leftover(j.id, p.dir, "the job was pruned, and its removal was cut off; threegate prune goes on, too")
+			}
+			continue
+		}
 		switch k := j.kind(); k {
 		case "":
 			n.found(CheckLost, j.id, n.path(spool.DirLedger),

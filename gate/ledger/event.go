@@ -29,6 +29,7 @@ const (
 	EgressDecided     Type = "egress.decided" // one for each destination of a run
 	ResultDelivered   Type = "result.delivered"
 	ResultQuarantined Type = "result.quarantined"
+	ArchivePruned     Type = "archive.pruned" // jobs that were delivered are removed by rule
 	// QuarantineRejected ends a quarantined item for good, by an order of a person.
 	QuarantineRejected Type = "quarantine.rejected"
 	OrderRefused       Type = "order.refused" // an order of a person that was not carried out
@@ -36,7 +37,7 @@ const (
 
 var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
 	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined, QuarantineRejected,
-	OrderRefused}
+	OrderRefused, ArchivePruned}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted.
 type DeliveryOutcome string
@@ -93,6 +94,8 @@ type Event struct {
 	// Order is the sha256 of the order that a person gave for this, By the person's name in it.
 	Order string `json:"order,omitempty"`
 	By    string `json:"by,omitempty"`
+	// Jobs are the ids of those that an ArchivePruned removes.
+	Jobs []string `json:"jobs,omitempty"`
 	// Dropped is how many bytes a LedgerRecovered cut off.
 	Dropped int64  `json:"dropped,omitempty"`
 	Prev    string `json:"prev"`

@@ -25,6 +25,7 @@ import (
 	"github.com/threegate/tool-exec/executors/sandbox"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/spool"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
@@ -198,6 +199,13 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	}
 	served, err := spool.Locked(l.Dir)
 	cs.add("node", err, map[bool]string{true: "served now", false: "not served now"}[served], "threegate init "+l.Dir)
+	holds, err := hold.List(l)
+	if err != nil {
+		cs.add("holds", err, "", "run it as a user who may read the node")
+	}
+	for _, h := range holds {
+		cs.warn("hold", "nothing is taken in: "+h.String(), "threegate resume "+h.Inbox+" --node "+l.Dir)
+	}
 	for _, in := range l.Inboxes {
 		err := folderCheck(in.Path, unix.R_OK|unix.W_OK|unix.X_OK)
 		cs.add("inbox "+in.Name, err, in.Path, "mkdir -m 1770 "+in.Path)

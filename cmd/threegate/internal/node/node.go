@@ -1,5 +1,5 @@
 // Package node holds the commands that make, check and serve a node: init, config, image,
-// doctor, posture, serve, run and qualify.
+// doctor, posture, serve, hold, resume, run and qualify.
 package node
 
 import (
@@ -14,5 +14,5 @@ type app struct{ *cli.App }
 func Commands(c *cli.App) []*cobra.Command {
 	a := &app{c}
 	return []*cobra.Command{newInit(a), newConfig(a), newImage(a), newDoctor(a), newPosture(a), newServe(a), newRun(a),
-		newQuickstart(a), newQualify(a)}
+		newQuickstart(a), newQualify(a), newHold(a), newResume(a)}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/metrics"
 	"github.com/threegate/tool-exec/spool"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
@@ -93,11 +94,12 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 		return errors.Join(nodeFault(err, cfg.Dir), shutDown(ctx, exec, cfg))
 	}
 	removeDeadRuns(ctx, cfg, log)
-	stopReloads := reloads(g, cfg.Dir, log)
+	stopReloads, stopMetrics := reloads(g, cfg.Dir, log), serveMetrics(ctx, cfg, log)
 	log.Info("serving", "node", cfg.Dir, "name", cfg.Node.Name)
 	backend.WarnOfLacks(cfg, log)
 	err = g.Run(ctx)
 	stopReloads()
+	stopMetrics()
 	if serr := errors.Join(shutDown(ctx, exec, cfg), g.Close()); err == nil {
 		err = serr
 	}
@@ -118,6 +120,30 @@ func tellSystemd(log *slog.Logger) func() {
 		}
 		say = daemon.SdNotifyWatchdog
 	}
+}
+
+// serveMetrics answers a monitoring system, if the configuration says where. That it can't is no reason
+// not to serve.
+func serveMetrics(ctx context.Context, cfg *config.Loaded, log *slog.Logger) (stop func()) {
+	at := cfg.Metrics.Listen
+	if at == "" {
+		return func() {}
+	}
+	l, err := metrics.Listen(at)
+	if err != nil {
+		log.Error("there are no metrics: metrics.listen can't be opened", "listen", at, "error", err)
+		return func() {}
+	}
+	log.Info("metrics and health", "listen", at)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // also while the node drains
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := metrics.Serve(ctx, l, cfg); err != nil {
+			log.Error("there are no metrics any more", "error", err)
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 // shutDown stops the containerd of the node. What still runs in it goes on under its shims,

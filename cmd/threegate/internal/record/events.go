@@ -27,6 +27,8 @@ type eventsFlags struct {
 	types        []string
 	last         int
 	follow       bool
+	since        cli.Since
+	from         time.Time
 }
 
 func newEvents(a *app) *cobra.Command {
@@ -45,6 +47,10 @@ content. The chain is checked on the way; audit verify checks more.`,
 			if f.last < 0 {
 				return cli.Usagef("", "--last is a number of events, not %d", f.last)
 			}
+			var err error
+			if f.from, err = f.since.Time(a.Now()); err != nil {
+				return err
+			}
 			l, err := a.ReadNode()
 			if err != nil {
 				return err
@@ -58,13 +64,14 @@ content. The chain is checked on the way; audit verify checks more.`,
 	fl.StringVar(&f.run, "run", "", "only events of this job `id`")
 	fl.StringSliceVar(&f.types, "type", nil, "only events of these `types`, like run.failed")
 	fl.IntVar(&f.last, "last", 0, "only the last `n` events")
+	f.since.Flag(cmd, "events")
 	fl.BoolVar(&f.follow, "follow", false, "go on and print events as they are recorded")
 	return cmd
 }
 
 func (f *eventsFlags) wants(e ledger.Event) bool {
 	return (f.request == "" || e.RequestID == requestID(f.request)) &&
-		(f.run == "" || e.RunID == f.run) &&
+		(f.run == "" || e.RunID == f.run) && !e.Time.Before(f.from) &&
 		(len(f.types) == 0 || slices.Contains(f.types, string(e.Type)))
 }
 
@@ -183,6 +190,9 @@ func eventDetail(e ledger.Event) string {
 	}
 	if len(e.Rules) > 0 {
 		add("[%s]", strings.Join(e.Rules, " "))
+	}
+	if len(e.Jobs) > 0 {
+		add("%s", term.Plural(len(e.Jobs), "job", "jobs"))
 	}
 	if e.Dropped > 0 {
 		add("%d bytes cut off", e.Dropped)

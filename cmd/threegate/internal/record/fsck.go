@@ -109,6 +109,7 @@ func (a *app) printFsck(r *fsck.Report) error {
 		{"+ results quarantined", fmt.Sprint(b.ResultsQuarantined)},
 		{"+ requests quarantined", fmt.Sprint(b.RequestsQuarantined)},
 		{"+ in progress", progress},
+		{"+ pruned", fmt.Sprint(b.Pruned)},
 		{"+ missing", fmt.Sprint(b.Missing())},
 		{"waiting in inboxes", fmt.Sprint(b.Waiting)},
 		{"visible to CORE", term.Plural(r.Visible, "result", "results")},

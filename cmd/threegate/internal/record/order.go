@@ -138,8 +138,8 @@ func (o *ordering) waits(name, why, hint string) error {
 
 func (o *ordering) answered(subject string, answer *gate.OrderAnswer) error {
 	if answer.Refused != "" {
-		return cli.Rejectf("", "the answer stays in "+filepath.Join(o.node.Dir, spool.DirOrdersDone, answer.Order+".answer"),
-			"the order was refused: %s", answer.Refused)
+		stays := filepath.Join(o.node.Dir, spool.DirOrdersDone, answer.Order+".answer")
+		return cli.Rejectf("", "the answer stays in "+stays, "the order was refused: %s", answer.Refused)
 	}
 	if o.JSON {
 		return o.PrintJSON(answer)

@@ -1,6 +1,6 @@
 // Package record holds the commands that look at a node and at what it decided: status,
-// wait, events, audit, fsck and quarantine. None of them changes anything, but for
-// fsck --repair and what a person orders of the node.
+// wait, events, results, logs, audit, fsck, quarantine and prune. None of them changes anything,
+// but for fsck --repair, prune and what a person orders of the node.
 package record
 
 import (
@@ -14,5 +14,6 @@ type app struct{ *cli.App }
 // Commands are those of this package.
 func Commands(c *cli.App) []*cobra.Command {
 	a := &app{c}
-	return []*cobra.Command{newStatus(a), newWait(a), newEvents(a), newAudit(a), newFsck(a), newQuarantine(a)}
+	return []*cobra.Command{newStatus(a), newWait(a), newEvents(a), newAudit(a), newFsck(a), newQuarantine(a),
+		newResults(a), newLogs(a), newPrune(a)}
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
@@ -16,17 +19,28 @@ import (
 )
 
 func newStatus(a *app) *cobra.Command {
+	var since cli.Since
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status [REQUEST]",
 		Short: "Say how a node is, or what became of a request",
 		Long: `status shows what waits, what runs, what was decided so far, and what holds the node
 up. With the id of a request it says where that request is. It only reads, and works
-whether or not the node is served.`,
+whether or not the node is served.
+
+--since counts only what was decided from then on. --watch goes on until Ctrl-C: a
+terminal is drawn anew, anything else gets each change.`,
 		Example: `  threegate status
+  threegate status --since 24h
+  threegate status --watch
   threegate status TR-20260209-160501Z-python-stats
   threegate status --json | jq .jobs`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, err := since.Time(a.Now())
+			if err != nil {
+				return err
+			}
 			l, err := a.LoadNode()
 			if err != nil {
 				return err
@@ -35,37 +49,60 @@ whether or not the node is served.`,
 			if err := a.ReachNode(l); err != nil {
 				return err
 			}
+			draw := func() error { return a.showStatus(l, from, missing) }
 			if len(args) == 1 {
-				f, err := gate.FateOf(l, requestID(args[0]))
-				if err != nil {
-					return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", args[0])
-				}
-				if f.State == fateUnknown {
-					return a.unknownRequest(f.RequestID)
-				}
-				return a.printFate(f)
+				draw = func() error { return a.showRequest(l, requestID(args[0])) }
 			}
-			s, err := gate.Inspect(l)
-			if err != nil {
-				return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look at the node in %s", l.Dir)
+			if !watch {
+				return draw()
 			}
-			if a.JSON {
-				return a.PrintJSON(struct {
-					*gate.NodeStatus
-					Missing []backend.Lack `json:"missing"`
-				}{s, missing})
-			}
-			return a.printStatus(s, missing)
+			out := a.UI.Out
+			tick := time.NewTicker(watchEvery)
+			defer tick.Stop()
+			return redraw(cmd.Context(), out, a.UI.OutTTY, tick.C, func(w io.Writer) error {
+				a.UI.Out = w
+				defer func() { a.UI.Out = out }()
+				return draw()
+			})
 		},
 	}
 	a.NodeFlag(cmd)
+	since.Flag(cmd, "what was decided")
+	cmd.Flags().BoolVar(&watch, "watch", false, "go on, and show each change")
 	return cmd
+}
+
+// showRequest says where a request is.
+func (a *app) showRequest(l *config.Loaded, id string) error {
+	f, err := gate.FateOf(l, id)
+	if err != nil {
+		return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", id)
+	}
+	if f.State == fateUnknown {
+		return a.unknownRequest(f.RequestID)
+	}
+	return a.printFate(f)
+}
+
+// showStatus says how the node is.
+func (a *app) showStatus(l *config.Loaded, since time.Time, missing []backend.Lack) error {
+	s, err := view.Inspect(l, since)
+	if err != nil {
+		return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look at the node in %s", l.Dir)
+	}
+	if a.JSON {
+		return a.PrintJSON(struct {
+			*view.NodeStatus
+			Missing []backend.Lack `json:"missing"`
+		}{s, missing})
+	}
+	return a.printStatus(s, missing)
 }
 
 // maxTroubles are printed: one cause can hold up hundreds of jobs.
 const maxTroubles = 10
 
-func (a *app) printStatus(s *gate.NodeStatus, missing []backend.Lack) error {
+func (a *app) printStatus(s *view.NodeStatus, missing []backend.Lack) error {
 	style := a.UI.OutStyle
 	state := style.Green("served")
 	switch {
@@ -100,6 +137,10 @@ func (a *app) printStatus(s *gate.NodeStatus, missing []backend.Lack) error {
 	if s.Disk != "" {
 		fmt.Fprintf(a.UI.Out, "\n%s nothing new is taken in: %s\n", style.Red("disk:"), term.Block(s.Disk))
 	}
+	for _, h := range s.Holds {
+		fmt.Fprintf(a.UI.Out, "\n%s %s\n  %s threegate resume%s%s\n", style.Yellow("held:"), term.Visible(h.String()),
+			style.Cyan("mend:"), orBefore(" ", h.Inbox), a.NodeArg())
+	}
 	for _, x := range missing {
 		fmt.Fprintf(a.UI.Out, "\n%s %s\n  %s\n  %s %s\n", style.Red("missing:"), term.Visible(x.What),
 			term.Block(x.Detail), style.Cyan("mend:"), term.Block(x.Mend))
@@ -128,6 +169,14 @@ func (a *app) printStatus(s *gate.NodeStatus, missing []backend.Lack) error {
 	return nil
 }
 
+// orBefore is text behind before, or nothing.
+func orBefore(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
+
 // stuckName is what of an inbox can't be taken in, if not all of it.
 func stuckName(x spool.Stuck) string {
 	if x.Name == "" {
@@ -136,7 +185,7 @@ func stuckName(x spool.Stuck) string {
 	return ": request " + term.Visible(x.Name)
 }
 
-func lastEvent(t gate.Totals) string {
+func lastEvent(t view.Totals) string {
 	if t.Events == 0 {
 		return "no events yet"
 	}

@@ -1,13 +1,19 @@
-package gate
+// Package view tells what can be seen of a node from outside: how it is, and what came of the
+// requests that it admitted. It only reads, whether or not the node is served.
+package view
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -20,15 +26,18 @@ type NodeStatus struct {
 	Serving bool   `json:"serving"`
 	// Inboxes says how many requests wait, unclaimed.
 	Inboxes []InboxStatus `json:"inboxes"`
+	// Holds are what an operator holds: see threegate hold.
+	Holds []hold.Hold `json:"holds"`
 	// Jobs counts the jobs in each state folder.
 	Jobs map[spool.State]int `json:"jobs"`
-	// Totals come from the ledger, since the node was made.
+	// Totals come from the ledger, since the node was made or the time that was asked for; its last
+	// event and their number are those of all of it.
 	Totals Totals `json:"totals"`
 	// Disk says why nothing new is taken in, if the disk is too full for it. A
 	// gate could not write that down.
 	Disk string `json:"disk,omitempty"`
 	// Live is what the serving gate says; nil when there is none.
-	Live *LiveStatus `json:"live,omitempty"`
+	Live *gate.LiveStatus `json:"live,omitempty"`
 }
 
 // InboxStatus is one inbox.
@@ -51,11 +60,15 @@ type Totals struct {
 	Events             int64     `json:"events"`
 }
 
-// Inspect reads a node without touching it.
-func Inspect(cfg *config.Loaded) (*NodeStatus, error) {
+// Inspect reads a node without touching it. Its totals are of what was decided since then.
+func Inspect(cfg *config.Loaded, since time.Time) (*NodeStatus, error) {
 	s := &NodeStatus{Dir: cfg.Dir, Name: cfg.Node.Name, Jobs: map[spool.State]int{}, Inboxes: []InboxStatus{}}
 	for _, in := range cfg.Inboxes {
 		s.Inboxes = append(s.Inboxes, inspectInbox(in))
+	}
+	var err error
+	if s.Holds, err = hold.List(cfg); err != nil {
+		return nil, err
 	}
 	for _, st := range spool.States {
 		n, err := countEntries(filepath.Join(cfg.Dir, spool.DirSpool, string(st)))
@@ -65,7 +78,10 @@ func Inspect(cfg *config.Loaded) (*NodeStatus, error) {
 		s.Jobs[st] = n
 	}
 	seq, _, err := ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
-		s.Totals.add(e)
+		s.Totals.LastEvent = e.Time
+		if !e.Time.Before(since) {
+			s.Totals.add(e)
+		}
 		return nil
 	})
 	if err != nil {
@@ -79,17 +95,31 @@ func Inspect(cfg *config.Loaded) (*NodeStatus, error) {
 		s.Disk = err.Error()
 	}
 	if s.Serving {
-		var live LiveStatus
-		b, err := os.ReadFile(filepath.Join(cfg.Dir, StatusFile))
-		if err == nil && json.Unmarshal(b, &live) == nil {
-			s.Live = &live
-		}
+		s.Live, _ = Live(cfg) // a hint: without it the rest is true all the same
 	}
 	return s, nil
 }
 
+// maxLive bounds what a gate says of itself.
+const maxLive = 16 << 20
+
+// Live is what the gate that serves the node, or did last, said of itself; nil if none ever did.
+func Live(cfg *config.Loaded) (*gate.LiveStatus, error) {
+	b, err := spool.ReadRegular(filepath.Join(cfg.Dir, gate.StatusFile), maxLive)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var live gate.LiveStatus
+	if err == nil {
+		err = json.Unmarshal(b, &live)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &live, nil
+}
+
 func (t *Totals) add(e ledger.Event) {
-	t.LastEvent = e.Time
 	switch e.Type {
 	case ledger.DeliveryAttempted:
 		if e.Outcome == ledger.Delivered {

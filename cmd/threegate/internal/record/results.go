@@ -1,0 +1,221 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/view"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate"
+)
+
+func newResults(a *app) *cobra.Command {
+	var since cli.Since
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "List what CORE got, and what it may still get",
+		Long: `list names every request that was admitted, oldest first, with what came of it:
+
+  admitted, running, finished   its result is still to come
+  delivered                     its result lies in CORE's folder
+  taken                         it was delivered, and CORE took it away
+  quarantined                   its result was refused; CORE was told so by a notice
+
+END is the cause that ended the run, or else the exit code. Requests that were refused are
+in quarantine list.`,
+		Example: `  threegate results list
+  threegate results list --since 24h
+  threegate results list --json | jq -r '.[] | select(.state=="delivered").path'`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			from, err := since.Time(a.Now())
+			if err != nil {
+				return err
+			}
+			l, err := a.ReadNode()
+			if err != nil {
+				return err
+			}
+			all, err := view.Results(l)
+			if err != nil {
+				return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't list the results")
+			}
+			shown := []*view.Result{}
+			for _, r := range all {
+				if !r.Last().Before(from) {
+					shown = append(shown, r)
+				}
+			}
+			return a.listResults(shown)
+		},
+	}
+	a.NodeFlag(list)
+	since.Flag(list, "those of which something happened")
+	show := &cobra.Command{
+		Use:   "show REQUEST",
+		Short: "Show what CORE got for a request: times, cause, artifacts with their digests",
+		Long: `show prints what came of one request, named by its id or by the id of its result. The
+result itself is the file that is printed as result; what the gate left out of it is in
+quarantine list --withheld.`,
+		Example: `  threegate results show TR-20260209-160501Z-python-stats
+  threegate results show TR-20260209-160501Z-python-stats --json | jq .artifact_list`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			l, err := a.ReadNode()
+			if err != nil {
+				return err
+			}
+			all, err := view.Results(l)
+			if err != nil {
+				return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s",
+					args[0])
+			}
+			id := requestID(args[0])
+			for _, r := range all {
+				if r.RequestID == id || r.ResultID == id && id != "" {
+					return a.showResult(l, r)
+				}
+			}
+			return cli.NotFoundf("threegate results list"+a.NodeArg()+" lists those that were admitted; "+
+				"threegate status "+id+" says whether it waits or was refused", "no request %s was admitted", id)
+		},
+	}
+	a.NodeFlag(show)
+	return cli.Group("results", "Look at what CORE got", list, show)
+}
+
+func (a *app) listResults(list []*view.Result) error {
+	if a.JSON {
+		return a.PrintJSON(list)
+	}
+	if len(list) == 0 {
+		a.UI.Say("no request was admitted")
+		return nil
+	}
+	var rows [][]string
+	for _, r := range list {
+		rows = append(rows, []string{r.Last().UTC().Format("2006-01-02 15:04"), r.State, endOf(r),
+			fmt.Sprint(r.Artifacts), r.RequestID})
+	}
+	return term.List(a.UI.Out, a.UI.OutStyle, a.UI.Columns, []string{"UTC", "STATE", "END", "FILES", "REQUEST"}, rows)
+}
+
+// endOf says how a run ended, in one word.
+func endOf(r *view.Result) string {
+	switch {
+	case r.Cause != "" && r.Cause != schemas.CauseNone:
+		return string(r.Cause)
+	case r.ExitCode != nil:
+		return fmt.Sprintf("exit %d", *r.ExitCode)
+	}
+	return "-"
+}
+
+// artifact is a file that was delivered, as the result names it.
+type artifact struct {
+	schemas.Artifact
+	Bytes int64 `json:"bytes"`
+}
+
+func (a *app) showResult(l *config.Loaded, r *view.Result) error {
+	files, err := artifactsOf(l, r)
+	if err != nil {
+		return cli.Troublef(err, "", "can't read the result of %s", r.RequestID)
+	}
+	if a.JSON {
+		return a.PrintJSON(struct {
+			*view.Result
+			Files []artifact `json:"artifact_list"`
+		}{r, files})
+	}
+	fields := [][2]string{{"request", r.RequestID}, {"state", r.State}, {"job", r.Job}}
+	add := func(name, value string) {
+		if value != "" {
+			fields = append(fields, [2]string{name, value})
+		}
+	}
+	at := func(name string, t *time.Time) {
+		if t != nil {
+			add(name, t.UTC().Format(time.RFC3339))
+		}
+	}
+	at("admitted", &r.AdmittedUTC)
+	at("started", r.StartedUTC)
+	at("ended", r.EndedUTC)
+	at("delivered", r.DeliveredUTC)
+	if r.ExitCode != nil {
+		add("exit code", fmt.Sprint(*r.ExitCode))
+	}
+	if r.Cause != schemas.CauseNone {
+		add("cause", string(r.Cause))
+	}
+	add("rules", strings.Join(r.Rules, ", "))
+	if r.Withheld > 0 {
+		add("withheld", term.Plural(r.Withheld, "place or file", "places and files"))
+	}
+	add("result", r.Path)
+	add("sha256", r.SHA256)
+	if err := term.Fields(a.UI.Out, a.UI.OutStyle, fields); err != nil || len(files) == 0 {
+		return err
+	}
+	fmt.Fprintln(a.UI.Out)
+	var rows [][]string
+	for _, f := range files {
+		rows = append(rows, []string{term.Bytes(f.Bytes), f.SHA256[:min(12, len(f.SHA256))] + "…", f.Path})
+	}
+	return term.List(a.UI.Out, a.UI.OutStyle, a.UI.Columns, []string{"SIZE", "SHA256", "ARTIFACT"}, rows)
+}
+
+// maxShownResult bounds the result that is read for its list of artifacts.
+const maxShownResult = 64 << 20
+
+// artifactsOf lists the artifacts that a delivered result names. The job's folder has a copy of it, so
+// that it is known also when CORE took it away; a node whose folder is gone knows no more.
+func artifactsOf(l *config.Loaded, r *view.Result) ([]artifact, error) {
+	list := []artifact{}
+	if r.DeliveredUTC == nil {
+		return list, nil
+	}
+	dir, err := view.JobDir(l, r.Job)
+	var raw []byte
+	if err == nil {
+		raw, err = spool.ReadRegular(filepath.Join(dir, gate.FileResult), maxShownResult)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		raw, err = spool.ReadRegular(r.Path, maxShownResult)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return list, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	res, _ := validate.Result(r.ResultID+spool.ResultSuffix, raw, validate.DefaultPolicy(r.Last()))
+	if res == nil {
+		return nil, fmt.Errorf("the file is no result: threegate fsck says more")
+	}
+	for _, f := range res.Artifacts {
+		x := artifact{Artifact: f, Bytes: -1}
+		for _, path := range []string{
+			filepath.Join(strings.TrimSuffix(r.Path, spool.ResultSuffix)+spool.ArtifactsSuffix, f.Path),
+			filepath.Join(dir, gate.DirOut, f.Path)} {
+			if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && x.Bytes < 0 {
+				x.Bytes = fi.Size()
+			}
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}

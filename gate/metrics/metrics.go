@@ -1,0 +1,241 @@
+// Package metrics tells a monitoring system how a node is: counts and times, in the format of
+// Prometheus, and whether it is healthy. It holds names of inboxes, states, rules and causes, and no
+// content: no request id, path or text of a document.
+//
+// It reads the record and the folders like threegate status does. Nothing of the gate waits for it.
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/hold"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/view"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// Bounds of a question: whoever asks may be slow.
+const (
+	askTime   = 10 * time.Second
+	maxHeader = 8 << 10
+	maxAsking = 2
+)
+
+// Listen opens the address of metrics.listen: a loopback address with its port, or unix:PATH.
+func Listen(address string) (net.Listener, error) {
+	path, isUnix := strings.CutPrefix(address, "unix:")
+	if !isUnix {
+		return net.Listen("tcp", address)
+	}
+	if fi, err := os.Lstat(path); err == nil && fi.Mode()&os.ModeSocket != 0 { // of a process that was killed
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.Listen("unix", path)
+	if err == nil {
+		err = os.Chmod(path, 0o660)
+	}
+	return l, err
+}
+
+// Serve answers /metrics and /healthz at l until ctx ends.
+func Serve(ctx context.Context, l net.Listener, cfg *config.Loaded) error {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(newCollector(cfg))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxAsking,
+		Timeout: askTime}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { health(w, cfg) })
+	s := &http.Server{Handler: mux, ReadTimeout: askTime, WriteTimeout: 2 * askTime, MaxHeaderBytes: maxHeader}
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer stop()
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// health is 200 while nothing holds the node up. It names what does by its kind.
+func health(w http.ResponseWriter, cfg *config.Loaded) {
+	live, err := view.Live(cfg)
+	var what []string
+	switch {
+	case err != nil:
+		what = append(what, "its status can't be read")
+	case live != nil:
+		for _, t := range live.Troubles {
+			what = append(what, kind(t))
+		}
+		if len(live.Stuck) > 0 {
+			what = append(what, "stuck inbox")
+		}
+	}
+	if spool.Room(cfg.Dir, spool.DefaultMinFreeBytes) != nil {
+		what = append(what, "disk")
+	}
+	if len(what) > 0 {
+		http.Error(w, "held up: "+strings.Join(what, ", "), http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// kind names a trouble without the job that it is about.
+func kind(t gate.Trouble) string {
+	if spool.ValidID(t.What) {
+		return "job"
+	}
+	return t.What
+}
+
+const namespace = "threegate"
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_"+name, help, labels, nil)
+}
+
+var (
+	jobs     = desc("jobs", "Jobs in progress, by state.", "state")
+	waiting  = desc("inbox_waiting", "Requests that wait in an inbox, unclaimed.", "inbox")
+	held     = desc("inbox_held", "1 if an operator holds the inbox, or the node.", "inbox")
+	troubles = desc("troubles", "Things of the node's own that hold up jobs or the intake.")
+	free     = desc("disk_free_bytes", "Free bytes on the node's disk.")
+	oldest   = desc("oldest_job_seconds", "Since when the oldest job in progress is admitted; 0 without one.")
+)
+
+// collector reads the record once, and then what came to it.
+type collector struct {
+	cfg *config.Loaded
+
+	mu       sync.Mutex
+	record   *ledger.Follower
+	last     int64 // the event that was counted last
+	requests *prometheus.CounterVec
+	refusals *prometheus.CounterVec
+	runs     *prometheus.CounterVec
+	results  *prometheus.CounterVec
+	wall     prometheus.Histogram
+	admitted map[string]time.Time // jobs in progress
+}
+
+func newCollector(cfg *config.Loaded) *collector {
+	counter := func(name, help, label string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help},
+			[]string{label})
+	}
+	return &collector{cfg: cfg, record: ledger.Follow(filepath.Join(cfg.Dir, spool.DirLedger)),
+		admitted: map[string]time.Time{},
+		requests: counter("requests_total", "Verdicts on requests.", "verdict"),
+		refusals: counter("refusals_total", "Refused requests and results, by each rule that refused.", "rule"),
+		runs:     counter("runs_total", "Runs that ended, by cause; none is an end by itself.", "cause"),
+		results:  counter("results_total", "Verdicts on results.", "verdict"),
+		wall: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: "run_seconds",
+			Help:    "Wall clock time of runs.",
+			Buckets: []float64{0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200}})}
+}
+
+// Describe tells nothing: which values there are is known when they are collected.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads what there is now.
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	if err := c.readOn(); err != nil {
+		out <- prometheus.NewInvalidMetric(jobs, errors.New("the record can't be read"))
+		return
+	}
+	for _, v := range []prometheus.Collector{c.requests, c.refusals, c.runs, c.results, c.wall} {
+		v.Collect(out)
+	}
+	for _, st := range spool.States {
+		if es, err := os.ReadDir(filepath.Join(c.cfg.Dir, spool.DirSpool, string(st))); err == nil {
+			gauge(jobs, float64(len(es)), string(st))
+		}
+	}
+	holds, _ := hold.List(c.cfg)
+	for _, in := range c.cfg.Inboxes {
+		if n, err := spool.Waiting(in.Path); err == nil {
+			gauge(waiting, float64(n), in.Name)
+		}
+		is := 0.0
+		if hold.Held(holds, in.Name) {
+			is = 1
+		}
+		gauge(held, is, in.Name)
+	}
+	if live, err := view.Live(c.cfg); err == nil && live != nil {
+		gauge(troubles, float64(len(live.Troubles)+len(live.Stuck)))
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(c.cfg.Dir, &st); err == nil {
+		gauge(free, float64(st.Bavail)*float64(st.Bsize))
+	}
+	var age time.Duration
+	for _, at := range c.admitted {
+		age = max(age, time.Since(at))
+	}
+	gauge(oldest, age.Seconds())
+}
+
+// readOn counts what came to the record.
+func (c *collector) readOn() error {
+	err := c.record.Read(c.count)
+	if errors.Is(err, ledger.ErrChanged) { // the gate took back what it could not write: none of that was counted
+		c.record = ledger.Follow(filepath.Join(c.cfg.Dir, spool.DirLedger))
+		err = c.record.Read(c.count)
+	}
+	return err
+}
+
+func (c *collector) count(e ledger.Event) error {
+	if e.Seq <= c.last {
+		return nil
+	}
+	c.last = e.Seq
+	to := gate.Announces(e)
+	for _, rule := range e.Rules {
+		if to.Ended() {
+			c.refusals.WithLabelValues(rule).Inc()
+		}
+	}
+	switch to {
+	case spool.StateAdmitted:
+		if e.Type == ledger.DeliveryAttempted {
+			c.requests.WithLabelValues("admitted").Inc()
+			c.admitted[e.RunID] = e.Time
+		}
+	case spool.StateRequestRefused:
+		c.requests.WithLabelValues("refused").Inc()
+	case spool.StateFinished:
+		c.runs.WithLabelValues(string(e.Cause)).Inc()
+		c.wall.Observe(float64(e.WallMS) / 1000)
+	case spool.StateDelivered:
+		c.results.WithLabelValues("delivered").Inc()
+	case spool.StateResultRefused:
+		c.results.WithLabelValues("refused").Inc()
+	}
+	if to.Ended() {
+		delete(c.admitted, e.RunID)
+	}
+	return nil
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 // Rules that only the gate can judge.
@@ -79,6 +80,7 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []sch
 	}
 	findings = append(findings, validate.Inputs(req, j.InputHashes(), p)...)
 	findings = append(findings, validate.Signature(raw, sig, req, p)...)
+	findings = append(findings, validate.Plan(sig, g.plan(j, req, g.task(j, req)), p)...)
 	findings = append(findings, g.repeated(j, req)...)
 	if _, err := g.exec.Identity(ctx, g.task(j, req)); err != nil {
 		if !errors.Is(err, executors.ErrUnavailable) {
@@ -126,6 +128,26 @@ func (g *Gate) task(j *spool.Job, req *schemas.Request) executors.Task {
 		Domains:    g.config().Network.AllowedDomains,
 		Limits:     g.config().TaskLimits(req),
 	}
+}
+
+// plan is what would run now as a task of a job.
+func (g *Gate) plan(j *spool.Job, req *schemas.Request, t executors.Task) approval.Plan {
+	return g.config().PlanOf(req, j.SHA256, j.InputHashes(), t.Limits, t.Domains)
+}
+
+// asPlanned is an error if what would run of an admitted job is no longer what its approver signed: a
+// node may get another image or runtime while a job waits.
+func (g *Gate) asPlanned(j *spool.Job, a *admission) error {
+	sig, err := j.Signature()
+	if err != nil {
+		return err
+	}
+	found := validate.Plan(sig, g.plan(j, &a.Request, a.Task), g.config().Policy(g.now()))
+	if len(found) == 0 {
+		return nil
+	}
+	return executors.WithMend(errors.New(found[0].Message),
+		"make the node again what it was, or draft the request anew and have that approved as it would run now")
 }
 
 // dedupKey is opaque, as OpenWOP asks: it shows nothing of the id.

@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"gate": {"gate/config", "gate/hold", "gate/filter", "gate/ledger", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/image", "quarantine",
 		"schemas"},
-	"gate/config":  {"executors", "executors/egress", "validate", "schemas"},
+	"gate/config":  {"executors", "executors/egress", "validate", "validate/approval", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
 	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
 	"gate/fsck":    {"gate", "gate/config", "gate/ledger", "spool", "validate", "executors", "quarantine", "schemas"},
@@ -93,7 +93,7 @@ var mayImport = map[string][]string{
 	"cmd/threegate/internal/mcpserver": {"cmd/threegate/internal/...", "gate/config", "spool", "validate",
 		"validate/text", "schemas"},
 	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "gate", "gate/config", "spool", "validate",
-		"schemas"},
+		"validate/approval", "schemas"},
 	"cmd/threegate/internal/openwop": {"cmd/threegate/internal/...", "gate/config", "gate/ledger", "gate/openwop",
 		"spool", "schemas", "schemas/openwop"},
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger",

@@ -57,6 +57,9 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
+	if err := g.asPlanned(j, a); err != nil {
+		return fmt.Errorf("start it: %w", err)
+	}
 	task := a.Task
 	if len(j.Inputs()) > 0 {
 		task.InputsDir = j.Path(spool.DirInputs)

@@ -1,6 +1,9 @@
 package schemas
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +41,15 @@ var catalogue = sync.OnceValue(func() []Rule {
 	rs := slices.Concat(documentRules, requestRules, securityRules, resultRules, textRules(), spoolRules)
 	slices.SortFunc(rs, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return rs
+})
+
+// RulesVersion tells one catalogue from another: the beginning of its digest.
+var RulesVersion = sync.OnceValue(func() string {
+	h := sha256.New()
+	for _, r := range catalogue() {
+		fmt.Fprintf(h, "%+v\n", r)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 })
 
 // Rules returns the whole catalogue, sorted by id.

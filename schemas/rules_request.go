@@ -190,4 +190,11 @@ var requestRules = []Rule{
 		Good:   "ssh-keygen -Y sign -f KEY -n threegate-request TR-x.md",
 		Fix:    "Sign the file as it is, with a key that the node lists for the approver.",
 		Source: "design section 4, Approval: require_signature"},
+	{ID: "approval.plan", Level: SeverityBlocking, Must: true, Applies: forRequest,
+		Title:  "What would run is what the approver's signed plan says",
+		Why:    "The bytes of a request do not say in which image, with which runtime, limits and network they run.",
+		Bad:    "(the node got another image after the plan was signed)",
+		Good:   "threegate approve TR-x.md --plan --config NODE/threegate.yaml --sign KEY",
+		Fix:    "Approve the request as it would run now, with a plan.",
+		Source: "design section 4, Approval: require_plan"},
 }

@@ -50,6 +50,7 @@ type wantBad struct {
 		Approvers        []string `json:"approvers"`
 		ShellAllow       []string `json:"shell_allow"`
 		RequireSignature bool     `json:"require_signature"`
+		RequirePlan      bool     `json:"require_plan"`
 		AllowedSigners   string   `json:"allowed_signers"`
 	} `json:"policy"`
 	// Findings are all that block, Warnings are rules that must be reported too.
@@ -63,6 +64,7 @@ func (w *wantBad) policy() validate.Policy {
 	p.Approvers = w.Policy.Approvers
 	p.ShellAllow = w.Policy.ShellAllow
 	p.RequireSignature = w.Policy.RequireSignature
+	p.RequirePlan = w.Policy.RequirePlan
 	p.AllowedSigners = []byte(w.Policy.AllowedSigners)
 	return p
 }

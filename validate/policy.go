@@ -39,6 +39,8 @@ type Policy struct {
 	// (the text of an allowed_signers file).
 	RequireSignature bool
 	AllowedSigners   []byte
+	// RequirePlan wants a signed plan beside the signature.
+	RequirePlan bool
 	// ShellAllow are regular expressions; when present, one must match the command line.
 	ShellAllow []string
 	// Strict refuses a result where something would be withheld from it.

@@ -104,25 +104,57 @@ func days(d time.Duration) string {
 	return d.String()
 }
 
-// Signature checks the detached approval signature sig over the exact bytes
-// raw of req. It reports a missing one only if the policy requires signatures,
-// and a wrong one whenever it can be checked. The key must be valid at p.Now.
+// Signature checks the signature file sig of an approval: the signature over the exact bytes raw of req,
+// and the plan that may be with it. It reports a missing one only if the policy requires it, and a wrong
+// one whenever it can be checked. The key must be valid at p.Now.
 func Signature(raw, sig []byte, req *schemas.Request, p Policy) []schemas.Finding {
 	rep := document.NewReport(nil)
 	const hint = "sign the file as it is: threegate approve --sign KEY, or ssh-keygen -Y sign -f KEY -n " +
 		approval.Namespace + " FILE"
+	const planHint = "sign its plan, too: threegate approve --plan --config NODE/threegate.yaml --sign KEY"
+	parts, err := approval.Split(sig)
 	switch {
 	case len(sig) == 0 && !p.RequireSignature:
 	case len(sig) == 0:
 		rep.Whole("approval.signature", "this node wants a signature of the approver, and there is none", hint)
 	case len(p.AllowedSigners) == 0 && !p.RequireSignature:
+	case err != nil:
+		rep.Whole("approval.signature", err.Error(), hint)
+	case req == nil:
+		rep.Whole("approval.signature", "the signature can't be checked: the request can't be read", hint)
 	default:
-		if req == nil {
-			rep.Whole("approval.signature", "the signature can't be checked: the request can't be read", hint)
-		} else if err := approval.Verify(p.AllowedSigners, req.ApprovedBy, raw, sig, p.Now); err != nil {
+		if err := approval.Verify(p.AllowedSigners, req.ApprovedBy, raw, parts.Signature, p.Now); err != nil {
 			rep.Whole("approval.signature",
 				"the approval signature is not valid for "+document.Quote(req.ApprovedBy)+": "+err.Error(), hint)
 		}
+		if parts.Plan == nil {
+			break
+		}
+		err := approval.VerifyPlan(p.AllowedSigners, req.ApprovedBy, parts.Plan, parts.PlanSignature, p.Now)
+		if err != nil {
+			rep.Whole("approval.plan",
+				"the plan's signature is not valid for "+document.Quote(req.ApprovedBy)+": "+err.Error(), planHint)
+		}
+	}
+	if p.RequirePlan && parts.Plan == nil {
+		rep.Whole("approval.plan", "this node wants a signed plan, and there is none", planHint)
+	}
+	return p.judge(rep.Findings())
+}
+
+// Plan compares the plan in the signature file sig, if there is one, with what would run now.
+func Plan(sig []byte, now approval.Plan, p Policy) []schemas.Finding {
+	rep := document.NewReport(nil)
+	const hint = "look at what changed, and approve it as it is now: threegate approve --plan"
+	parts, err := approval.Split(sig)
+	if err != nil || parts.Plan == nil {
+		return nil // Signature says so
+	}
+	plan, err := approval.ParsePlan(parts.Plan)
+	if err != nil {
+		rep.Whole("approval.plan", err.Error(), hint)
+	} else if drift := plan.Drift(now); len(drift) > 0 {
+		rep.Whole("approval.plan", "what would run is not what was planned: "+strings.Join(drift, "; "), hint)
 	}
 	return p.judge(rep.Findings())
 }

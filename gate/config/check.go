@@ -142,6 +142,10 @@ func (c *checker) rules() {
 		c.bad("approvals.allowed_signers", "is empty although approvals.require_signature is true",
 			"name an OpenSSH allowed_signers file")
 	}
+	if c.Approvals.RequirePlan && !c.Approvals.RequireSignature {
+		c.bad("approvals.require_plan", "needs approvals.require_signature",
+			"set approvals.require_signature: true, too")
+	}
 	if j := c.Results.Judgement; j != JudgementDefault && j != JudgementStrict {
 		c.bad("results.judgement", fmt.Sprintf("%q is neither default nor strict", j),
 			"write default, or strict to refuse a result where a part of it would be withheld")

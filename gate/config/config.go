@@ -84,6 +84,8 @@ type Approvals struct {
 	MaxAge            time.Duration `yaml:"max_age"`
 	AllowSelfApproval bool          `yaml:"allow_self_approval"`
 	RequireSignature  bool          `yaml:"require_signature"`
+	// RequirePlan wants a signed plan of what would run.
+	RequirePlan bool `yaml:"require_plan"`
 	// AllowedSigners is the path of an OpenSSH allowed_signers file.
 	AllowedSigners string `yaml:"allowed_signers"`
 }

@@ -1,14 +1,14 @@
 package config
 
 import (
+	"maps"
 	"slices"
 	"time"
-
-	"maps"
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 // Policy is what the configuration means for a document that is judged at now.
@@ -27,6 +27,7 @@ func (l *Loaded) Policy(now time.Time) validate.Policy {
 	p.AllowSelfApproval = l.Approvals.AllowSelfApproval
 	p.RequireSignature = l.Approvals.RequireSignature
 	p.AllowedSigners = l.AllowedSigners
+	p.RequirePlan = l.Approvals.RequirePlan
 	p.ShellAllow = l.ShellAllow
 	p.ArtifactTypes = l.Results.ArtifactTypes
 	p.Strict = l.Results.Judgement == JudgementStrict
@@ -63,4 +64,42 @@ func (l *Loaded) TaskLimits(req *schemas.Request) executors.Limits {
 		StdoutBytes: int64(m.StreamKB) << 10,
 		StderrBytes: int64(m.StreamKB) << 10,
 	}
+}
+
+// PlanOf is what would run of a request whose digest is sum and whose inputs have these hashes, with the limits and
+// domains of its task.
+func (l *Loaded) PlanOf(req *schemas.Request, sum string, inputs map[string]string, limits executors.Limits,
+	domains []string) approval.Plan {
+	p := approval.Plan{Version: approval.PlanVersion, RequestID: req.RequestID, RequestSHA256: sum,
+		Inputs: []approval.PlanInput{}, Backend: string(req.Backend), Language: req.Language,
+		Image: l.Backends.Monty.Image, Runtime: l.Containerd.Runtime, Network: string(req.Network), Domains: []string{},
+		Rules: schemas.RulesVersion()}
+	for _, path := range slices.Sorted(maps.Keys(inputs)) {
+		p.Inputs = append(p.Inputs, approval.PlanInput{Path: path, SHA256: inputs[path]})
+	}
+	if req.Backend != schemas.BackendMonty {
+		lang := l.Backends.ERA.Languages[req.Language]
+		p.Image = lang.Image
+		if lang.ExecTmp {
+			p.Runtime += ", /tmp executable"
+		}
+	}
+	if req.Network == schemas.NetworkAllowlist {
+		p.Domains = append(p.Domains, slices.Sorted(slices.Values(domains))...)
+	}
+	add := func(name string, value int64) {
+		p.Limits = append(p.Limits, approval.PlanLimit{Name: name, Value: value})
+	}
+	add("milli_cpu", int64(limits.MilliCPU))
+	add("memory_bytes", limits.MemoryBytes)
+	add("time_sec", int64(limits.Time/time.Second))
+	add("cpu_time_sec", int64(limits.CPUTime/time.Second))
+	add("pids", int64(limits.Pids))
+	add("open_files", int64(limits.OpenFiles))
+	add("out_bytes", limits.OutBytes)
+	add("out_files", int64(limits.OutFiles))
+	add("tmp_bytes", limits.TmpBytes)
+	add("stdout_bytes", limits.StdoutBytes)
+	add("stderr_bytes", limits.StderrBytes)
+	return p
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
+	approvals "github.com/threegate/tool-exec/validate/approval"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
@@ -34,7 +35,7 @@ type approveFlags struct {
 	as, sign, config string
 	inputs           []string
 	yes, rehash      bool
-	unseen           bool
+	unseen, plan     bool
 }
 
 func newApprove(a *app) *cobra.Command {
@@ -58,7 +59,10 @@ does not fit its file is a reason to stop: somebody changed one of the two.
 
 With --sign the request is signed too: FILE.sig is made with
 ssh-keygen -Y sign -n ` + signatureNamespace + `. Only a node that requires signatures
-refuses a request that was edited after its approval: the hashes hold the inputs.`,
+refuses a request that was edited after its approval: the hashes hold the inputs.
+--plan also writes and signs FILE.plan.json (namespace ` + approvals.PlanNamespace + `): the image, runtime,
+limits and domains with which the node of --config would run it now. A node where one of
+them is another one by then refuses it, and names what drifted.`,
 		Example: `  threegate approve TR-20260209-160501Z-python-stats.md --as alice
   threegate approve TR.md --input stats.py --input data.csv --sign ~/.ssh/id_ed25519
   threegate approve TR.md --as alice --yes --json --unseen`,
@@ -70,6 +74,7 @@ refuses a request that was edited after its approval: the hashes hold the inputs
 	fl.StringArrayVar(&f.inputs, "input", nil, "input `file` or folder, copied to the request (repeatable)")
 	fl.StringVar(&f.sign, "sign", "", "sign with this OpenSSH private `key` (or the public half of one in ssh-agent)")
 	fl.StringVar(&f.config, "config", "", "judge by the policy of this threegate.yaml `file`")
+	fl.BoolVar(&f.plan, "plan", false, "sign, too, how the node of --config would run it: image, runtime, limits")
 	fl.BoolVar(&f.yes, "yes", false, "approve without asking")
 	fl.BoolVar(&f.unseen, "unseen", false, "approve also what this command does not show")
 	fl.BoolVar(&f.rehash, "update-hashes", false, "replace hashes in the request that do not fit the files")
@@ -96,6 +101,8 @@ type approval struct {
 	// signer signs what is approved, with a key that this process can't reach; nil
 	// if nothing is to be signed.
 	signer *signer
+	// planSigner signs the plan of what would run, or is nil.
+	planSigner *signer
 	// replaces is the approval that stood there before.
 	replaces string
 	// notes are shown to the reviewer.
@@ -110,13 +117,11 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 	if err := a.approvalTerms(p, f); err != nil {
 		return err
 	}
-	if f.sign != "" {
-		var err error
-		if p.signer, err = startSigner(ctx, f.sign); err != nil {
-			return err
-		}
-		defer func() { _ = p.signer.close() }()
+	stop, err := p.startSigners(ctx, f)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	n := approveNeeds(file, f.inputs)
 	if p.node != nil {
 		n.Read = append(n.Read, archiveOf(p.node))
@@ -202,6 +207,10 @@ func (a *app) approvalTerms(p *approval, f approveFlags) (err error) {
 	if p.policy.RequireSignature && f.sign == "" {
 		return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodePolicy, Rule: "approval.signature",
 			Message: "this node wants signed approvals", Hint: "add --sign KEY"}
+	}
+	if f.plan && (f.sign == "" || p.node == nil) {
+		return cli.Usagef("add --sign KEY and --config NODE/"+config.FileName,
+			"a plan is signed, and says how one node would run the request")
 	}
 	p.policy.RequireSignature = false // it can't be there yet
 	p.approver, err = a.approverName(f.as)
@@ -370,6 +379,9 @@ func (a *app) writeApproval(ctx context.Context, p *approval, f approveFlags) er
 		return cli.Troublef(err, "", "can't write %s", p.file)
 	}
 	signature := ""
+	if err := a.writePlan(p); err != nil {
+		return err
+	}
 	if p.signer != nil {
 		sig, err := p.signer.sign(p.raw)
 		if err != nil {

@@ -29,5 +29,9 @@ func approveNeeds(file string, inputs []string) confine.Needs {
 
 // bundleNeeds is what a request consists of.
 func bundleNeeds(file, inputs string) confine.Needs {
-	return confine.Needs{Read: []string{file, file + ".sig", file + refusedSuffix, cmp.Or(inputs, bundle.Dir(file))}}
+	n := confine.Needs{Read: []string{file, cmp.Or(inputs, bundle.Dir(file))}}
+	for _, suffix := range []string{".sig", planSuffix, planSigSuffix, refusedSuffix} {
+		n.Read = append(n.Read, file+suffix)
+	}
+	return n
 }

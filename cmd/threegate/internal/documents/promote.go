@@ -143,7 +143,7 @@ func (a *app) promoteMany(ctx context.Context, files []string, to target) error 
 // promoteOne puts one request into the inbox.
 func (a *app) promoteOne(ctx context.Context, file, inputs string, to target) (promotion, error) {
 	p := promotion{File: file, Inbox: to.inbox}
-	b, err := LoadBundle(ctx, a.App, file, inputs, to.policy)
+	b, err := LoadBundle(ctx, a.App, file, inputs, to.policy, to.node)
 	if err != nil {
 		return p, err
 	}
@@ -166,19 +166,18 @@ func (a *app) promoteOne(ctx context.Context, file, inputs string, to target) (p
 const maxSignatureBytes = 64 << 10
 
 // LoadBundle reads a request with its signature and inputs, and judges them as the
-// gate will.
-func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, policy validate.Policy) (bundle.Bundle, error) {
+// gate will. The node may be nil: then a plan is not compared with it.
+func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, policy validate.Policy,
+	node *config.Loaded) (bundle.Bundle, error) {
 	var b bundle.Bundle
 	a := &app{c}
 	raw, err := source.Read(file, true, policy.MaxRequestBytes)
 	if err != nil {
 		return b, cli.Troublef(err, lintHint(err), "can't read %s", file)
 	}
-	// Nobody named this file. If a link were followed, the owner of the folder could put
-	// any file of the host into the inbox.
-	sig, err := source.Read(file+".sig", false, maxSignatureBytes)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return b, cli.Troublef(err, lintHint(err), "can't read the signature %s.sig", file)
+	sig, err := signatureFile(file)
+	if err != nil {
+		return b, err
 	}
 	request, found := validate.Request("", raw, policy)
 	if err := a.refuseBlocking(file, raw, found, "promoted"); err != nil {
@@ -205,6 +204,9 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, policy val
 		hashes[f.Path()] = f.SHA256
 	}
 	found = append(validate.Inputs(request, hashes, policy), validate.Signature(raw, sig, request, policy)...)
+	if node != nil {
+		found = append(found, validate.Plan(sig, planOf(node, raw, request, hashes), policy)...)
+	}
 	if err := a.refuseBlocking(file, raw, schemas.SortFindings(found), "promoted"); err != nil {
 		return b, err
 	}

@@ -34,7 +34,8 @@ the same slug that the node ran.
 
 On a terminal it fills the screen. "a" approves, once every line was shown, and "r"
 refuses; both ask for your name, which is never taken from your login, and write the
-file as approve does. A refusal lies beside the request in FILE.refused, with its
+file as approve does. An approval that is signed, of a request for --node, has a signed
+plan (see approve --plan). A refusal lies beside the request in FILE.refused, with its
 reason; it goes back with the file, and promote takes no request that was refused
 after its approval. "q" leaves everything as it is.
 
@@ -70,13 +71,12 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 		if p.policy.RequireSignature && f.sign == "" {
 			a.UI.Warn("this node wants signed approvals", "to approve, add --sign KEY")
 		}
-		if f.sign != "" {
-			var err error
-			if p.signer, err = startSigner(ctx, f.sign); err != nil {
-				return err
-			}
-			defer func() { _ = p.signer.close() }()
+		f.plan = p.node != nil
+		stop, err := p.startSigners(ctx, f)
+		if err != nil {
+			return err
 		}
+		defer stop()
 	} else {
 		n.Write = nil
 	}

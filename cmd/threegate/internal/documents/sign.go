@@ -15,11 +15,12 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/schemas"
+	approvals "github.com/threegate/tool-exec/validate/approval"
 )
 
 // signatureNamespace keeps a signature of a request from passing for one of
 // anything else.
-const signatureNamespace = "threegate-request"
+const signatureNamespace = approvals.Namespace
 
 // maxSignedBytes is more than any request has.
 const maxSignedBytes = 64 << 20
@@ -34,7 +35,7 @@ type signer struct {
 }
 
 // startSigner starts the process. It must be closed.
-func startSigner(ctx context.Context, key string) (*signer, error) {
+func startSigner(ctx context.Context, key, namespace string) (*signer, error) {
 	if _, err := os.Stat(key); err != nil {
 		return nil, cli.Troublef(err, "name an OpenSSH key with --sign", "can't sign with %s", key)
 	}
@@ -45,7 +46,7 @@ func startSigner(ctx context.Context, key string) (*signer, error) {
 	if err != nil {
 		return nil, cli.Troublef(err, "", "can't sign")
 	}
-	s := &signer{cmd: exec.CommandContext(ctx, self, "sign", "--", key), key: key}
+	s := &signer{cmd: exec.CommandContext(ctx, self, "sign", "--", key, namespace), key: key}
 	s.cmd.Args[0] = os.Args[0]
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.err
 	if s.in, err = s.cmd.StdinPipe(); err == nil {
@@ -82,10 +83,10 @@ func (s *signer) close() error {
 // for a passphrase on the terminal by itself, and knows agents and hardware keys.
 func newSign(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:    "sign KEY",
+		Use:    "sign KEY NAMESPACE",
 		Short:  "Sign standard input for approve, which has given up the right to the key",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
+		Args:   cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			message, err := io.ReadAll(io.LimitReader(a.In, maxSignedBytes))
 			if err != nil || len(message) == 0 {
@@ -105,7 +106,7 @@ func newSign(a *app) *cobra.Command {
 			if err = errors.Join(err, serr, unix.Dup3(fd, 0, 0)); err != nil {
 				return err
 			}
-			call := []string{"ssh-keygen", "-q", "-Y", "sign", "-n", signatureNamespace, "-f", args[0]}
+			call := []string{"ssh-keygen", "-q", "-Y", "sign", "-n", args[1], "-f", args[0]}
 			return syscall.Exec(program, call, os.Environ())
 		},
 	}

@@ -63,7 +63,7 @@ func (a *app) run(ctx context.Context, l *config.Loaded, file, inputs, out strin
 		}
 	}
 	policy := l.Policy(a.Now())
-	b, err := documents.LoadBundle(ctx, a.App, file, inputs, policy)
+	b, err := documents.LoadBundle(ctx, a.App, file, inputs, policy, nil)
 	if err != nil {
 		return err
 	}

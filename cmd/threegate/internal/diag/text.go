@@ -22,6 +22,8 @@ type Text struct {
 	Style term.Style
 	// Columns is the width of the terminal.
 	Columns int
+	// Wrap breaks messages at Columns, for a terminal.
+	Wrap bool
 }
 
 // Report implements Writer.
@@ -55,8 +57,14 @@ func (t *Text) finding(b *strings.Builder, r Report, f schemas.Finding, secret b
 			place += fmt.Sprintf(":%d", f.Column)
 		}
 	}
+	columns := 0
+	if t.Wrap {
+		columns = t.Columns
+	}
+	head := fmt.Sprintf("%s: %s %s: ", place, f.Severity, term.Visible(f.Rule))
 	fmt.Fprintf(b, "%s %s %s %s\n", t.Style.Bold(place+":"), t.severity(f.Severity),
-		t.Style.Bold(term.Visible(f.Rule)+":"), term.Visible(f.Message))
+		t.Style.Bold(term.Visible(f.Rule)+":"),
+		term.Hang(term.Visible(f.Message), term.Width(head), len("  "), columns))
 	gutter := fmt.Sprintf("%5d | ", f.Line)
 	if f.Line < 1 {
 		gutter = "      | "
@@ -67,7 +75,8 @@ func (t *Text) finding(b *strings.Builder, r Report, f schemas.Finding, secret b
 		fmt.Fprintf(b, "%s%s\n", t.Style.Dim(gutter), term.Visible(f.Excerpt))
 	}
 	if f.Hint != "" {
-		fmt.Fprintf(b, "  %s %s\n", t.Style.Cyan("hint:"), term.Visible(f.Hint))
+		fmt.Fprintf(b, "  %s %s\n", t.Style.Cyan("hint:"),
+			term.Hang(term.Visible(f.Hint), len("  hint: "), len("  hint: "), columns))
 	}
 }
 

@@ -357,7 +357,7 @@ func (a *app) refuseBlocking(file string, raw []byte, found []schemas.Finding, w
 	}
 	r := diag.New(file, schemas.KindRequest, raw, found)
 	if !a.JSON {
-		w := &diag.Text{W: a.UI.Err, Style: a.UI.ErrStyle, Columns: a.UI.Columns}
+		w := &diag.Text{W: a.UI.Err, Style: a.UI.ErrStyle, Columns: a.UI.Columns, Wrap: a.UI.ErrTTY}
 		if err := w.Report(r); err != nil {
 			return err
 		}

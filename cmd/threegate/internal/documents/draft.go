@@ -266,7 +266,11 @@ func (a *app) promise(text string, policy validate.Policy) error {
 	if err != nil {
 		return err
 	}
-	return a.refuseBlocking("the draft", raw, found, "written")
+	blocked := a.refuseBlocking("the draft", raw, found, "written")
+	if f, ok := errors.AsType[*cli.Fault](blocked); ok {
+		f.Hint = "mend what is blocking: a flag, or an input's name; nothing was written"
+	}
+	return blocked
 }
 
 // judgeUnapproved judges a request as if somebody approved it now, whoever that may be. The places of

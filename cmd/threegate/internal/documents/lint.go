@@ -188,7 +188,7 @@ func (a *app) lintWriter(format string) (diag.Writer, error) {
 	var out io.Writer = a.UI.Out
 	switch format {
 	case "text":
-		return &diag.Text{W: out, Style: a.UI.OutStyle, Columns: a.UI.Columns}, nil
+		return &diag.Text{W: out, Style: a.UI.OutStyle, Columns: a.UI.Columns, Wrap: a.UI.OutTTY}, nil
 	case "jsonl":
 		return &diag.JSONL{W: out}, nil
 	case "sarif":

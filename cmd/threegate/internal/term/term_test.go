@@ -72,6 +72,25 @@ func TestErrorsAndHints(t *testing.T) {
 	}
 }
 
+func TestHang(t *testing.T) {
+	for _, c := range []struct {
+		text           string
+		first, columns int
+		want           string
+	}{
+		{"one two three", 4, 10, "one\n  two\n  three"},
+		{"one two three", 4, 12, "one two\n  three"},
+		{"one two three", 4, 0, "one two three"},
+		{"averyverylongword x", 0, 8, "averyverylongword\n  x"},
+		{"漢字 漢字", 0, 8, "漢字\n  漢字"},
+		{"", 3, 8, ""},
+	} {
+		if got := Hang(c.text, c.first, 2, c.columns); got != c.want {
+			t.Errorf("Hang(%q, %d, 2, %d) = %q, want %q", c.text, c.first, c.columns, got, c.want)
+		}
+	}
+}
+
 func TestBytes(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB",
 		5 << 20: "5.0 MiB", 1 << 40: "1.0 TiB"} {

@@ -61,20 +61,20 @@ func IsTerminal(r io.Reader) bool { return isTerminal(r) }
 
 // Error writes an error and, if there is one, its hint to Err.
 func (u *UI) Error(message, hint string) {
-	fmt.Fprintf(u.Err, "%s %s\n", u.ErrStyle.Red("error:"), indent(message, len("error: ")))
+	fmt.Fprintf(u.Err, "%s %s\n", u.ErrStyle.Red("error:"), u.indent(message, len("error: ")))
 	u.Hint(hint)
 }
 
 // Warn writes a warning and, if there is one, its hint to Err.
 func (u *UI) Warn(message, hint string) {
-	fmt.Fprintf(u.Err, "%s %s\n", u.ErrStyle.Yellow("warning:"), indent(message, len("warning: ")))
+	fmt.Fprintf(u.Err, "%s %s\n", u.ErrStyle.Yellow("warning:"), u.indent(message, len("warning: ")))
 	u.Hint(hint)
 }
 
 // Hint writes what to do next to Err; nothing if hint is empty.
 func (u *UI) Hint(hint string) {
 	if hint != "" {
-		fmt.Fprintf(u.Err, "%s %s\n", u.ErrStyle.Cyan("hint:"), indent(hint, len("hint: ")))
+		fmt.Fprintf(u.Err, "%s %s\n", u.ErrStyle.Cyan("hint:"), u.indent(hint, len("hint: ")))
 	}
 }
 
@@ -83,9 +83,18 @@ func (u *UI) Say(format string, args ...any) {
 	fmt.Fprintln(u.Err, Block(fmt.Sprintf(format, args...)))
 }
 
-// indent makes text visible and sets its further lines below the first one.
-func indent(text string, n int) string {
-	return strings.ReplaceAll(Block(strings.TrimRight(text, "\n")), "\n", "\n"+strings.Repeat(" ", n))
+// indent makes text visible and sets its further lines below the first one. A terminal gets no line that it
+// would have to break.
+func (u *UI) indent(text string, n int) string {
+	columns := 0
+	if u.ErrTTY {
+		columns = u.Columns
+	}
+	lines := strings.Split(Block(strings.TrimRight(text, "\n")), "\n")
+	for i, l := range lines {
+		lines[i] = Hang(l, n, n, columns)
+	}
+	return strings.Join(lines, "\n"+strings.Repeat(" ", n))
 }
 
 // Style colours text if it is true.

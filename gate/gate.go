@@ -111,12 +111,16 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 			_ = g.spool.Close()
 		}
 	}()
+	access, err := CoreAccess(cfg.CoreInbound)
+	if err != nil {
+		return nil, err
+	}
 	if g.publisher, err = spool.NewPublisher(cfg.CoreInbound.Path); err != nil {
 		return nil, err
 	}
-	g.publisher.Seam = o.Seam
+	g.publisher.Seam, g.publisher.Access = o.Seam, access
 	g.outbox = spool.NewOutbox(cfg.Dir, cfg.CoreNotices.Path)
-	g.outbox.Seam = o.Seam
+	g.outbox.Seam, g.outbox.Access = o.Seam, access
 	g.orders = spool.NewOrders(cfg.Dir, o.Seam)
 	dir := filepath.Join(cfg.Dir, spool.DirLedger)
 	g.ledger, err = ledger.Open(dir, ledger.Options{Now: g.now, Seam: o.Seam}, g.journal.note)

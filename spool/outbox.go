@@ -19,6 +19,8 @@ import (
 type Outbox struct {
 	// Seam is for fault injection.
 	Seam Seam
+	// Access is who may do what with a notice in CORE's folder.
+	Access Access
 
 	dir  string
 	core coreFolder
@@ -37,7 +39,8 @@ const (
 
 // NewOutbox brings the notices of the node in dir to the folder core, which need not be there yet.
 func NewOutbox(dir, core string) *Outbox {
-	return &Outbox{dir: filepath.Join(dir, DirOutbox), core: coreFolder{dir: core}, wake: make(chan struct{}, 1)}
+	return &Outbox{Access: DefaultAccess(), dir: filepath.Join(dir, DirOutbox), core: coreFolder{dir: core},
+		wake: make(chan struct{}, 1)}
 }
 
 func (o *Outbox) disk() durable.Disk { return durable.Disk{Seam: o.Seam} }
@@ -94,7 +97,9 @@ func (o *Outbox) deliver(name string) error {
 			err = o.disk().SyncDir("notice.withdraw", o.core.dir)
 		}
 	} else {
-		err = o.disk().WriteFile("notice.deliver", o.core.dir, name, notice, modeOutboundFile, true)
+		d := o.disk()
+		d.Owner = o.Access.owner()
+		err = d.WriteFile("notice.deliver", o.core.dir, name, notice, o.Access.Mode, true)
 	}
 	if err != nil {
 		return err

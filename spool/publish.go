@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,9 +38,28 @@ type Artifact struct {
 type Publisher struct {
 	// Seam is for fault injection.
 	Seam Seam
+	// Access is who may do what with a delivery.
+	Access Access
 
 	coreFolder
 }
+
+// Access is to whom what CORE gets belongs. Folders are like files, and can be entered by whoever
+// may read them.
+type Access struct {
+	// UID and GID are owner and group; -1 leaves what the system gives.
+	UID, GID int
+	// Mode is that of files.
+	Mode fs.FileMode
+}
+
+// DefaultAccess is for the group of CORE's folder to read.
+func DefaultAccess() Access { return Access{UID: -1, GID: -1, Mode: modeOutboundFile} }
+
+func (a Access) owner() *durable.Owner { return &durable.Owner{UID: a.UID, GID: a.GID} }
+
+// dirMode is that of folders: x where there is r.
+func (a Access) dirMode() fs.FileMode { return a.Mode | a.Mode&0o444>>2 }
 
 // coreFolder is a folder that CORE reads. It may be another mount.
 type coreFolder struct {
@@ -85,12 +105,12 @@ func NewPublisher(dir string) (*Publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Publisher{coreFolder: coreFolder{dir: abs}}
+	p := &Publisher{Access: DefaultAccess(), coreFolder: coreFolder{dir: abs}}
 	go p.present() // notes whether it is a mount
 	return p, nil
 }
 
-func (p *Publisher) disk() durable.Disk { return durable.Disk{Seam: p.Seam} }
+func (p *Publisher) disk() durable.Disk { return durable.Disk{Seam: p.Seam, Owner: p.Access.owner()} }
 
 // Names in CORE's folder.
 const (
@@ -149,16 +169,26 @@ func (p *Publisher) Stage(name string, result []byte, artifacts []Artifact) erro
 
 func (p *Publisher) stage(name string, result []byte, artifacts []Artifact) error {
 	var b durable.Batch
+	d := p.disk()
 	if len(artifacts) > 0 {
-		if err := p.stageArtifacts(name, artifacts, &b); err != nil {
+		tmp := p.artifactsTemporary(name)
+		if err := d.Mkdir("publish.artifacts", tmp, modePrivateDir); err != nil {
+			return err
+		}
+		var err error
+		if d.Held, err = durable.Hold(tmp); err != nil {
+			return err
+		}
+		defer d.Held.Close()
+		if err := p.stageArtifacts(d, p.artifactsPath(name), artifacts, &b); err != nil {
 			return err
 		}
 	}
 	staged := filepath.Base(p.stagedPath(name))
-	if err := p.disk().Write("publish.stage", p.dir, staged, result, modeOutboundFile, &b); err != nil {
+	if err := d.Write("publish.stage", p.dir, staged, result, p.Access.Mode, &b); err != nil {
 		return err
 	}
-	return p.disk().Sync(&b)
+	return d.Sync(&b)
 }
 
 // Place tells one folder of CORE's from another: its path and inode.
@@ -226,13 +256,10 @@ func (p *Publisher) artifactsTemporary(name string) string {
 	return filepath.Join(p.dir, durable.Temporary(artifactsName(name)))
 }
 
-// stageArtifacts copies the artifacts to their folder.
-func (p *Publisher) stageArtifacts(name string, artifacts []Artifact, b *durable.Batch) error {
-	tmp, final := p.artifactsTemporary(name), p.artifactsPath(name)
+// stageArtifacts copies the artifacts to the folder that d holds, gives that to CORE and its name to it.
+func (p *Publisher) stageArtifacts(d durable.Disk, final string, artifacts []Artifact, b *durable.Batch) error {
+	tmp := d.Held.Path
 	made := []string{tmp}
-	if err := p.disk().Mkdir("publish.artifacts", tmp, modeOutbound); err != nil {
-		return err
-	}
 	for i, a := range artifacts {
 		same := func(b Artifact) bool { return b.RelPath == a.RelPath }
 		if !fs.ValidPath(a.RelPath) || a.RelPath == "." || slices.ContainsFunc(artifacts[:i], same) {
@@ -243,29 +270,36 @@ func (p *Publisher) stageArtifacts(name string, artifacts []Artifact, b *durable
 			if slices.Contains(made, full) {
 				continue
 			}
-			if err := p.disk().Mkdir("publish.artifacts", full, modeOutbound); err != nil {
+			if err := d.Mkdir("publish.artifacts", full, modePrivateDir); err != nil {
 				return err
 			}
 			made = append(made, full)
 		}
-		if err := p.copyArtifact(filepath.Join(tmp, a.RelPath), a); err != nil {
+		if err := p.copyArtifact(d, filepath.Join(tmp, a.RelPath), a); err != nil {
 			return fmt.Errorf("artifact %s: %w", Quote(a.RelPath), err)
 		}
 		b.File("publish.artifact", filepath.Join(final, a.RelPath))
 	}
-	for _, dir := range made {
+	for _, dir := range slices.Backward(made) { // inner ones first: nobody can reach them yet
+		if err := d.Give("publish.artifacts", dir, p.Access.dirMode()); err != nil {
+			return err
+		}
 		b.Dir("publish.artifacts", final+strings.TrimPrefix(dir, tmp))
 	}
-	return p.disk().Move("publish.artifacts", tmp, final, false)
+	if err := d.Move("publish.artifacts", tmp, final, false); err != nil {
+		return err
+	}
+	d.Held.Path = final
+	return nil
 }
 
-func (p *Publisher) copyArtifact(dst string, a Artifact) error {
+func (p *Publisher) copyArtifact(d durable.Disk, dst string, a Artifact) error {
 	f, err := OpenRegular(a.SourcePath)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	c, err := p.disk().Copy("publish.artifact", dst, modeOutboundFile, f, maxArtifactBytes)
+	c, err := d.Copy("publish.artifact", dst, p.Access.Mode, f, maxArtifactBytes)
 	if err == nil && c.SHA256 != a.SHA256 {
 		err = fmt.Errorf("%w: its source has digest %s instead of %s", ErrDamaged, c.SHA256, a.SHA256)
 	}
@@ -280,4 +314,34 @@ func parents(rel string) []string {
 	}
 	slices.Reverse(ps)
 	return ps
+}
+
+// Probe makes a file and a folder with a file in CORE's folder as a delivery has them, under hidden
+// names, and calls try with their paths. It removes what try leaves.
+func (p *Publisher) Probe(try func(file, folder, inner string)) error {
+	if err := p.present(); err != nil {
+		return err
+	}
+	name := "threegate-doctor-" + rand.Text()
+	file, folder := filepath.Join(p.dir, durable.Temporary(name)), filepath.Join(p.dir, durable.Temporary(name+".d"))
+	inner := filepath.Join(folder, "file")
+	d := p.disk()
+	_, err := d.Copy("probe", file, p.Access.Mode, strings.NewReader("probe\n"), 64)
+	if err == nil {
+		err = d.Mkdir("probe", folder, modePrivateDir)
+	}
+	if err == nil {
+		d.Held, err = durable.Hold(folder)
+	}
+	if err == nil {
+		defer d.Held.Close()
+		_, err = d.Copy("probe", inner, p.Access.Mode, strings.NewReader("probe\n"), 64)
+	}
+	if err == nil {
+		err = d.Give("probe", folder, p.Access.dirMode())
+	}
+	if err == nil {
+		try(file, folder, inner)
+	}
+	return errors.Join(err, p.disk().Remove("probe", file), p.disk().RemoveTree("probe", folder))
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -168,4 +169,74 @@ func TestAnUnmountedFolderGetsNothing(t *testing.T) {
 	mount()
 	mustNot(t, p.Stage("TS-x.md", []byte("x"), nil))
 	mustNot(t, p.Commit("TS-x.md", ""))
+}
+
+// TestDeliveryBelongsToCore: what CORE gets has its owner, group and modes before it appears.
+func TestDeliveryBelongsToCore(t *testing.T) {
+	const uid, gid = 4711, 4712
+	p, dir := newPublisher(t)
+	p.Access = spool.Access{UID: uid, GID: gid, Mode: 0o460}
+	mustNot(t, p.Stage("TS-a.md", []byte("result"), []spool.Artifact{source(t, "artifact")}))
+	mustNot(t, p.Commit("TS-a.md", ""))
+	node := t.TempDir()
+	mustNot(t, spool.Init(node))
+	o := spool.NewOutbox(node, dir)
+	o.Access = p.Access
+	mustNot(t, o.Put("TN-a.json", []byte("{}")))
+	mustNot(t, o.Deliver())
+	for path, want := range map[string]fs.FileMode{"TS-a.md": 0o460, "TS-a.artifacts": 0o570 | fs.ModeDir,
+		"TS-a.artifacts/out": 0o570 | fs.ModeDir, "TS-a.artifacts/out/a.txt": 0o460, "TN-a.json": 0o460} {
+		fi, err := os.Lstat(filepath.Join(dir, path))
+		mustNot(t, err)
+		if st := fi.Sys().(*syscall.Stat_t); fi.Mode() != want || st.Uid != uid || st.Gid != gid {
+			t.Errorf("%s is %v of %d:%d, want %v", path, fi.Mode(), st.Uid, st.Gid, want)
+		}
+	}
+}
+
+// TestDeliveryFollowsNoLink: whoever may write to CORE's folder puts a link in the place of the
+// artifacts folder while it is filled; nothing is written, given away or removed where it leads.
+func TestDeliveryFollowsNoLink(t *testing.T) {
+	for _, at := range []string{"publish.artifacts.mkdir", "publish.artifact.create", "publish.artifact.write",
+		"publish.artifacts.rename", "publish.artifact.fsync"} {
+		p, dir := newPublisher(t)
+		p.Access = spool.Access{UID: 4711, GID: 4711, Mode: 0o640}
+		outside := t.TempDir()
+		mustNot(t, os.MkdirAll(filepath.Join(outside, "out"), 0o755))
+		var swapped atomic.Bool // syncs come from several goroutines
+		p.Seam = func(s spool.Step, apply func() error) error {
+			err := error(nil)
+			if s.Op == spool.OpMkdir { // behind it, before it is opened
+				err = apply()
+			}
+			if s.Name == at && swapped.CompareAndSwap(false, true) {
+				made, globErr := filepath.Glob(filepath.Join(dir, "*TS-a.artifacts*"))
+				mustNot(t, globErr)
+				for _, path := range made {
+					mustNot(t, os.Rename(path, filepath.Join(dir, "taken")))
+					mustNot(t, os.Symlink(outside, path))
+				}
+			}
+			if s.Op == spool.OpMkdir {
+				return err
+			}
+			return apply()
+		}
+		a := source(t, "artifact")
+		a.RelPath = "x.txt"
+		b := source(t, "artifact")
+		_ = p.Stage("TS-a.md", []byte("result"), []spool.Artifact{a, b}) // that it works is not promised
+		if !swapped.Load() {
+			t.Errorf("%s: no such step", at)
+		}
+		fi, err := os.Stat(outside)
+		mustNot(t, err)
+		es, err := os.ReadDir(filepath.Join(outside, "out"))
+		mustNot(t, err)
+		top, err := os.ReadDir(outside)
+		mustNot(t, err)
+		if st := fi.Sys().(*syscall.Stat_t); len(es) > 0 || len(top) != 1 || st.Uid == 4711 {
+			t.Errorf("%s: outside are %v, %v, of %d", at, top, es, st.Uid)
+		}
+	}
 }

@@ -49,6 +49,7 @@ var unconfined = map[string]string{
 	"openwop schema": "reads nothing",
 	"schema":         "reads nothing", "version": "reads nothing", "docs": "for those who build it",
 	"sign":       "has the key, and reads what was approved",
+	"try-core":   "reads and deletes what doctor made",
 	"exit-codes": "text", "environment": "text", "output": "text",
 }
 

@@ -77,6 +77,7 @@ quarantine with reasons.`,
 	root.SetHelpCommandGroupID(groupReference)
 	root.AddCommand(reference.Topics()...)
 	root.AddCommand(documents.Hidden(a)...)
+	root.AddCommand(node.Hidden(a)...)
 	root.AddCommand(newDocs(a))
 	return root
 }

@@ -107,6 +107,10 @@ func (c *checker) inboxes() {
 	if c.CoreInbound.Path == "" {
 		c.bad("core_inbound.path", "is empty", "name the folder that CORE reads")
 	}
+	if _, err := c.CoreInbound.FileMode(); err != nil {
+		c.bad("core_inbound.mode", err.Error(),
+			"write octal digits, r and w only, none for others to write: 0640, 0660")
+	}
 	if p := filepath.Clean(c.CoreNotices.Path); c.CoreNotices.Enabled {
 		switch {
 		case c.CoreNotices.Path == "":

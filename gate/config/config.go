@@ -3,6 +3,9 @@
 package config
 
 import (
+	"fmt"
+	"io/fs"
+	"strconv"
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -59,6 +62,21 @@ type Inbox struct {
 // CoreInbound is CORE's folder.
 type CoreInbound struct {
 	Path string `yaml:"path"`
+	// Owner and Group get results, artifacts and notices: names or numbers. Empty leaves what the
+	// system gives.
+	Owner string `yaml:"owner"`
+	Group string `yaml:"group"`
+	// Mode is that of their files, in octal digits. Their folders have x where it has r.
+	Mode string `yaml:"mode"`
+}
+
+// FileMode is Mode as a number, or an error if it is none that files of CORE's can have.
+func (c CoreInbound) FileMode() (fs.FileMode, error) {
+	m, err := strconv.ParseUint(c.Mode, 8, 12)
+	if err != nil || m&^0o664 != 0 || m&0o400 == 0 {
+		return 0, fmt.Errorf("%q is no mode for files that CORE reads", c.Mode)
+	}
+	return fs.FileMode(m), nil
 }
 
 // CoreNotices is the folder in which CORE is told of requests that get no result.
@@ -225,7 +243,7 @@ func Default() Config {
 		Node: Node{Name: "tool-exec", Concurrency: 2, Sweep: 5 * time.Second, WaitForWriters: 30 * time.Second,
 			Drain: 30 * time.Second},
 		Inboxes:     []Inbox{{Name: "default", Path: "inbox/default"}},
-		CoreInbound: CoreInbound{Path: "core-inbound"},
+		CoreInbound: CoreInbound{Path: "core-inbound", Mode: "0640"},
 		CoreNotices: CoreNotices{Enabled: true, Path: "core-notices"},
 		Network:     Network{AllowedDomains: []string{}},
 		Validators:  []Validator{},

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"sync"
 
@@ -64,10 +63,10 @@ func (d Disk) Sync(b *Batch) error {
 
 func (d Disk) syncFile(f unsynced) error {
 	return d.take(Step{Name: f.step + ".fsync", Op: OpSync, Path: f.path}, func() error {
-		fd, err := unix.Open(f.path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		file, err := d.Held.open(f.path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		if err != nil {
-			return &os.PathError{Op: "open", Path: f.path, Err: err}
+			return err
 		}
-		return errors.Join(unix.Fsync(fd), unix.Close(fd))
+		return errors.Join(file.Sync(), file.Close())
 	})
 }

@@ -144,7 +144,7 @@ func (d Disk) create(step, path string, mode fs.FileMode, write func(io.Writer) 
 	var f *os.File
 	err = d.take(Step{Name: step + ".create", Op: OpCreate, Path: path}, func() error {
 		var err error
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
+		f, err = d.Held.open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
 		return err
 	})
 	defer func() {
@@ -156,7 +156,7 @@ func (d Disk) create(step, path string, mode fs.FileMode, write func(io.Writer) 
 	if err != nil {
 		return err
 	}
-	if err = f.Chmod(mode); err != nil {
+	if err = d.Owner.give(f, mode); err != nil {
 		return &StepError{Step: Step{Name: step + ".chmod", Path: path}, Err: err}
 	}
 	if err = write(&file{d: d, step: step, f: f}); err != nil {

@@ -81,8 +81,9 @@ func newDoctor(a *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what this host or node lacks, and what mends it",
 		Long: `doctor checks everything that the node needs to run a request: rights, isolation,
-programs, configuration, folders, images. It changes nothing. It ends with exit code 1
-if something necessary is missing.`,
+programs, configuration, folders, images. It changes nothing, but for a hidden file and
+folder that it makes in CORE's folders, and opens, reads and deletes there as CORE's user
+(core_inbound.owner). It ends with exit code 1 if something necessary is missing.`,
 		Example: `  sudo threegate doctor --node /var/lib/threegate
   threegate doctor --json | jq '.[] | select(.state != "ok")'`,
 		Args: cobra.NoArgs,
@@ -220,6 +221,7 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 		err = folderCheck(l.CoreNotices.Path, unix.W_OK|unix.X_OK)
 		cs.add("core notices", err, l.CoreNotices.Path, backend.NoticesMend(l))
 	}
+	coreChecks(ctx, cs, l)
 	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
 		digest := l.Backends.ERA.Languages[name].Image
 		cs.add("language "+name, image.Verify(l.Backends.Images, digest), digest, backend.ImageMend(l, name))

@@ -10,6 +10,9 @@ import (
 
 type app struct{ *cli.App }
 
+// Hidden are commands that others of this package call.
+func Hidden(c *cli.App) []*cobra.Command { return []*cobra.Command{newTryCore(&app{c})} }
+
 // Commands are those of this package.
 func Commands(c *cli.App) []*cobra.Command {
 	a := &app{c}

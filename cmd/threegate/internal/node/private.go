@@ -41,7 +41,8 @@ func privateConfig(l *config.Loaded, dir string) *config.Loaded {
 	c.Containerd.State = l.ContainerdState()
 	c.Dir = dir
 	c.Inboxes = []config.Inbox{{Name: "default", Path: filepath.Join(dir, spool.DefaultInbox)}}
-	c.CoreInbound.Path = filepath.Join(dir, spool.DirCoreInbound)
+	c.CoreInbound = config.CoreInbound{Path: filepath.Join(dir, spool.DirCoreInbound),
+		Mode: config.Default().CoreInbound.Mode}
 	c.CoreNotices.Enabled = false
 	return &c
 }

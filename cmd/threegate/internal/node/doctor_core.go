@@ -1,0 +1,217 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// nobody stands for a user of whom only the group is known.
+const nobody = 65534
+
+// trialTime bounds a trial: CORE's folder may hang.
+const trialTime = time.Minute
+
+// coreChecks tries, as CORE's user, what CORE does with what it gets.
+func coreChecks(ctx context.Context, cs *checks, l *config.Loaded) {
+	c := l.CoreInbound
+	if c.Owner == "" && c.Group == "" {
+		return
+	}
+	const name = "core access"
+	access, err := gate.CoreAccess(c)
+	if err != nil {
+		cs.add(name, err, "", executors.MendOf(err))
+		return
+	}
+	if !cs.root {
+		cs.add(name, fs.ErrPermission, "", "")
+		return
+	}
+	folders := []string{c.Path}
+	if l.CoreNotices.Enabled {
+		folders = append(folders, l.CoreNotices.Path)
+	}
+	who, as := coreUser(c, access)
+	for _, dir := range folders {
+		if _, err := os.Stat(dir); err != nil {
+			continue // said already
+		}
+		if failed := tryFolder(ctx, dir, access, as); failed != nil {
+			cs.add(name, fmt.Errorf("as %s: %w", who, failed), "", failed.mend(c, dir, as))
+			return
+		}
+	}
+	cs.add(name, nil, who+" can open, read and delete in "+strings.Join(folders, " and "), "")
+}
+
+// coreUser is who CORE is, in words and as ids.
+func coreUser(c config.CoreInbound, access spool.Access) (string, *syscall.Credential) {
+	as := &syscall.Credential{Uid: nobody, Gid: nobody}
+	who := "a member of the group " + c.Group
+	if access.GID >= 0 {
+		as.Gid = uint32(access.GID)
+	}
+	if access.UID < 0 {
+		return who, as
+	}
+	as.Uid = uint32(access.UID)
+	if u, err := user.LookupId(strconv.Itoa(access.UID)); err == nil {
+		if gid, err := strconv.ParseUint(u.Gid, 10, 32); err == nil {
+			as.Gid = uint32(gid)
+		}
+		groups, _ := u.GroupIds() // none are known: fewer rights
+		for _, g := range groups {
+			if gid, err := strconv.ParseUint(g, 10, 32); err == nil {
+				as.Groups = append(as.Groups, uint32(gid))
+			}
+		}
+	}
+	return "the user " + c.Owner, as
+}
+
+// trial is what failed of a trial.
+type trial struct {
+	Step  string `json:"step"`
+	Path  string `json:"path"`
+	Cause string `json:"cause"`
+}
+
+// The steps of a trial.
+const (
+	stepEnter  = "enter"
+	stepList   = "list"
+	stepRead   = "read"
+	stepDelete = "delete"
+	stepInside = "delete what is in"
+	stepRun    = "start a trial for"
+)
+
+func (t *trial) Error() string { return fmt.Sprintf("can't %s %s: %s", t.Step, t.Path, t.Cause) }
+
+// mend is the command, or the words, that mends it.
+func (t *trial) mend(c config.CoreInbound, dir string, as *syscall.Credential) string {
+	group := c.Group
+	if group == "" {
+		group = strconv.Itoa(int(as.Gid))
+	}
+	switch {
+	case t.Step == stepEnter && t.Path != dir:
+		return "chmod o+x " + t.Path
+	case t.Step == stepEnter, t.Step == stepList, t.Step == stepDelete:
+		if c.Owner == "" { // in a sticky folder only the owner of a file can delete it
+			return fmt.Sprintf("chgrp %s %s && chmod 0770 %s", group, dir, dir)
+		}
+		return fmt.Sprintf("chgrp %s %s && chmod 1770 %s", group, dir, dir)
+	case t.Step == stepRead:
+		return `set core_inbound.mode: "0640"`
+	case t.Step == stepInside:
+		return `set core_inbound.owner, or core_inbound.mode: "0660"`
+	}
+	return "see the message"
+}
+
+// tryFolder has another process do in dir what CORE does, as CORE. It returns what failed.
+func tryFolder(ctx context.Context, dir string, access spool.Access, as *syscall.Credential) *trial {
+	p, err := spool.NewPublisher(dir)
+	if err != nil {
+		return &trial{stepRun, dir, err.Error()}
+	}
+	p.Access = access
+	var failed *trial
+	err = p.Probe(func(file, folder, inner string) { failed = tryAs(ctx, as, dir, file, folder, inner) })
+	if failed == nil && err != nil {
+		failed = &trial{stepRun, dir, err.Error()}
+	}
+	return failed
+}
+
+func tryAs(ctx context.Context, as *syscall.Credential, paths ...string) *trial {
+	ctx, cancel := context.WithTimeout(ctx, trialTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{"try-core"}, paths...)...)
+	cmd.Args[0], cmd.Dir, cmd.Env = os.Args[0], "/", []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	var failed trial
+	if err == nil {
+		err = json.Unmarshal(out, &failed)
+	}
+	switch {
+	case err != nil:
+		return &trial{stepRun, paths[0], err.Error()}
+	case failed.Step != "":
+		return &failed
+	}
+	return nil
+}
+
+// newTryCore is the other process.
+func newTryCore(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    "try-core DIR FILE FOLDER INNER",
+		Short:  "Try for doctor what CORE does in its folder, as CORE's user",
+		Hidden: true,
+		Args:   cobra.ExactArgs(4),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.PrintJSON(tryCore(args[0], args[1], args[2], args[3]))
+		},
+	}
+}
+
+// tryCore opens, reads and deletes a file, and a folder with a file in it.
+func tryCore(dir, file, folder, inner string) trial {
+	for _, d := range append(above(dir), dir) {
+		if err := unix.Access(d, unix.X_OK); err != nil {
+			return trial{stepEnter, d, err.Error()}
+		}
+	}
+	read := func(path string) error { _, err := os.ReadFile(path); return err }
+	list := func(path string) error { _, err := os.ReadDir(path); return err }
+	for _, s := range []struct {
+		step, path string
+		do         func(string) error
+	}{{stepList, dir, list}, {stepRead, file, read}, {stepRead, folder, list}, {stepRead, inner, read},
+		{stepInside, folder, func(string) error { return os.Remove(inner) }}, {stepDelete, folder, os.Remove},
+		{stepDelete, file, os.Remove}} {
+		if err := s.do(s.path); err != nil {
+			return trial{s.step, s.path, cause(err).Error()}
+		}
+	}
+	return trial{}
+}
+
+// above are the folders above a path, from the root down.
+func above(path string) []string {
+	if parent := filepath.Dir(path); parent != path {
+		return append(above(parent), parent)
+	}
+	return nil
+}
+
+// cause is the system's word in an error that names the path too.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}

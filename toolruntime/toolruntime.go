@@ -2,7 +2,7 @@
 // processes, git, HTTP) under one contract, with policy, budgets and a record. A host embeds
 // it, hands it requests and gets responses.
 //
-// It runs in the sandbox only, beside the programs that it starts, which have its rights. Its
+// It runs in the sandbox only, next to the programs that it starts, which have its rights. Its
 // checks give quick and clear errors; what holds a program is the sandbox, and what
 // a result is worth is judged outside.
 //

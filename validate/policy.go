@@ -39,7 +39,7 @@ type Policy struct {
 	// (the text of an allowed_signers file).
 	RequireSignature bool
 	AllowedSigners   []byte
-	// RequirePlan wants a signed plan beside the signature.
+	// RequirePlan wants a signed plan next to the signature.
 	RequirePlan bool
 	// ShellAllow are regular expressions; when present, one must match the command line.
 	ShellAllow []string

@@ -177,7 +177,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestRegistry shows that the registry beside the plan holds, and what is said of it.
+// TestRegistry shows that the registry next to the plan holds, and what is said of it.
 func TestRegistry(t *testing.T) {
 	b := newBench(t)
 	plan := b.plan(`shell_exec {"cmd":"echo a"}`, `shell_exec {"cmd":"printf b","must_succeed":true}`, `emit_metrics {}`)

@@ -18,7 +18,7 @@ import (
 
 const (
 	maxPlan = 64 << 20
-	// filesFolder lies beside the plan: what the workspace begins with.
+	// filesFolder lies next to the plan: what the workspace begins with.
 	filesFolder = "workspace"
 	// registryFile lies there too: what the calls may do.
 	registryFile = "registry.yaml"
@@ -38,8 +38,8 @@ func runCommand() *cobra.Command {
 		Long: `run reads the whole plan and checks every line of it before it carries out the first. It stops
 at the first call that fails, or goes on with --keep-going.
 
-The workspace begins as a copy of the folder workspace/ beside the plan, if there is one. The file
-registry.yaml beside it, or that of --registry, says which hosts and commands are allowed. Two files are
+The workspace begins as a copy of the folder workspace/ next to the plan, if there is one. The file
+registry.yaml next to it, or that of --registry, says which hosts and commands are allowed. Two files are
 written to --out: responses.jsonl has one ToolResponse a line; timeline.jsonl says of each call
 {tool, args_hash, start_ts, end_ts, code, bytes}, without arguments or content.
 
@@ -74,9 +74,9 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 	if err != nil {
 		return err
 	}
-	if beside := filepath.Join(filepath.Dir(file), registryFile); p.registry == "" {
-		if _, err := os.Lstat(beside); !errors.Is(err, os.ErrNotExist) {
-			p.registry = beside
+	if next := filepath.Join(filepath.Dir(file), registryFile); p.registry == "" {
+		if _, err := os.Lstat(next); !errors.Is(err, os.ErrNotExist) {
+			p.registry = next
 		}
 	}
 	responses, err := create(p.out, "responses.jsonl")

@@ -92,7 +92,7 @@ func (w *Workspace) Copy(src, dst string, overwrite, preserveMode bool) error {
 	if err != nil {
 		return err
 	}
-	temp := beside(to)
+	temp := sibling(to)
 	c := copier{w: w, preserveMode: preserveMode, left: maxCopy, entries: maxEntries}
 	if err = c.copy(from, temp, info); err == nil {
 		err = w.rename(temp, to, overwrite)

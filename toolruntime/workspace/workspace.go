@@ -2,7 +2,7 @@
 // joined to a string: every access goes through os.Root, which can't leave the folder. On top
 // of that it follows no symbolic link at all, and knows no path below a folder named .git.
 //
-// It runs in the sandbox, beside programs that can change the folder at any time. What they
+// It runs in the sandbox, next to programs that can change the folder at any time. What they
 // win by a race stays inside of the folder.
 package workspace
 
@@ -230,7 +230,7 @@ func (w *Workspace) Write(p string, data []byte, mode fs.FileMode, makeDirs bool
 	if mode == 0 {
 		mode = 0o644
 	}
-	temp := beside(clean)
+	temp := sibling(clean)
 	f, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return failed(err)
@@ -246,8 +246,8 @@ func (w *Workspace) Write(p string, data []byte, mode fs.FileMode, makeDirs bool
 	return nil
 }
 
-// beside is a new name in the folder of p.
-func beside(p string) string {
+// sibling is a new name in the folder of p.
+func sibling(p string) string {
 	return path.Join(path.Dir(p), ".threegate-"+strconv.FormatUint(rand.Uint64(), 36))
 }
 

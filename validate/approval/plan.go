@@ -25,7 +25,7 @@ const maxShown = 120
 // ErrPlan says that something is no plan.
 var ErrPlan = errors.New("no plan of this request")
 
-// Plan is what an approver saw that a request would run as: more than its bytes say. It is signed beside
+// Plan is what an approver saw that a request would run as: more than its bytes say. It is signed next to
 // the request, and what would run is compared with it.
 type Plan struct {
 	Version       int         `json:"version"`
@@ -129,7 +129,7 @@ func changed[T any](then, now []T, of func(T) (name, value string)) []change {
 	return list
 }
 
-// Blocks of an approval, as it lies beside a request in an inbox: the signature of the request as
+// Blocks of an approval, as it lies next to a request in an inbox: the signature of the request as
 // ssh-keygen writes it, and if there is a plan, that and its signature.
 const (
 	blockSignature = "SSH SIGNATURE"

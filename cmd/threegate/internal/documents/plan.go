@@ -82,7 +82,7 @@ func (a *app) writePlan(p *approval) error {
 	return nil
 }
 
-// signatureFile is what goes into an inbox beside a request: its signature, with the plan and its
+// signatureFile is what goes into an inbox next to a request: its signature, with the plan and its
 // signature if there is one. It is nil if there is none.
 func signatureFile(file string) ([]byte, error) {
 	parts := map[string][]byte{}

@@ -13,7 +13,7 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 )
 
-// RefusalReason is what a person said who refused a request, in the file that review left beside it.
+// RefusalReason is what a person said who refused a request, in the file that review left next to it.
 func RefusalReason(data []byte) (string, error) {
 	r, err := parseRefusal(data)
 	return fmt.Sprintf("%.*s", maxReason, r.Reason), err

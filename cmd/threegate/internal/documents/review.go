@@ -35,7 +35,7 @@ the same slug that the node ran.
 On a terminal it fills the screen. "a" approves, once every line was shown, and "r"
 refuses; both ask for your name, which is never taken from your login, and write the
 file as approve does. An approval that is signed, of a request for --node, has a signed
-plan (see approve --plan). A refusal lies beside the request in FILE.refused, with its
+plan (see approve --plan). A refusal lies next to the request in FILE.refused, with its
 reason; it goes back with the file, and promote takes no request that was refused
 after its approval. "q" leaves everything as it is.
 
@@ -171,7 +171,7 @@ func (a *app) reviewOut(p *approval, r *reading) error {
 	})
 }
 
-// writeRefusal puts the reason beside the request.
+// writeRefusal puts the reason next to the request.
 func (a *app) writeRefusal(p *approval, name, reason string) error {
 	sum := sha256.Sum256(p.original)
 	data, err := refusal{Version: 1, RequestID: p.request.RequestID, RequestSHA256: hex.EncodeToString(sum[:]),

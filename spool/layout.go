@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/threegate/tool-exec/spool/internal/durable"
@@ -68,6 +69,16 @@ func layout() []folder {
 		folder{DirOrdersDone, modePrivateDir},
 		folder{DirLedger, modePrivateDir},
 	)
+}
+
+// Archived lists the folders in which the archive of the node in dir has a job: one, unless somebody
+// copied it. They are sorted.
+func Archived(dir, job string) ([]string, error) {
+	found, err := fs.Glob(os.DirFS(dir), path.Join(DirArchive, "*", "*", job)) // dir is no pattern
+	for i, p := range found {
+		found[i] = filepath.Join(dir, p)
+	}
+	return found, err
 }
 
 // Init makes the folders of a node in dir, and dir itself if its parent is

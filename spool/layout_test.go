@@ -257,3 +257,23 @@ func TestIDsRise(t *testing.T) {
 		t.Errorf("%s comes before %s", j.ID, future)
 	}
 }
+
+func TestArchived(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "node [1]*?")
+	const job = "j01m8c0cy9c0h1r3xdwcgg21ywf"
+	var want []string
+	for _, month := range []string{"2025/12", "2026/01"} {
+		p := filepath.Join(dir, spool.DirArchive, month, job)
+		mustNot(t, os.MkdirAll(p, 0o700))
+		want = append(want, p)
+	}
+	mustNot(t, os.MkdirAll(filepath.Join(dir, spool.DirArchive, "2026", "01", "another"), 0o700))
+	got, err := spool.Archived(dir, job)
+	mustNot(t, err)
+	if !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	if got, err := spool.Archived(filepath.Join(dir, "nowhere"), job); len(got) > 0 || err != nil {
+		t.Errorf("found %q, %v where there is no node", got, err)
+	}
+}

@@ -94,7 +94,7 @@ func look(ctx context.Context, cfg *config.Loaded, r Rule, o Options, held bool)
 	var total int64
 	var whole []Item
 	for _, it := range delivered {
-		found, err := filepath.Glob(filepath.Join(cfg.Dir, spool.DirArchive, "*", "*", it.Job))
+		found, err := spool.Archived(cfg.Dir, it.Job)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/threegate/tool-exec/gate"
@@ -121,11 +120,10 @@ func JobDir(cfg *config.Loaded, job string) (string, error) {
 		for _, st := range spool.States {
 			places = append(places, filepath.Join(cfg.Dir, spool.DirSpool, string(st), job))
 		}
-		archived, err := filepath.Glob(filepath.Join(cfg.Dir, spool.DirArchive, "*", "*", job))
+		archived, err := spool.Archived(cfg.Dir, job)
 		if err != nil {
 			return "", err
 		}
-		slices.Sort(archived)
 		for _, dir := range append(append(places, archived...),
 			filepath.Join(cfg.Dir, spool.DirQuarantineResults, job),
 			filepath.Join(cfg.Dir, spool.DirQuarantineRequests, job)) {

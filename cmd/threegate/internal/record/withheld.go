@@ -73,7 +73,7 @@ func (a *app) listWithheld() error {
 
 // withheldOf reads the record of a job, with the beginning of each text.
 func withheldOf(node string, e ledger.Event) ([]withheldJSON, error) {
-	dirs, err := filepath.Glob(filepath.Join(node, spool.DirArchive, "*", "*", e.RunID))
+	dirs, err := spool.Archived(node, e.RunID)
 	if err != nil {
 		return nil, err
 	}

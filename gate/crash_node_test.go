@@ -275,7 +275,7 @@ func (w *world) idle() bool {
 			return false
 		}
 	}
-	if orders, err := spool.NewOrders(w.dir, nil).Pending(); len(orders) > 0 || err != nil {
+	if waiting, err := spool.NewOrders(w.dir, nil).Pending(); len(waiting) > 0 || err != nil {
 		return false
 	}
 	dirs := []string{filepath.Join(w.dir, spool.DirTrash), filepath.Join(w.dir, spool.DirOutbox),

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -56,18 +57,18 @@ func ItemOf(dir, job string) (*Item, error) {
 }
 
 // rejectItem ends a quarantined item for good.
-func (g *Gate) rejectItem(o *Order, known bool) (deed, error) {
+func (g *Gate) rejectItem(o *orders.Order, known bool) (deed, error) {
 	if known {
 		return deed{}, nil
 	}
 	it, err := ItemOf(g.config().Dir, o.Subject)
 	switch {
 	case errors.Is(err, ErrNoItem):
-		return deed{}, refuseOrder("%s is not in quarantine", spool.Quote(o.Subject))
+		return deed{}, orders.Refusef("%s is not in quarantine", spool.Quote(o.Subject))
 	case err != nil:
 		return deed{}, err
 	case it.Rejected != nil:
-		return deed{}, refuseOrder("%s was rejected before, by %s", o.Subject, spool.Quote(it.Rejected.By))
+		return deed{}, orders.Refusef("%s was rejected before, by %s", o.Subject, spool.Quote(it.Rejected.By))
 	}
 	e := it.Refused
 	return deed{event: ledger.Event{Type: ledger.QuarantineRejected, RunID: e.RunID, RequestID: e.RequestID,

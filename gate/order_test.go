@@ -15,9 +15,9 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -34,9 +34,9 @@ func (w *world) items(t *testing.T) (ids []string) {
 }
 
 // order gives an order as alice.
-func (w *world) order(t *testing.T, kind gate.OrderKind, item string, sign func([]byte) ([]byte, error)) string {
+func (w *world) order(t *testing.T, kind orders.Kind, item string, sign func([]byte) ([]byte, error)) string {
 	t.Helper()
-	name, err := gate.GiveOrder(w.cfg, gate.Order{Kind: kind, Subject: item, By: "alice", Reason: "as I say"},
+	name, err := orders.Give(w.dir, orders.Order{Kind: kind, Subject: item, By: "alice", Reason: "as I say"},
 		time.Now(), sign)
 	must(t, err)
 	return name
@@ -45,7 +45,7 @@ func (w *world) order(t *testing.T, kind gate.OrderKind, item string, sign func(
 // answer is why an order was refused, or "".
 func (w *world) answer(t *testing.T, name string) string {
 	t.Helper()
-	a, err := gate.OrderAnswerOf(w.cfg, name)
+	a, err := orders.AnswerOf(w.dir, name)
 	must(t, err)
 	if a == nil {
 		t.Fatalf("order %s has no answer", name)
@@ -83,9 +83,9 @@ func (w *world) until(t *testing.T) {
 func TestReject(t *testing.T) {
 	w := ended(t, "refused request")
 	item := w.items(t)[0]
-	first := w.order(t, gate.OrderReject, item, nil)
-	second := w.order(t, gate.OrderReject, item, nil)
-	stranger := w.order(t, gate.OrderReject, "j00000000000000000000000000", nil)
+	first := w.order(t, orders.Reject, item, nil)
+	second := w.order(t, orders.Reject, item, nil)
+	stranger := w.order(t, orders.Reject, "j00000000000000000000000000", nil)
 	unknown := w.order(t, "quarantine.forget", item, nil)
 	w.until(t)
 	if why := w.answer(t, first); why != "" {
@@ -123,7 +123,7 @@ func TestOrdersKeepTheirOrder(t *testing.T) {
 	now := time.Now()
 	var names []string
 	for _, at := range []time.Time{now, now, now.Add(-time.Hour), now} {
-		name, err := gate.GiveOrder(w.cfg, gate.Order{Kind: gate.OrderReject, Subject: item, By: "alice", Reason: "no"},
+		name, err := orders.Give(w.dir, orders.Order{Kind: orders.Reject, Subject: item, By: "alice", Reason: "no"},
 			at, nil)
 		must(t, err)
 		names = append(names, name)
@@ -155,7 +155,7 @@ func TestHostileOrders(t *testing.T) {
 	must(t, os.WriteFile(name("6"), []byte(strings.Replace(good, "%s", "alice", 1)), 0o600)) // another's name
 	must(t, os.WriteFile(name("7"), []byte(strings.Replace(good, `"by"`, `"more": 1, "by"`, 1)), 0o600))
 	must(t, os.WriteFile(name("8"), []byte("\xff\x00{"), 0o600))
-	last := w.order(t, gate.OrderReject, item, nil)
+	last := w.order(t, orders.Reject, item, nil)
 	w.until(t)
 	for n := range 8 {
 		if why := w.answer(t, "or-0000000000000000000"+string(rune('1'+n))); why == "" {
@@ -198,10 +198,10 @@ func TestSignedOrders(t *testing.T) {
 	}{
 		{"none", "wants a signature", nil},
 		{"of a request", "namespace", sign("threegate-request", "")},
-		{"of other bytes", "not valid", sign(gate.OrderNamespace, " ")},
-		{"good", "", sign(gate.OrderNamespace, "")},
+		{"of other bytes", "not valid", sign(orders.Namespace, " ")},
+		{"good", "", sign(orders.Namespace, "")},
 	} {
-		name := w.order(t, gate.OrderReject, item, c.sign)
+		name := w.order(t, orders.Reject, item, c.sign)
 		w.until(t)
 		if why := w.answer(t, name); !strings.Contains(why, c.why) || (c.why == "") != (why == "") {
 			t.Errorf("%s: %q, want %q", c.name, why, c.why)
@@ -213,7 +213,7 @@ func TestSignedOrders(t *testing.T) {
 func TestCrashOrder(t *testing.T) {
 	calm := &injector{}
 	w := ended(t, "refused request")
-	w.order(t, gate.OrderReject, w.items(t)[0], nil)
+	w.order(t, orders.Reject, w.items(t)[0], nil)
 	must(t, w.process(calm))
 	if len(calm.steps) < 10 {
 		t.Fatalf("only %d steps", len(calm.steps))
@@ -221,7 +221,7 @@ func TestCrashOrder(t *testing.T) {
 	for at := range calm.steps {
 		for _, kind := range []faultKind{killAfter, cutPerDir, happened} {
 			w := ended(t, "refused request")
-			name := w.order(t, gate.OrderReject, w.items(t)[0], nil)
+			name := w.order(t, orders.Reject, w.items(t)[0], nil)
 			_ = w.process(&injector{at: at + 1, kind: kind})
 			w.whole(t)
 			w.until(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -66,7 +66,7 @@ func (a *app) startOrder(ctx context.Context, f orderFlags) (*ordering, error) {
 
 // startSSHSign starts ssh-keygen, which waits for what it is to sign, once.
 func startSSHSign(ctx context.Context, key string) (func([]byte) ([]byte, error), error) {
-	cmd := exec.CommandContext(ctx, "ssh-keygen", "-q", "-Y", "sign", "-n", gate.OrderNamespace, "-f", key)
+	cmd := exec.CommandContext(ctx, "ssh-keygen", "-q", "-Y", "sign", "-n", orders.Namespace, "-f", key)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	in, err := cmd.StdinPipe()
@@ -92,9 +92,9 @@ func startSSHSign(ctx context.Context, key string) (func([]byte) ([]byte, error)
 }
 
 // give gives the order and waits until the node has carried it out or refused it.
-func (o *ordering) give(ctx context.Context, kind gate.OrderKind, subject string) error {
-	name, err := gate.GiveOrder(o.node, gate.Order{Kind: kind, Subject: subject, By: o.as, Reason: o.reason}, o.Now(),
-		o.sign)
+func (o *ordering) give(ctx context.Context, kind orders.Kind, subject string) error {
+	name, err := orders.Give(o.node.Dir, orders.Order{Kind: kind, Subject: subject, By: o.as, Reason: o.reason},
+		o.Now(), o.sign)
 	if f, ours := errors.AsType[*cli.Fault](err); ours {
 		return f
 	}
@@ -107,7 +107,7 @@ func (o *ordering) give(ctx context.Context, kind gate.OrderKind, subject string
 		defer stop()
 	}
 	for {
-		answer, err := gate.OrderAnswerOf(o.node, name)
+		answer, err := orders.AnswerOf(o.node.Dir, name)
 		switch {
 		case err != nil:
 			return cli.Troublef(err, "", "can't read what came of the order")
@@ -136,7 +136,7 @@ func (o *ordering) waits(name, why, hint string) error {
 		Message: fmt.Sprintf("%s; the order %s waits, and is carried out as soon as it can be", why, name), Hint: hint}
 }
 
-func (o *ordering) answered(subject string, answer *gate.OrderAnswer) error {
+func (o *ordering) answered(subject string, answer *orders.Answer) error {
 	if answer.Refused != "" {
 		stays := filepath.Join(o.node.Dir, spool.DirOrdersDone, answer.Order+".answer")
 		return cli.Rejectf("", "the answer stays in "+stays, "the order was refused: %s", answer.Refused)

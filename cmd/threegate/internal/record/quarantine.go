@@ -11,15 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
 func newQuarantine(a *app) *cobra.Command {
@@ -104,7 +103,7 @@ has carried it out. What came of it stays in orders/done.`,
 			if err != nil {
 				return err
 			}
-			return o.give(cmd.Context(), gate.OrderReject, it.ID)
+			return o.give(cmd.Context(), orders.Reject, it.ID)
 		},
 	}
 	f.add(a, cmd)

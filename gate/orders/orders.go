@@ -1,0 +1,180 @@
+// Package orders is how people order something of a node that is served: the form of an order and of
+// its answer, who may give one, and why one is refused. spool.Orders is the folder; the gate carries them out.
+package orders
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate"
+	"github.com/threegate/tool-exec/validate/approval"
+)
+
+// Kind is what a person orders of a node.
+type Kind string
+
+// The kinds. The gate does what each asks for.
+const (
+	// Reject ends a quarantined item for good.
+	Reject Kind = "quarantine.reject"
+)
+
+// Namespace is what the signature of an order must be made for.
+const Namespace = "threegate-order"
+
+// version is the version of the form of orders and answers.
+const version = 1
+
+// Order is one order of a person. Its file is a JSON object of exactly these keys. The sha256 of
+// its bytes names it in the ledger.
+type Order struct {
+	Version int `json:"order_version"`
+	// Name is that of its file, so that no order can be given a second time.
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// Subject is the id of what it is about.
+	Subject string `json:"subject"`
+	// By is the person's name, Reason their words.
+	By         string    `json:"by"`
+	Reason     string    `json:"reason"`
+	OrderedUTC time.Time `json:"ordered_utc"`
+}
+
+// Bounds of an order.
+const (
+	maxName   = 200
+	maxReason = 2000
+)
+
+// check says what is wrong with an order that was given under name, or "".
+func (o *Order) check(name string) string {
+	switch {
+	case o.Version != version:
+		return fmt.Sprintf("it has version %d; this node knows %d", o.Version, version)
+	case o.Name != name:
+		return "it was given under another name before"
+	case !plainText(o.By) || o.By == "" || len(o.By) > maxName:
+		return "it does not say whose it is: by is one line of at most 200 bytes"
+	case !plainText(o.Reason) || strings.TrimSpace(o.Reason) == "" || len(o.Reason) > maxReason:
+		return "it gives no reason: reason is one line of at most 2000 bytes"
+	}
+	return ""
+}
+
+// plainText reports whether a text is one line without hidden characters.
+func plainText(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// Answer is what came of an order.
+type Answer struct {
+	Version int    `json:"answer_version"`
+	Order   string `json:"order"`
+	// SHA256 is the digest of the order's bytes, as in the ledger.
+	SHA256 string `json:"order_sha256,omitempty"`
+	// Refused says why nothing was done; it is empty if the order was carried out.
+	Refused     string    `json:"refused,omitempty"`
+	AnsweredUTC time.Time `json:"answered_utc"`
+}
+
+// Give puts an order into the folder of the node in dir, and returns its name. Name, version and time are
+// set here. sign makes a signature for Namespace; it may be nil.
+func Give(dir string, o Order, now time.Time, sign func(order []byte) ([]byte, error)) (string, error) {
+	folder := spool.NewOrders(dir, nil)
+	for {
+		var err error
+		if o.Name, err = folder.NextName(now); err != nil {
+			return "", err
+		}
+		o.Version, o.OrderedUTC = version, now.UTC()
+		if why := o.check(o.Name); why != "" {
+			return "", fmt.Errorf("the order: %s", why)
+		}
+		raw, err := json.MarshalIndent(o, "", "  ")
+		if err != nil {
+			return "", err
+		}
+		raw = append(raw, '\n')
+		var sig []byte
+		if sign != nil {
+			if sig, err = sign(raw); err != nil {
+				return "", err
+			}
+		}
+		err = folder.Put(o.Name, raw, sig)
+		if errors.Is(err, fs.ErrExist) {
+			continue // somebody else was faster
+		}
+		return o.Name, err
+	}
+}
+
+// Bytes is the answer as a file.
+func (a *Answer) Bytes() ([]byte, error) {
+	a.Version = version
+	b, err := json.MarshalIndent(a, "", "  ")
+	return append(b, '\n'), err
+}
+
+// AnswerOf is what came of an order, or nil while it waits.
+func AnswerOf(dir, name string) (*Answer, error) {
+	raw, err := spool.NewOrders(dir, nil).Answer(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var a Answer
+	if err == nil {
+		err = schemas.DecodeStrict(raw, &a)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the answer to order %s: %w", name, err)
+	}
+	return &a, nil
+}
+
+// Refusal is why an order is not carried out, in words for the person who gave it. It is an error.
+type Refusal string
+
+func (r Refusal) Error() string { return string(r) }
+
+// Refusef makes a Refusal.
+func Refusef(format string, args ...any) error { return Refusal(fmt.Sprintf(format, args...)) }
+
+// Read reads an order that was given under name. An error is a Refusal.
+func Read(name string, raw []byte) (Order, error) {
+	var o Order
+	if err := schemas.DecodeStrict(raw, &o); err != nil {
+		return o, Refusef("it can't be read: %v", err)
+	}
+	if why := o.check(name); why != "" {
+		return o, Refusal(why)
+	}
+	return o, nil
+}
+
+// Allowed finds whether a person may give an order, and has signed its bytes where the node wants that.
+// An error is a Refusal.
+func Allowed(p validate.Policy, by string, raw, sig []byte) error {
+	if len(p.Approvers) > 0 && !slices.Contains(p.Approvers, by) {
+		return Refusef("%s is none of the node's approvers", spool.Quote(by))
+	}
+	if !p.RequireSignature {
+		return nil
+	}
+	if len(sig) == 0 {
+		return Refusef("this node wants a signature of %s, and there is none", spool.Quote(by))
+	}
+	if err := approval.VerifyFor(Namespace, p.AllowedSigners, by, raw, sig, p.Now); err != nil {
+		return Refusef("the signature is not valid for %s: %v", spool.Quote(by), err)
+	}
+	return nil
+}

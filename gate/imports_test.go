@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"deploy/filters/words": {},
 	"deploy/mcp":           {}, // tests only
 	"deploy/package/sbom":  {},
-	"gate": {"gate/config", "gate/hold", "gate/filter", "gate/ledger", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
+	"gate": {"gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/image", "quarantine",
 		"schemas"},
 	"gate/config":  {"executors", "executors/egress", "validate", "validate/approval", "schemas"},
@@ -70,6 +70,7 @@ var mayImport = map[string][]string{
 	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/view", "spool"},
 	"gate/prune":   {"gate/config", "gate/fsck", "gate/ledger", "spool"},
 	"gate/hold":    {"gate/config", "spool", "schemas"},
+	"gate/orders":  {"spool", "validate", "validate/approval", "schemas"},
 	"gate/view":    {"gate", "gate/config", "gate/hold", "gate/ledger", "spool", "schemas"},
 
 	"gate/e2e": {}, // tests only
@@ -96,7 +97,7 @@ var mayImport = map[string][]string{
 		"validate/approval", "schemas"},
 	"cmd/threegate/internal/openwop": {"cmd/threegate/internal/...", "gate/config", "gate/ledger", "gate/openwop",
 		"spool", "schemas", "schemas/openwop"},
-	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger",
+	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger", "gate/orders",
 		"gate/openwop", "gate/prune", "gate/view", "quarantine", "spool", "validate", "schemas"},
 	"cmd/threegate/internal/qualify": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/source", "schemas"},
 	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/hold", "gate/metrics",

@@ -30,7 +30,8 @@
 //	float                     a number as Python prints it; nan and inf are refused
 //	list, tuple, deque        an array; so are iterators
 //	set, frozenset            an array, sorted
-//	dict                      an object; a key that is no str is refused
+//	dict                      an object; a key that is a number, a bool or None is
+//	                          its JSON as a string; a container as a key is refused
 //	named tuple, dataclass    an object of its fields
 //	bytes                     {"base64": "..."}
 //	date, time, datetime      a string as isoformat() gives

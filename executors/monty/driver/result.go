@@ -195,11 +195,10 @@ func (r *result) dict(pairs []*wire.Pair) *refusal {
 	r.WriteByte('{')
 	seen := make(map[string]bool, len(pairs))
 	for i, p := range pairs {
-		k, ok := p.GetKey().GetKind().(*wire.Value_Str)
-		if !ok {
-			return &refusal{what: "a key of type " + typeName(p.GetKey()), why: "keys must be str, use str(key)"}
+		key, err := keyText(p.GetKey())
+		if err != nil {
+			return err
 		}
-		key := k.Str
 		if seen[key] {
 			return &refusal{what: "the key " + clip(key), why: "it is there twice"}
 		}
@@ -215,6 +214,23 @@ func (r *result) dict(pairs []*wire.Pair) *refusal {
 	}
 	r.WriteByte('}')
 	return nil
+}
+
+// keyText is a key as text: what is a string in JSON as it is, a number, a bool or None as its JSON.
+func keyText(v *wire.Value) (string, *refusal) {
+	var r result
+	if err := r.value(v); err != nil {
+		return "", &refusal{what: "a key of type " + typeName(v), why: err.why}
+	}
+	switch text := r.String(); text[0] {
+	case '"':
+		_ = json.Unmarshal(r.Bytes(), &text) // r.str wrote it
+		return text, nil
+	case '{', '[':
+		return "", &refusal{what: "a key of type " + typeName(v), why: "keys must be str or plain values, use str(key)"}
+	default:
+		return text, nil
+	}
 }
 
 func (r *result) str(s string) {

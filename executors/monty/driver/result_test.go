@@ -18,6 +18,8 @@ func TestHostileValues(t *testing.T) {
 		{``, "a value of no known type can't be delivered"},
 		{`list { items {} items { int: 1 } }`, "the value[0]: a value of no known type"},
 		{`dict { pairs {} }`, "a key of type a value of no known type"},
+		{`dict { pairs { key { dict {} } value { int: 1 } } }`, "a key of type dict can't be delivered"},
+		{`dict { pairs { key { timezone { name: "a\nb" } } value { int: 1 } } }`, `{"a\nb": 1}`},
 		{`dict { pairs { key { str: "k" } } }`, `the value["k"]: a value of no known type`},
 		{`dict { pairs { key { str: "k" } value { int: 1 } } pairs { key { str: "k" } } }`, "it is there twice"},
 		{`named_tuple { type_name: "T" field_names: "x" }`, "named tuple T can't be delivered as JSON: it has 1 names"},

@@ -204,10 +204,58 @@ for f in [lambda: p.write_text('x'), lambda: p.mkdir(), lambda: open('/out//_val
 		},
 		{name: "refused: inf", code: "-float('inf')", exit: driver.ExitValue, stderr: "float can't"},
 		{
+			name: "keys",
+			code: dt + `
+from pathlib import Path
+{0: [2], -3: {1.5: 1, 2.0: 1}, True: 1, None: {}, date(2024, 2, 29): 'd', 10 ** 20: 1, 'é"': 1, Path('/in/"'): 1}`,
+			value: `{"0": [2], "-3": {"1.5": 1, "2.0": 1}, "true": 1, "null": {}, "2024-02-29": "d", ` +
+				`"100000000000000000000": 1, "é\"": 1, "/in/\"": 1}`,
+		},
+		{
 			name:   "refused: key",
-			code:   "{1: 2}",
+			code:   "{0: {(1, 2): 3}}",
 			exit:   driver.ExitValue,
-			stderr: "a key of type int can't be delivered as JSON: keys must be str",
+			stderr: `the value["0"]: a key of type tuple can't be delivered as JSON: keys must be str or plain values`,
+		},
+		{
+			name:   "refused: key of bytes",
+			code:   "{b'x': 1}",
+			exit:   driver.ExitValue,
+			stderr: "a key of type bytes can't be delivered as JSON: keys must be str or plain values",
+		},
+		{
+			name:   "refused: key that is no number",
+			code:   "{float('nan'): 1}",
+			exit:   driver.ExitValue,
+			stderr: "a key of type float can't be delivered as JSON: it is nan",
+		},
+		{
+			name:   "refused: keys that look alike",
+			code:   "[{1: 'a', '1': 'b'}]",
+			exit:   driver.ExitValue,
+			stderr: "the value[0]: the key 1 can't be delivered as JSON: it is there twice",
+		},
+		{
+			name: "raise without an exception",
+			code: "raise",
+			exit: 1,
+			stderr: "Traceback (most recent call last):\n  File \"code.py\", in <module>\n    raise\n" +
+				"RuntimeError: No active exception to reraise\n",
+		},
+		{
+			name:   "raise without an exception, after something else",
+			code:   "def f():\n    print(1)\n    raise\nf()",
+			exit:   1,
+			stdout: "1\n",
+			stderr: "line 4, in <module>\n    f()\n    ~~~\n  File \"code.py\", in f\n    raise\n" +
+				"RuntimeError: No active exception to reraise\n",
+		},
+		{
+			name: "an exception with the same words",
+			code: "raise RuntimeError('No active exception to reraise')",
+			exit: 1,
+			stderr: "  File \"code.py\", line 1, in <module>\n" +
+				"    raise RuntimeError('No active exception to reraise')\nRuntimeError",
 		},
 		{
 			name:   "refused: cycle",

@@ -34,7 +34,11 @@ func traceback(x *wire.Exception) string {
 		}
 		for j := range min(n, sameFramesShown) {
 			if shown < maxFramesShown {
-				writeFrame(&b, frames[i+j])
+				if i+j == len(frames)-1 && bareRaise(x) {
+					writeNoPlace(&b, frames[i+j], "raise")
+				} else {
+					writeFrame(&b, frames[i+j])
+				}
 			}
 			shown++
 		}
@@ -66,13 +70,39 @@ func frameName(f *wire.Frame) string {
 	return f.GetFrameName()
 }
 
+// noException is the message of a raise statement that has nothing to raise again.
+const noException = "No active exception to reraise"
+
+// bareRaise says whether x comes from such a statement. The interpreter does not note where that is:
+// its frame has the place of something before it, or none. A raise that names an exception has no caret.
+func bareRaise(x *wire.Exception) bool {
+	frames := x.GetTraceback()
+	return x.GetExcType() == "RuntimeError" && x.GetMessage() == noException &&
+		len(frames) > 0 && !frames[len(frames)-1].GetHideCaret()
+}
+
+// noPlace is the file of a frame that has no place.
+const noPlace = "\x00"
+
+// writeNoPlace writes a frame whose line is not known.
+func writeNoPlace(b *strings.Builder, f *wire.Frame, text string) {
+	fmt.Fprintf(b, "  File %q, in %s\n", ScriptName, frameName(f))
+	if text != "" {
+		b.WriteString("    " + text + "\n")
+	}
+}
+
 // fed is how the interpreter names what it was fed; it ignores the session's script name.
 const fed = "<python-input-"
 
 func writeFrame(b *strings.Builder, f *wire.Frame) {
 	file, line := f.GetFilename(), f.GetStart().GetLine()
-	if strings.HasPrefix(file, fed) {
+	switch {
+	case strings.HasPrefix(file, fed):
 		file = ScriptName
+	case file == noPlace:
+		writeNoPlace(b, f, "")
+		return
 	}
 	fmt.Fprintf(b, "  File %q, line %d", file, line)
 	if !f.GetHideFrameName() {

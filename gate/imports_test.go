@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 	"gate/filter":          {"schemas"},
 	"deploy/filters/words": {},
 	"deploy/mcp":           {}, // tests only
+	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},
 	"gate": {"gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/image", "quarantine",

@@ -1,0 +1,98 @@
+// Reader prints a line for each answer of a ThreeGate node, as reader.py does: reader CORE-INBOUND CORE-NOTICES.
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:embed answers.json
+var answers []byte
+
+var words struct{ Results, Notices map[string]string }
+
+func result(path string) (string, error) {
+	raw, err := os.ReadFile(path)
+	lines := strings.Split(string(raw), "\n")
+	end, fence := slices.Index(lines, "## Provenance"), slices.Index(lines, "## Stdout")+2
+	if err != nil || end < 0 || fence < end || fence >= len(lines) {
+		return "", cmp.Or(err, errors.New("it is not whole"))
+	}
+	stem, keys := strings.TrimSuffix(path, ".md"), map[string]string{"- Cause": "none"}
+	var files []string
+	for _, line := range lines[:end] {
+		key, value, _ := strings.Cut(line, ": ")
+		if text, err := strconv.Unquote(value); err == nil {
+			value = text
+		}
+		keys[key] = value
+		switch name := keys["  - path"]; key {
+		case "  - path":
+			files = append(files, name)
+		case "    sha256":
+			data, err := os.ReadFile(filepath.Join(stem+".artifacts", name))
+			if sum := sha256.Sum256(data); err != nil || hex.EncodeToString(sum[:]) != value {
+				return "", cmp.Or(err, fmt.Errorf("%s is not what was delivered", name))
+			}
+		}
+	}
+	ticks, _, _ := strings.Cut(lines[fence], "text") // the tag is behind it
+	stdout := slices.Index(lines[fence+1:], ticks)
+	files = slices.DeleteFunc(files, func(name string) bool { return name == filepath.Base(stem)+".spans.json" })
+	if keys["schema_version"] != "1" || stdout < 0 {
+		return "", errors.New("it has another version")
+	}
+	return fmt.Sprintf("%s: result, cause %s, exit code %s, %d lines, files: %s. %s", keys["request_id"], keys["- Cause"],
+		keys["exit_code"], stdout, cmp.Or(strings.Join(files, ", "), "none"),
+		cmp.Or(words.Results[keys["- Cause"]], "Ask a person.")), nil
+}
+
+func notice(path string) (string, error) {
+	var n struct {
+		Version    int    `json:"notice_version"`
+		Request    string `json:"request_id"`
+		File       string `json:"file_name"`
+		Job, Stage string
+		Rules      []struct{ Rule string }
+	}
+	raw, err := os.ReadFile(path)
+	if err := cmp.Or(err, json.Unmarshal(raw, &n)); err != nil || n.Version != 1 {
+		return "", cmp.Or(err, errors.New("it has another version"))
+	}
+	var rules []string
+	for _, r := range n.Rules {
+		rules = append(rules, r.Rule)
+	}
+	return fmt.Sprintf("%s: %s, rules: %s. %s", cmp.Or(n.Request, n.File, n.Job), n.Stage, strings.Join(rules, ", "),
+		cmp.Or(words.Notices[n.Stage], "Ask a person.")), nil
+}
+
+func main() {
+	if err := json.Unmarshal(answers, &words); err != nil || len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: reader CORE-INBOUND CORE-NOTICES")
+		os.Exit(2)
+	}
+	results, _ := filepath.Glob(filepath.Join(os.Args[1], "TS-*.md"))
+	notices, _ := filepath.Glob(filepath.Join(os.Args[2], "TN-*.json"))
+	for i, path := range slices.Concat(results, notices) {
+		read := result
+		if i >= len(results) {
+			read = notice
+		}
+		if line, err := read(path); err != nil {
+			fmt.Printf("%s: %v. Ask a person.\n", filepath.Base(path), err)
+		} else {
+			fmt.Println(line)
+		}
+	}
+}

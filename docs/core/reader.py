@@ -1,0 +1,41 @@
+"""Prints a line for each answer of a ThreeGate node: reader.py CORE-INBOUND CORE-NOTICES [--delete]"""
+import ast, hashlib, json, pathlib, shutil, sys
+
+WORDS = json.loads(pathlib.Path(__file__).with_name("answers.json").read_bytes())
+
+def must(ok, what):
+    if not ok: raise ValueError(what)
+
+def result(path):
+    lines = path.read_bytes().decode().split("\n")
+    keys, files = {"- Cause": "none"}, []
+    for line in lines[:lines.index("## Provenance")]:
+        key, _, value = line.partition(": ")
+        keys[key] = value = ast.literal_eval(value) if value[:1] == '"' else value
+        if key == "  - path": files.append(value)
+        if key == "    sha256":
+            data = (path.with_suffix(".artifacts") / keys["  - path"]).read_bytes()
+            must(hashlib.sha256(data).hexdigest() == value, keys["  - path"] + " is not what was delivered")
+    must(keys["schema_version"] == "1", "it has another version")
+    fence = lines.index("## Stdout") + 2  # backticks, "text", the tag
+    stdout = lines[fence + 1:lines.index(lines[fence].split("text")[0], fence + 1)]
+    files = [name for name in files if name != path.stem + ".spans.json"]
+    cause = keys["- Cause"]
+    return (f"{keys['request_id']}: result, cause {cause}, exit code {keys['exit_code']}, {len(stdout)} lines, "
+            f"files: {', '.join(files) or 'none'}. {WORDS['results'].get(cause, 'Ask a person.')}")
+
+def notice(path):
+    n = json.loads(path.read_bytes())
+    must(n["notice_version"] == 1, "it has another version")
+    return (f"{n.get('request_id') or n.get('file_name') or n['job']}: {n['stage']}, "
+            f"rules: {', '.join(r['rule'] for r in n['rules'])}. {WORDS['notices'].get(n['stage'], 'Ask a person.')}")
+
+for read, folder, names in (result, sys.argv[1], "TS-*.md"), (notice, sys.argv[2], "TN-*.json"):
+    for path in sorted(pathlib.Path(folder).glob(names)):
+        try: print(read(path))
+        except Exception as error:  # not whole, or of another version: it stays
+            print(f"{path.name}: {error}. Ask a person.")
+            continue
+        if "--delete" in sys.argv:
+            path.unlink()
+            shutil.rmtree(path.with_suffix(".artifacts"), ignore_errors=True)

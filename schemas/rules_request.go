@@ -172,9 +172,18 @@ var requestRules = []Rule{
 		Source: "design section 4, Approval: not older than the configured age"},
 	{ID: "approval.approver", Level: SeverityBlocking, Must: true, Applies: forRequest,
 		Title: "The approver is a person who may approve",
-		Why:   "Only the people whom the node names may approve. CORE and the gate are not people.",
-		Bad:   `approved_by: "CORE"`, Good: `approved_by: "j.okafor"`,
+		Why: "Only the people whom the node names may approve (approvals.approvers). Names are compared as persons: " +
+			"Ann.B@x.org, ann.b and Ann B are one.",
+		Bad: `approved_by: "m.silva" (the node lists j.okafor)`, Good: `approved_by: "J.Okafor@example.org"`,
 		Fix:    "Have one of the node's approvers approve it.",
+		Source: "design section 4, Approval: approver on the operators' list when there is one"},
+	{ID: "approval.machine", Level: SeverityBlocking, Must: true, Applies: forRequest,
+		Title: "The approver is a person",
+		Why: "requested_by may be a program, such as CORE; approved_by may not. CORE, the gate and names that machines " +
+			"have (approvals.forbidden) approve nothing.",
+		Bad: `approved_by: "auto-approver"`, Good: `approved_by: "j.okafor"`,
+		Fix: "Have a person approve it under their own name; an operator whose approvers have such a name changes " +
+			"approvals.forbidden.",
 		Source: "request schema, Front Matter: approved_by is human; design section 4, Approval"},
 	{ID: "approval.self", Level: SeverityBlocking, Applies: forRequest,
 		Title:  "Requester and approver differ",

@@ -32,6 +32,8 @@ type Policy struct {
 	MaxInputBytes                        int64
 	// Approvers are the names that may approve; empty means anybody named.
 	Approvers []string
+	// Forbidden are patterns of names that may not: machines have them (approval.Machine).
+	Forbidden []string
 	// MaxApprovalAge of 0 means no limit.
 	MaxApprovalAge    time.Duration
 	AllowSelfApproval bool
@@ -66,6 +68,7 @@ func DefaultPolicy(now time.Time) Policy {
 		MaxOutputs:      schemas.DefaultOutputs,
 		MaxInputBytes:   schemas.DefaultInputsMB << 20,
 		MaxApprovalAge:  schemas.DefaultApprovalAge,
+		Forbidden:       DefaultForbidden(),
 		MaxStreamLines:  schemas.DefaultStreamLines,
 		ArtifactTypes:   schemas.DefaultArtifactTypes(),
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/approval"
 	"github.com/threegate/tool-exec/validate/document"
-	"github.com/threegate/tool-exec/validate/text"
 )
 
 // clockSkew is how far the clocks of approver and node may differ.
@@ -20,10 +19,31 @@ var (
 	placeholderRe = regexp.MustCompile(`(?i)^(?:todo|tbd|fixme|x+|\?+|-+|\.+|n/?a|none|null|nobody|no one|pending` +
 		`|unknown|approver|name|human|your name|someone|to be (?:approved|determined|filled in)` +
 		`|not (?:yet )?approved|<.*>|\[.*\]|\{.*\}|\$.*|_+)$`)
-	// nodeNames are the programs of the system, which can't approve for people.
-	nodeNames = []string{"core", "tool-exec", "tool_exec", "toolexec", "threegate", "gate", "system", "automatic",
-		"auto", "bot", "agent"}
+	// nodeNames are the programs of the system, which can't approve for people, whatever a node allows.
+	nodeNames = []string{"core", "tool-exec", "toolexec", "threegate", "gate", "system", "automatic", "auto", "bot",
+		"agent"}
 )
+
+// DefaultForbidden are the patterns of names that machines have and people hardly ever: a node that sets none
+// takes no approval of them.
+func DefaultForbidden() []string {
+	return []string{"ai", "ai-agent*", "ai-approver*", "ai-assistant*", "*-ai-*", "auto-*", "autoapprov*", "automation",
+		"agent-*", "*-agent", "bot-*", "*-bot", "robot", "chatbot*", "assistant", "llm", "llm-*", "gpt", "gpt-*",
+		"chatgpt*", "copilot*", "service-account*", "svc-*", "machine", "cron", "ci"}
+}
+
+// Forbids says by which rule no approval of name counts, and why, as the end of a sentence; both are empty
+// if one may.
+func (p Policy) Forbids(name string) (rule, why string) {
+	switch pattern := approval.Machine(slices.Concat(nodeNames, p.Forbidden), name); {
+	case pattern != "":
+		return "approval.machine", "is the name of a machine here (" + document.Quote(pattern) +
+			"), and only a person approves"
+	case len(p.Approvers) > 0 && !approval.Among(p.Approvers, name):
+		return "approval.approver", "is none of the node's approvers"
+	}
+	return "", ""
+}
 
 // approval checks who asked, who approved and when.
 func (rr *requestReader) approval() {
@@ -45,14 +65,11 @@ func (rr *requestReader) approval() {
 	if who == "" {
 		return
 	}
-	if slices.Contains(nodeNames, strings.ToLower(who)) {
-		rr.key("approval.approver", "approved_by", "have a person approve it", "approved_by is %s, which is no person",
-			document.Quote(who))
-	} else if len(rr.p.Approvers) > 0 && !slices.Contains(rr.p.Approvers, who) {
-		rr.key("approval.approver", "approved_by", "have one of the node's approvers approve it",
-			"%s may not approve requests on this node", document.Quote(who))
+	if rule, why := rr.p.Forbids(who); rule != "" {
+		r, _ := schemas.RuleByID(rule)
+		rr.key(rule, "approved_by", r.Fix, "%s %s", document.Quote(who), why)
 	}
-	if req.RequestedBy != "" && !rr.p.AllowSelfApproval && sameName(who, req.RequestedBy) {
+	if req.RequestedBy != "" && !rr.p.AllowSelfApproval && approval.Same(who, req.RequestedBy) {
 		rr.key("approval.self", "approved_by", "have another person approve it", "%s asked for the run and approved it",
 			document.Quote(who))
 	}
@@ -73,12 +90,6 @@ func (rr *requestReader) person(key string) string {
 			"%s is %s, which names nobody", key, document.Quote(s))
 	}
 	return s
-}
-
-// sameName compares names as a reader's eye does.
-func sameName(a, b string) bool {
-	fold := func(s string) string { return strings.Join(strings.Fields(string(text.Fold([]byte(s)).Text)), " ") }
-	return fold(a) == fold(b)
 }
 
 func (rr *requestReader) approvalTime(approved time.Time) {

@@ -142,6 +142,12 @@ func (c *checker) rules() {
 				"the types are "+strings.Join(types, ", "))
 		}
 	}
+	for _, p := range c.Approvals.Forbidden {
+		if strings.Trim(p, "*?-. ") == "" || len(p) > 100 {
+			c.bad("approvals.forbidden", fmt.Sprintf("%q forbids everybody, or nobody", p),
+				"write names as machines have them, with * for any letters: ai, *-bot")
+		}
+	}
 	if c.Approvals.RequireSignature && c.Approvals.AllowedSigners == "" {
 		c.bad("approvals.allowed_signers", "is empty although approvals.require_signature is true",
 			"name an OpenSSH allowed_signers file")

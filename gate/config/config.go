@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate"
 )
 
 // FileName is the configuration's name in a node's folder.
@@ -98,7 +99,9 @@ type Validator struct {
 
 // Approvals says what counts as approved.
 type Approvals struct {
-	Approvers         []string      `yaml:"approvers"`
+	Approvers []string `yaml:"approvers"`
+	// Forbidden are patterns of names that machines have.
+	Forbidden         []string      `yaml:"forbidden"`
 	MaxAge            time.Duration `yaml:"max_age"`
 	AllowSelfApproval bool          `yaml:"allow_self_approval"`
 	RequireSignature  bool          `yaml:"require_signature"`
@@ -247,7 +250,8 @@ func Default() Config {
 		CoreNotices: CoreNotices{Enabled: true, Path: "core-notices"},
 		Network:     Network{AllowedDomains: []string{}},
 		Validators:  []Validator{},
-		Approvals:   Approvals{Approvers: []string{}, MaxAge: schemas.DefaultApprovalAge},
+		Approvals: Approvals{Approvers: []string{}, Forbidden: validate.DefaultForbidden(),
+			MaxAge: schemas.DefaultApprovalAge},
 		Limits: Limits{CPU: schemas.DefaultCPU, MemoryMB: schemas.DefaultMemoryMB, TimeSec: schemas.DefaultTimeSec,
 			Pids: 128, OpenFiles: 1024, OutMB: 64, OutFiles: 4096, TmpMB: 64, StreamKB: 5 * 1024,
 			RequestKB: schemas.DefaultRequestKB, InputsMB: schemas.DefaultInputsMB,

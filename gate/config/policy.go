@@ -22,7 +22,7 @@ func (l *Loaded) Policy(now time.Time) validate.Policy {
 	p.MaxInputBytes = int64(m.InputsMB) << 20
 	p.Languages = slices.Sorted(maps.Keys(l.Backends.ERA.Languages))
 	p.Egress, p.AllowedDomains = len(l.Network.AllowedDomains) > 0, l.Network.AllowedDomains
-	p.Approvers = l.Approvals.Approvers
+	p.Approvers, p.Forbidden = l.Approvals.Approvers, l.Approvals.Forbidden
 	p.MaxApprovalAge = l.Approvals.MaxAge
 	p.AllowSelfApproval = l.Approvals.AllowSelfApproval
 	p.RequireSignature = l.Approvals.RequireSignature

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -164,8 +163,8 @@ func Read(name string, raw []byte) (Order, error) {
 // Allowed finds whether a person may give an order, and has signed its bytes where the node wants that.
 // An error is a Refusal.
 func Allowed(p validate.Policy, by string, raw, sig []byte) error {
-	if len(p.Approvers) > 0 && !slices.Contains(p.Approvers, by) {
-		return Refusef("%s is none of the node's approvers", spool.Quote(by))
+	if _, why := p.Forbids(by); why != "" {
+		return Refusef("%s %s", spool.Quote(by), why)
 	}
 	if !p.RequireSignature {
 		return nil

@@ -76,6 +76,11 @@ func TestVerify(t *testing.T) {
 		{"valid", line("alice", `valid-after="20260101",valid-before="20260301Z"`, alice), "alice", good, message, nil},
 		{"second line counts", line("alice", `valid-before="20200101"`, alice) + line("alice", "", alice), "alice",
 			good, message, nil},
+		{"case", line("Alice", "", alice), "alice", good, message, nil},
+		{"other spelling", line("a.lice@example.org", "", alice), "Ａlice", good, message, nil},
+		{"case of a pattern", line("ALI*", "", alice), "alice", good, message, ErrSigner},
+		{"excluded in another case", line("*,!alice@example.org", "", alice), "Alice", good, message, ErrSigner},
+		{"excluded by a pattern", line("*,!*@example.org", "", alice), "alice@Example.ORG", good, message, ErrSigner},
 		{"trailing newline", line("alice", "", alice), "alice", append(bytes.Clone(good), "\n\n"...), message, nil},
 
 		{"changed message", line("alice", "", alice), "alice", good, append(bytes.Clone(message), ' '), ErrSignature},
@@ -89,7 +94,6 @@ func TestVerify(t *testing.T) {
 		{"not yet", line("alice", `valid-after="20260301"`, alice), "alice", good, message, ErrSigner},
 		{"no more", line("alice", `valid-before="20260210120000Z"`, alice), "alice", good, message, ErrSigner},
 		{"authority", line("alice", "cert-authority", alice), "alice", good, message, ErrSigner},
-		{"case", line("Alice", "", alice), "alice", good, message, ErrSigner},
 		{"bracket is no pattern", line("[a]lice", "", alice), "alice", good, message, ErrSigner},
 
 		{"no signature", line("alice", "", alice), "alice", []byte("hello"), message, ErrSignature},

@@ -104,7 +104,7 @@ func (s *Signers) allow(namespace, approver string, key ssh.PublicKey, at time.T
 			continue // certificates are not read
 		}
 		switch {
-		case !match(e.principals, approver):
+		case !e.names(approver):
 			if why == nil {
 				why = fmt.Errorf("%w: the key is listed for somebody else", ErrSigner)
 			}
@@ -122,6 +122,21 @@ func (s *Signers) allow(namespace, approver string, key ssh.PublicKey, at time.T
 		why = fmt.Errorf("%w: the key %s is not listed", ErrSigner, ssh.FingerprintSHA256(key))
 	}
 	return why
+}
+
+// names says whether the principals of a line name approver. Patterns are OpenSSH's; a principal without
+// wildcards also stands for other spellings of the same person, and what is excluded stays so in each.
+func (s *signer) names(approver string) bool {
+	found := false
+	for _, p := range s.principals {
+		p, negated := strings.CutPrefix(strings.TrimSpace(p), "!")
+		same := wildcard(p, approver) || !strings.ContainsAny(p, "*?") && Same(p, approver)
+		if negated && (same || wildcard(folded(p), folded(approver))) {
+			return false
+		}
+		found = found || same && !negated
+	}
+	return found
 }
 
 // match applies OpenSSH's pattern lists: * and ?, and ! to exclude.

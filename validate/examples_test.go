@@ -138,7 +138,7 @@ func TestExamplesThatRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := validate.DefaultPolicy(asOf)
-			p.Languages = []string{"javascript", "perl", "python", "ruby"}
+			p.Languages = []string{"javascript", "perl", "python", "ruby", "tools"}
 			req, found := validate.Request(filepath.Base(files[0]), raw, p)
 			for _, f := range found {
 				t.Errorf("line %d: %s %s: %s", f.Line, f.Severity, f.Rule, f.Message)

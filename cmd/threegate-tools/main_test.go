@@ -16,6 +16,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
 	b := &bench{t, t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "w")}
 	return b
 }
@@ -80,6 +81,10 @@ func TestRun(t *testing.T) {
 	}
 	if got := strings.Count(b.read(filepath.Join(b.out, "timeline.jsonl")), `"code":"OK"`); got != 2 {
 		t.Errorf("%d lines in the timeline", got)
+	}
+	if got := b.read(filepath.Join(b.out, "changes.patch")); !strings.HasSuffix(got,
+		"--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1 +1 @@\n-old\n+new\n") {
+		t.Errorf("changes.patch is %q", got)
 	}
 	// What was written by a run is not written over.
 	if code, _, errs := b.run(plan); code != exitTrouble || !strings.Contains(errs, "responses.jsonl") {

@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/host"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 const (
@@ -39,12 +43,13 @@ func runCommand() *cobra.Command {
 at the first call that fails, or goes on with --keep-going.
 
 The workspace begins as a copy of the folder workspace/ next to the plan, if there is one. The file
-registry.yaml next to it, or that of --registry, says which hosts and commands are allowed. Two files are
+registry.yaml next to it, or that of --registry, says which hosts and commands are allowed. Three files are
 written to --out: responses.jsonl has one ToolResponse a line; timeline.jsonl says of each call
-{tool, args_hash, start_ts, end_ts, code, bytes}, without arguments or content.
+{tool, args_hash, start_ts, end_ts, code, bytes}, without arguments or content; changes.patch is what the
+workspace has changed, as git diff writes it, also when a call failed. It needs git.
 
-To take changed files out, put the workspace below /out (--workspace /out/work), and declare the files as
-outputs of the request.
+To take changed files out whole, put the workspace below /out (--workspace /out/work), and declare the
+files as outputs of the request.
 
 Exit codes: 0 all calls succeeded, 1 one failed, 2 the plan can't be carried out.`,
 		Example: `  threegate-tools run /in/plan.jsonl
@@ -100,7 +105,44 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 	if err != nil {
 		return err
 	}
-	return p.carryOut(ctx, s, requests, out, responses)
+	repo, err := p.begin(ctx, errs)
+	if err != nil {
+		return err
+	}
+	err = p.carryOut(ctx, s, requests, out, responses)
+	if repo != nil && (err == nil || errors.Is(err, errRejected)) {
+		err = errors.Join(err, p.changes(ctx, repo, errs))
+	}
+	return err
+}
+
+// begin keeps what the workspace began with.
+func (p *plan) begin(ctx context.Context, errs io.Writer) (*git.Repo, error) {
+	if !git.Installed() {
+		fmt.Fprintln(errs, "note: there is no git, so no changes.patch")
+		return nil, nil
+	}
+	w, err := workspace.Open(p.workspace)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "git-")
+	if err != nil {
+		return nil, err
+	}
+	return git.Begin(ctx, w, dir)
+}
+
+func (p *plan) changes(ctx context.Context, repo *git.Repo, errs io.Writer) error {
+	f, err := create(p.out, "changes.patch")
+	if err != nil {
+		return err
+	}
+	binary, err := repo.Changes(ctx, f.Name())
+	for _, path := range binary {
+		fmt.Fprintf(errs, "note: changes.patch names %q and does not hold it: it is no text\n", path)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // readPlan checks every line of a plan.
@@ -200,6 +242,15 @@ func (p *plan) fill(from string) error {
 	}
 	if err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is no folder that can be copied", from)
+	}
+	err = filepath.WalkDir(from, func(path string, _ fs.DirEntry, err error) error {
+		if strings.EqualFold(filepath.Base(path), ".git") {
+			err = errors.Join(err, fmt.Errorf("%s belongs to git: a workspace is files only", path))
+		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return os.CopyFS(p.workspace, os.DirFS(from))
 }

@@ -55,6 +55,7 @@ func (n *node) unpackImages() string {
 		era("", "print(1)\n"), javascript("", "1"), {backend: "monty", code: "print(1)\n"},
 		{language: "perl", command: "perl script.pl", inputs: map[string]string{"script.pl": "print 1;\n"}},
 		{language: "ruby", command: "ruby script.rb", inputs: map[string]string{"script.rb": "puts 1\n"}},
+		{language: "tools", command: "python script.py", inputs: map[string]string{"script.py": "print(1)\n"}},
 	}
 	for i, r := range programs {
 		r.id = fmt.Sprintf("TR-20260209-70000%dZ-unpack", i)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -30,7 +29,7 @@ type Command struct {
 	Stdin *string
 }
 
-// Output is what came of a command.
+// Output is what came of a command. The streams are bytes as they came.
 type Output struct {
 	Code           int
 	Stdout, Stderr string
@@ -84,7 +83,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 		streams[i].from.SetReadDeadline(time.Now().Add(drain))
 	}
 	readers.Wait()
-	out := Output{Ran: true, Stdout: streams[0].text(), Stderr: streams[1].text(),
+	out := Output{Ran: true, Stdout: streams[0].kept.String(), Stderr: streams[1].kept.String(),
 		Truncated: streams[0].truncated || streams[1].truncated}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		out.Code = 128 + int(status.Signal())
@@ -146,5 +145,3 @@ func (c *capture) read() {
 	n, _ := io.Copy(io.Discard, c.from)
 	c.truncated = n > 0
 }
-
-func (c *capture) text() string { return strings.ToValidUTF8(c.kept.String(), "\uFFFD") }

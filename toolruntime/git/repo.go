@@ -1,0 +1,202 @@
+// Package git keeps the history of a workspace with Debian's git, and has the tools of section 5.4.
+//
+// Repositories and arguments are hostile. The git directory lies outside of the workspace, so no path of
+// a tool reaches it. git runs without a shell, with a fixed environment and configuration: no hook, filter,
+// external diff, pager, editor, signature, submodule or transport of a repository's or a user's choice runs.
+// Names are judged before git sees them, and no argument of a call is ever an option of git's.
+//
+// It runs in the sandbox only.
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/proc"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+// Repo is the repository of one workspace. A host lets calls that change it run one by one.
+type Repo struct {
+	w   *workspace.Workspace
+	dir string // the git directory
+	// base is the commit that the workspace began with.
+	base string
+	// date, if not empty, is that of new commits: for tests.
+	date string
+}
+
+// config outranks what a repository says, as each command gets it in its environment.
+var config = []string{
+	"advice.addEmbeddedRepo=false", "advice.detachedHead=false", "checkout.guess=false", "color.ui=false",
+	"commit.gpgSign=false", "core.askPass=", "core.attributesFile=/dev/null", "core.autocrlf=false", "core.editor=:",
+	"core.excludesFile=/dev/null", "core.fileMode=true", "core.fsmonitor=false", "core.hooksPath=/dev/null",
+	"core.pager=cat", "core.protectHFS=true", "core.protectNTFS=true", "core.sshCommand=false", "core.symlinks=true",
+	"core.untrackedCache=false", "diff.mnemonicPrefix=false", "diff.noprefix=false", "fetch.recurseSubmodules=false",
+	"gc.auto=0", "init.templateDir=", "log.showSignature=false", "maintenance.auto=false", "merge.autoStash=false",
+	"protocol.allow=never", "rebase.autoStash=false", "rerere.enabled=false", "sequence.editor=:",
+	"status.submoduleSummary=false", "submodule.recurse=false", "tag.gpgSign=false", "transfer.fsckObjects=true",
+	"user.email=" + email, "user.name=" + name,
+}
+
+// Who makes commits.
+const (
+	name  = "threegate-tools"
+	email = "threegate-tools@localhost"
+)
+
+// attributes takes from every path what .gitattributes says: the bytes of a file are those of the repository.
+const attributes = "* !text !eol !crlf !ident !filter !working-tree-encoding !diff !merge !whitespace " +
+	"!conflict-marker-size !delta !export-ignore !export-subst\n"
+
+// environ is the whole environment of git.
+func (r *Repo) environ() []string {
+	env := []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "GIT_DIR=" + r.dir, "GIT_WORK_TREE=" + r.w.Dir,
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+		"GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:", "GIT_PAGER=cat", "GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_PROTOCOL_FROM_USER=0", "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_COUNT=" + strconv.Itoa(len(config))}
+	if dir := os.Getenv("TMPDIR"); dir != "" {
+		env = append(env, "TMPDIR="+dir)
+	}
+	for i, kv := range config {
+		key, value, _ := strings.Cut(kv, "=")
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
+	}
+	if r.date != "" {
+		env = append(env, "GIT_AUTHOR_DATE="+r.date, "GIT_COMMITTER_DATE="+r.date)
+	}
+	return env
+}
+
+// command is one call of git.
+type command struct {
+	args  []string
+	stdin *string
+	env   []string
+}
+
+// do runs git, and returns what came of it, failed or not.
+func (r *Repo) do(ctx context.Context, c command) (proc.Output, error) {
+	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{"git", "--no-pager"}, c.args...), Dir: r.w.Dir,
+		Env: append(r.environ(), c.env...), Stdin: c.stdin})
+	if err == nil && out.Truncated {
+		err = envelope.Errorf(envelope.Git, "git wrote more than %d bytes", proc.MaxOutput).WithHint("ask for less at once")
+	}
+	return out, err
+}
+
+// git runs git, which must succeed, and returns its output.
+func (r *Repo) git(ctx context.Context, args ...string) (string, error) {
+	return r.must(ctx, command{args: args})
+}
+
+func (r *Repo) must(ctx context.Context, c command) (string, error) {
+	out, err := r.do(ctx, c)
+	if err == nil && out.Code != 0 {
+		err = refusal(c.args[0], out)
+	}
+	return out.Stdout, err
+}
+
+// refusal is what git says when it fails. It leaves its hints out: they name commands that nobody can run here.
+func refusal(what string, out proc.Output) *envelope.Error {
+	var lines []string
+	for line := range strings.Lines(out.Stderr) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "hint:") {
+			lines = append(lines, line)
+		}
+	}
+	text := strings.ToValidUTF8(strings.Join(lines, "; "), "\uFFFD")
+	if len(text) > 1000 {
+		text = strings.ToValidUTF8(text[:1000], "") + "..."
+	}
+	if text == "" {
+		text = fmt.Sprintf("exit code %d", out.Code)
+	}
+	return envelope.Errorf(envelope.Git, "git %s: %s", what, text)
+}
+
+// Installed says whether there is a git to run.
+func Installed() bool {
+	_, err := exec.LookPath("git")
+	return err == nil
+}
+
+// Begin makes the repository of a workspace, whose first commit is what lies there. dir is a new folder
+// outside of it, for git.
+func Begin(ctx context.Context, w *workspace.Workspace, dir string) (*Repo, error) {
+	r, err := create(ctx, w, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.git(ctx, "add", "--all", "--force", "--", "."); err != nil {
+		return nil, err
+	}
+	_, err = r.git(ctx, "commit", "--quiet", "--no-verify", "--allow-empty", "--message=The workspace as it came")
+	if err != nil {
+		return nil, err
+	}
+	r.base, err = r.commit(ctx, "HEAD")
+	return r, err
+}
+
+func create(ctx context.Context, w *workspace.Workspace, dir string) (*Repo, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Repo{w: w, dir: dir}
+	if _, err := r.git(ctx, "init", "--quiet", "--template=", "--initial-branch=main"); err != nil {
+		return nil, err
+	}
+	info := filepath.Join(dir, "info")
+	return r, errors.Join(os.MkdirAll(info, 0o755),
+		os.WriteFile(filepath.Join(info, "attributes"), []byte(attributes), 0o644))
+}
+
+// commit resolves a name to a commit's id.
+func (r *Repo) commit(ctx context.Context, rev string) (string, error) {
+	out, err := r.do(ctx, command{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}})
+	if err == nil && out.Code != 0 {
+		err = envelope.Errorf(envelope.Git, "there is no commit %q", rev)
+	}
+	return strings.TrimSpace(out.Stdout), err
+}
+
+// Changes writes what the workspace has changed since it came to a file: what git knows and what is new,
+// but for ignored files. It is text: a binary file that changed is named, and its name returned.
+func (r *Repo) Changes(ctx context.Context, file string) (binary []string, err error) {
+	file, err = filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	index := filepath.Join(r.dir, "index.changes")
+	env := []string{"GIT_INDEX_FILE=" + index}
+	if err := os.Remove(index); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for _, args := range [][]string{
+		{"read-tree", r.base},
+		{"add", "--all", "--", "."},
+		{"diff", "--cached", "--no-ext-diff", "--no-textconv", "--output=" + file, r.base, "--"},
+	} {
+		if _, err := r.must(ctx, command{args: args, env: env}); err != nil {
+			return nil, err
+		}
+	}
+	stat, err := r.must(ctx, command{env: env, args: []string{"diff", "--cached", "--no-ext-diff", "--no-textconv",
+		"--numstat", "-z", "--no-renames", r.base, "--"}})
+	for entry := range strings.SplitSeq(stat, "\x00") {
+		if path, ok := strings.CutPrefix(entry, "-\t-\t"); ok {
+			binary = append(binary, path)
+		}
+	}
+	return binary, err
+}

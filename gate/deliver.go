@@ -88,7 +88,7 @@ func (g *Gate) publish(j *spool.Job) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	id := g.journal.resultOf(j.ID)
+	id, request := g.journal.resultOf(j.ID)
 	err = g.coreInbound(j, func() error { return g.publisher.Commit(id+spool.ResultSuffix, string(place)) })
 	if errors.Is(err, spool.ErrMoved) {
 		err = executors.WithMend(err, "put that folder back; if it is lost, remove "+j.Path(FileStagedIn)+
@@ -97,7 +97,7 @@ func (g *Gate) publish(j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	g.log.Info("result delivered", "job", j.ID, "result", id)
+	g.log.Info("result delivered", "job", j.ID, "request", request, "result", id)
 	return nil
 }
 

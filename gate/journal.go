@@ -125,8 +125,9 @@ type admitted struct {
 
 // announced is what the last event of a job tells of where it goes.
 type announced struct {
-	to       spool.State
-	resultID string
+	to        spool.State
+	requestID string
+	resultID  string
 	// tells is the name of a notice: that of notice, or without one of a notice that is no longer true.
 	tells  string
 	notice *schemas.Notice
@@ -148,7 +149,7 @@ func (b *journal) note(e ledger.Event) {
 		b.orders[e.Order] = e.Type
 	}
 	to := Announces(e)
-	next := announced{to: to, resultID: e.ResultID}
+	next := announced{to: to, requestID: e.RequestID, resultID: e.ResultID}
 	if notice := NoticeOf(e); notice != nil {
 		next.tells, next.notice = e.Notice, notice
 		b.tell(e.Notice, told{job: e.RunID, seq: e.Seq})
@@ -226,11 +227,11 @@ func (b *journal) next(j *spool.Job) spool.State {
 	return j.State.Step(to)
 }
 
-// resultOf is the id of the result that a job's last event announced.
-func (b *journal) resultOf(job string) string {
+// resultOf are the ids of the result that a job's last event announced, and of its request.
+func (b *journal) resultOf(job string) (result, request string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.jobs[job].resultID
+	return b.jobs[job].resultID, b.jobs[job].requestID
 }
 
 // tells returns the name and the content of the notice that a job's last event announced;

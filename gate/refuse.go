@@ -38,7 +38,7 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 	if err := g.record(ev); err != nil {
 		return err
 	}
-	g.log.Info("request quarantined", "job", j.ID, "inbox", j.Origin.Inbox, "rules", ev.Rules)
+	g.log.Info("request quarantined", "job", j.ID, "request", ev.RequestID, "inbox", j.Origin.Inbox, "rules", ev.Rules)
 	return nil
 }
 
@@ -102,7 +102,8 @@ func (g *Gate) refuseDamaged(ctx context.Context, j *spool.Job) error {
 	if err := g.record(ev); err != nil {
 		return err
 	}
-	g.log.Error("a damaged job was quarantined", "job", ev.RunID, "state", j.State, "error", j.Damage)
+	g.log.Error("a damaged job was quarantined",
+		"job", ev.RunID, "request", ev.RequestID, "state", j.State, "error", j.Damage)
 	return nil
 }
 

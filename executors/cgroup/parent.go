@@ -48,8 +48,12 @@ func Prepare(root, parent string) error {
 func prepareV2(root, parent string) error {
 	above := filepath.Dir(parent)
 	dir := filepath.Join(root, above)
-	if err := Lacks(root, above); err != nil {
+	missing, err := Missing(root, above)
+	if err != nil {
 		return err
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("not delegated to the cgroup %s: the controllers %s", above, strings.Join(missing, ", "))
 	}
 	if above != "/" {
 		if err := makeGroup(filepath.Join(root, Shims(parent))); err != nil {
@@ -70,23 +74,23 @@ func prepareV2(root, parent string) error {
 	return nil
 }
 
-// Lacks says which controller the group at path does not have, if it is there and one is missing.
-func Lacks(root, path string) error {
-	file := filepath.Join(root, path, "cgroup.controllers")
-	text, err := os.ReadFile(file)
+// Missing names the controllers that the group at path does not have, of those that limit a sandbox.
+// It is an error if there is no such group.
+func Missing(root, path string) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(root, path, "cgroup.controllers"))
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("there is no cgroup %s: its service does not run", path)
+		return nil, fmt.Errorf("there is no cgroup %s: its service does not run", path)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	have := strings.Fields(string(text))
+	have, missing := strings.Fields(string(text)), []string{}
 	for _, c := range controllers {
 		if !slices.Contains(have, c) {
-			return fmt.Errorf("the controller %s is not delegated to the cgroup %s", c, path)
+			missing = append(missing, c)
 		}
 	}
-	return nil
+	return missing, nil
 }
 
 func makeGroup(dir string) error {

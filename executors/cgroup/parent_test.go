@@ -20,7 +20,7 @@ func TestPrepare(t *testing.T) {
 	}{
 		"delegated":     {"/tg.service/sandboxes", "cpuset cpu io memory pids", ""},
 		"at the root":   {"/threegate", "cpuset cpu io memory pids", ""},
-		"not delegated": {"/tg.service/sandboxes", "memory pids", "the controller cpu is not delegated to the cgroup /tg.service"},
+		"not delegated": {"/tg.service/sandboxes", "memory", "not delegated to the cgroup /tg.service: the controllers cpu, pids"},
 		"no service":    {"/other.service/sandboxes", "cpu memory pids", "there is no cgroup /other.service"},
 		"nothing":       {"/", "", "is no group for sandboxes"},
 		"relative":      {"tg.service", "", "is no group for sandboxes"},

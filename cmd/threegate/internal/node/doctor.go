@@ -113,6 +113,7 @@ func (a *app) doctor(ctx context.Context) error {
 	} else {
 		cs.add("configuration", nil, l.File, "")
 		cs.dir = l.Dir
+		hostChecks(cs, l, host.Unified)
 		nodeChecks(ctx, cs, l)
 	}
 	if a.JSON {

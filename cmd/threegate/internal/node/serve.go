@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/executors/container"
@@ -44,9 +45,11 @@ shell_allow, results, node.drain and most limits count from then on. If the file
 mistake, or any other change, all of it is refused, and the log says so.
 
 As a service of systemd (Type=notify) it tells when it serves, and about once a second
-that it still does (WatchdogSec).`,
+that it still does (WatchdogSec). Lines in its journal have the fields THREEGATE_REQUEST,
+THREEGATE_JOB, THREEGATE_RESULT and THREEGATE_INBOX where they are about one.`,
 		Example: `  threegate serve --node /var/lib/threegate
-  threegate serve --json 2>> /var/log/threegate.log`,
+  threegate serve --json 2>> /var/log/threegate.log
+  journalctl THREEGATE_REQUEST=TR-20260101-120000Z-sum`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.LoadNode()
@@ -65,13 +68,17 @@ that it still does (WatchdogSec).`,
 	return cmd
 }
 
-// logger writes a line for each decision to stderr.
+// logger writes a line for each decision to stderr, or to the journal that stderr is.
 func (a *app) logger(level slog.Level) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	if a.JSON {
 		return slog.New(slog.NewJSONHandler(a.UI.Err, o))
 	}
-	return slog.New(slog.NewTextHandler(a.UI.Err, o))
+	text := slog.NewTextHandler(a.UI.Err, o)
+	if journaled, err := journal.StderrIsJournalStream(); err == nil && journaled && a.UI.Err == os.Stderr {
+		return slog.New(newJournald(level, text))
+	}
+	return slog.New(text)
 }
 
 // serveNode serves cfg until ctx ends. An orderly stop is no error.

@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"gate": {"gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/image", "quarantine",
 		"schemas"},
-	"gate/config":  {"executors", "executors/egress", "validate", "validate/approval", "schemas"},
+	"gate/config":  {"executors", "executors/egress", "executors/image", "validate", "validate/approval", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
 	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
 	"gate/fsck":    {"gate", "gate/config", "gate/ledger", "spool", "validate", "executors", "quarantine", "schemas"},

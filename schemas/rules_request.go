@@ -85,6 +85,14 @@ var requestRules = []Rule{
 		Bad:   "```\npython stats.py\n```", Good: "python stats.py",
 		Fix:    "Write the command on one line, without fence, backticks or prompt.",
 		Source: "request schema, 1) Command: a single command line in plain text (no code fences)"},
+	{ID: "request.command.program", Level: SeverityBlocking, Applies: forRequest,
+		Title: "The image has the program",
+		Why: "Only what the image of the language holds can be started. A command whose program is not there would " +
+			"end with exit code 127, after a person had read and approved it.",
+		Bad: "jq . /in/data.json", Good: "python report.py",
+		Fix: "Begin the command with a program of the image, as threegate doctor lists them, or choose another " +
+			"language.",
+		Source: "request schema, 1) Command; docs/decisions, 17"},
 	{ID: "request.code", Level: SeverityBlocking, Must: true, Applies: forRequest,
 		Title: "The program is one fenced block of Python",
 		Why:   "The node runs exactly the bytes between the fences. Other text would look like a part of the program.",

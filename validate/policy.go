@@ -19,6 +19,8 @@ type Policy struct {
 	// Languages are the ERA languages that the node has an image for; empty
 	// means that any language but a shell is accepted.
 	Languages []string
+	// Programs are what the image of a language has on its PATH. A language that is not there has any.
+	Programs map[string][]string
 	// Egress says that the node can offer an allowlisted network to
 	// AllowedDomains. Without it a request for one is refused, except that
 	// AnyNode turns that into a warning.

@@ -26,6 +26,7 @@ func requestCases() []requestCase {
 	with := func(r requestCase, f func(*Policy)) requestCase { r.policy = f; return r }
 	const cmd = "python -u script.py --in /in/input.csv --out /out/output.json"
 	command := func(name, line string, want ...string) requestCase { return c(name, cmd, line, want...) }
+	holds := func(p *Policy) { p.Programs = map[string][]string{"python": {"python", "python3"}} }
 	out := []requestCase{
 		c("document: empty", eraRequest, "", "doc.empty:0"),
 		with(c("document: size", "xx", "xx", "doc.size:0"), func(p *Policy) { p.MaxRequestBytes = 100 }),
@@ -110,6 +111,13 @@ func requestCases() []requestCase {
 			"time_limit_sec: 5\ninputs:\n  - path: /in/x\n    sha256: "+
 				"\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"\n", "request.sections:0"),
 
+		with(command("command: no such program", "jq . /in/input.csv", "request.command.program:25"), holds),
+		with(command("command: a program of the image", "python3 /in/script.py"), holds),
+		with(command("command: a program of the request", "/in/script.py"), holds),
+		with(command("command: an image that is not known", "jq . /in/input.csv"),
+			func(p *Policy) { p.Programs = map[string][]string{"perl": {"perl"}} }),
+		with(command("command: an image of nothing", "jq . /in/input.csv", "request.command.program:25"),
+			func(p *Policy) { p.Programs = map[string][]string{"python": nil} }),
 		command("command: empty", "", "request.command:23"),
 		command("command: fence", "```\n"+cmd+"\n```", "request.command:25"),
 		command("command: indented", "    "+cmd, "request.command:25"),

@@ -2,8 +2,10 @@ package validate
 
 import (
 	"bytes"
+	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -50,6 +52,9 @@ func (rr *requestReader) command(s *document.Section) {
 	rr.notes(offset, notes)
 	rr.markdown(text, offset)
 	rr.allowlist(text, offset)
+	if len(notes) == 0 && len(argv) > 0 {
+		rr.program(argv[0], offset)
+	}
 	rr.req.Command, rr.req.Argv = text, argv
 }
 
@@ -88,6 +93,29 @@ func (rr *requestReader) markdown(line string, offset int) {
 	rr.at("sec.markdown", offset, "review the raw text of this line, which is what runs",
 		"a Markdown view displays this command differently")
 }
+
+// program looks for the program in the image of the request's language. Such a run would end with exit code
+// 127, after a person approved it.
+func (rr *requestReader) program(name string, offset int) {
+	has, known := rr.p.Programs[rr.req.Language]
+	if !known || slices.Contains(has, name) || strings.Contains(name, "/") {
+		return
+	}
+	list, only := "none at all", "ask the node's operator for an image that has it"
+	if len(has) > 0 {
+		list = strings.Join(has[:min(len(has), maxProgramsListed)], ", ")
+		only = "begin the command with one of these; a program of your own goes into an input, " + has[0] +
+			" /in/NAME"
+	}
+	if more := len(has) - maxProgramsListed; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	rr.at("request.command.program", offset, only, "the image of %s has no program %s; it has %s",
+		rr.req.Language, document.Quote(name), list)
+}
+
+// maxProgramsListed bounds how many programs of an image a finding names.
+const maxProgramsListed = 12
 
 // allowlist matches the command line against the node's expressions.
 func (rr *requestReader) allowlist(line string, offset int) {

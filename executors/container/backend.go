@@ -10,6 +10,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/containerd"
+	"github.com/threegate/tool-exec/executors/image"
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/executors/monty/driver"
@@ -130,10 +131,10 @@ func (e *Executor) models() []model {
 
 // payloadEnv is the payload's environment: what its image says its programs
 // expect, and what is the same in every sandbox. Nothing of the node's own.
-func payloadEnv(image []string) []string {
+func payloadEnv(ofImage []string) []string {
 	env := []string{"HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8"}
-	path := "PATH=/usr/local/bin:/usr/bin:/bin"
-	for _, kv := range image {
+	path := "PATH=" + image.DefaultPath
+	for _, kv := range ofImage {
 		switch name, _, _ := strings.Cut(kv, "="); name {
 		case "PATH":
 			path = kv

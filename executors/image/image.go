@@ -38,6 +38,8 @@ const (
 	// annotationReplaced is on the descriptor of an image that another one of
 	// the same name took the place of; it holds that name.
 	annotationReplaced = "threegate.replaced"
+	// labelPrograms is a label of an image's configuration: the programs that Programs returns.
+	labelPrograms = "threegate.programs"
 
 	annotationRefName = "org.opencontainers.image.ref.name"
 	annotationTitle   = "org.opencontainers.image.title"

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -57,7 +58,7 @@ func Pack(rootfsTar, name string, cfg Config, layoutDir string) (digest string, 
 	if err != nil {
 		return "", err
 	}
-	config, err := l.writeJSON(configFile(cfg, diffID))
+	config, err := l.writeJSON(configFile(cfg, diffID, programs(entries, cfg.Env)))
 	if err != nil {
 		return "", err
 	}
@@ -96,13 +97,14 @@ func Pack(rootfsTar, name string, cfg Config, layoutDir string) (digest string, 
 	return manifest.Digest.String(), nil
 }
 
-func configFile(cfg Config, diffID v1.Hash) v1.ConfigFile {
+func configFile(cfg Config, diffID v1.Hash, programs []string) v1.ConfigFile {
 	return v1.ConfigFile{
 		Architecture: cfg.Arch,
 		OS:           "linux",
 		Created:      v1.Time{Time: cfg.Epoch},
-		Config:       v1.Config{Env: cfg.Env, Cmd: cfg.Cmd, WorkingDir: cfg.WorkingDir, User: cfg.User},
-		RootFS:       v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{diffID}},
+		Config: v1.Config{Env: cfg.Env, Cmd: cfg.Cmd, WorkingDir: cfg.WorkingDir, User: cfg.User,
+			Labels: map[string]string{labelPrograms: strings.Join(programs, " ")}},
+		RootFS: v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{diffID}},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/threegate/tool-exec/executors/image"
 )
 
 // maxFileBytes bounds the configuration before it is parsed.
@@ -41,6 +43,8 @@ type Loaded struct {
 	lines map[string]int
 	// AllowedSigners is the content of approvals.allowed_signers.
 	AllowedSigners []byte
+	// Programs are what the image of a language has on its PATH, for languages of which that is known.
+	Programs map[string][]string
 }
 
 // Load reads the configuration of the node in dir. Everything wrong with it is
@@ -82,7 +86,19 @@ func parse(dir, file string, raw []byte) (*Loaded, error) {
 	if err = errors.Join(err, l.readSigners()); err != nil {
 		return nil, err
 	}
+	l.readPrograms()
 	return l, nil
+}
+
+// readPrograms asks the images. One that is missing or damaged is no fault of the configuration: doctor
+// and serve tell of it.
+func (l *Loaded) readPrograms() {
+	l.Programs = map[string][]string{}
+	for language, c := range l.Backends.ERA.Languages {
+		if names, known, err := image.Programs(l.Backends.Images, c.Image); err == nil && known {
+			l.Programs[language] = names
+		}
+	}
 }
 
 // decode fills in what the file sets. With an error, too, it has read what it could,

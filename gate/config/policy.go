@@ -21,6 +21,7 @@ func (l *Loaded) Policy(now time.Time) validate.Policy {
 	p.MaxInputs, p.MaxOutputs = m.InputFiles, m.Outputs
 	p.MaxInputBytes = int64(m.InputsMB) << 20
 	p.Languages = slices.Sorted(maps.Keys(l.Backends.ERA.Languages))
+	p.Programs = l.Programs
 	p.Egress, p.AllowedDomains = len(l.Network.AllowedDomains) > 0, l.Network.AllowedDomains
 	p.Approvers, p.Forbidden = l.Approvals.Approvers, l.Approvals.Forbidden
 	p.MaxApprovalAge = l.Approvals.MaxAge

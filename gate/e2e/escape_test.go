@@ -167,6 +167,7 @@ func TestEscapeRefused(t *testing.T) {
 		{"host path in a command", "sec.paths.host", request{command: "cat /etc/shadow"}},
 		{"device in a command", "sec.devices", request{command: "cat /dev/mem"}},
 		{"shell", "sec.shell.program", request{command: "bash -c true"}},
+		{"a program that the image has not", "request.command.program", request{command: "jq . /in/x"}},
 		{"chain", "sec.shell.chaining", request{command: "python a.py; id"}},
 		{"substitution", "sec.shell.substitution", request{command: "python $(id)"}},
 		{"way up", "sec.paths.host", request{command: "cat ../../x"}},

@@ -59,7 +59,7 @@ const quoteIt = "put an argument that holds the character in single quotes"
 // shapes are what makes a line more than one simple command, by rule: what is said of the
 // text, and what to write in its place.
 var shapes = map[string]struct{ is, hint string }{
-	"sec.shell.assignment":   {"sets a variable of a shell", "pass it as an argument, or use env NAME=value PROGRAM"},
+	"sec.shell.assignment":   {"sets a variable of a shell", "pass it as an argument, or let the program set it"},
 	"sec.shell.background":   {"starts the command in the background", "remove it, or " + quoteIt},
 	"sec.shell.brace":        {"is a brace expansion", "write the words out, or put the word in single quotes"},
 	"sec.shell.chaining":     {"begins a second command", "give every command a request of its own; " + quoteIt},

@@ -225,7 +225,8 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	coreChecks(ctx, cs, l)
 	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
 		digest := l.Backends.ERA.Languages[name].Image
-		cs.add("language "+name, image.Verify(l.Backends.Images, digest), digest, backend.ImageMend(l, name))
+		cs.add("language "+name, image.Verify(l.Backends.Images, digest), digest+programsOf(l.Programs[name]),
+			backend.ImageMend(l, name))
 		execCheck(cs, name, l.Backends.ERA.Languages[name])
 	}
 	if len(l.Backends.ERA.Languages) == 0 {
@@ -248,6 +249,14 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 		cs.warn("approvals", "anybody who can write to an inbox can approve",
 			"list approvals.approvers, or set approvals.require_signature")
 	}
+}
+
+// programsOf says what can be the first word of a command.
+func programsOf(programs []string) string {
+	if len(programs) == 0 {
+		return ""
+	}
+	return "\nprograms: " + strings.Join(programs, ", ")
 }
 
 // execCheck warns of a language whose sandboxes are weaker than those of others.

@@ -170,7 +170,7 @@ func (rr *requestReader) agreement() {
 		begins := func(path string) bool { return strings.HasPrefix(path, p) } // of several outputs
 		at := rr.commands[0].start
 		switch {
-		case !filePath.MatchString(p):
+		case !inPath.MatchString(p) && !outPath.MatchString(p):
 		case strings.HasPrefix(p, "/in/") && !slices.ContainsFunc(inputs, covers):
 			rr.at("request.inputs.undeclared", at, "declare it below inputs, or correct the path",
 				"the command names %s, which is no declared input: it will not be there", document.Quote(p))

@@ -197,9 +197,13 @@ func (rr *requestReader) limits() {
 	}
 }
 
-// filePath is what paths of inputs and outputs are made of: every segment
-// begins with a letter, digit or underscore, so none is hidden or "..".
-var filePath = regexp.MustCompile(`^/(?:in|out)(?:/[A-Za-z0-9_][A-Za-z0-9._@+=-]*)+$`)
+// What paths of inputs and outputs are made of. A part of an output begins with a letter, a digit or an underscore:
+// names that begin with a dot are the node's own in CORE's folder. That of an input may have one dot or @ before
+// it, for settings of tools and packages of npm. So no part is "." or ".." or reads as an option.
+var (
+	inPath  = regexp.MustCompile(`^/in(?:/[.@]?[A-Za-z0-9_][A-Za-z0-9._@+=-]*)+$`)
+	outPath = regexp.MustCompile(`^/out(?:/[A-Za-z0-9_][A-Za-z0-9._@+=-]*)+$`)
+)
 
 // badPath says what is wrong with a path below top ("/in" or "/out"), or "".
 func badPath(p, top string) string {
@@ -210,8 +214,10 @@ func badPath(p, top string) string {
 		return "is too long"
 	case strings.HasSuffix(p, "/"):
 		return "names a folder, not a file"
-	case !filePath.MatchString(p):
-		return "holds characters other than letters, digits and . _ @ + = -, or a part that begins with a dot or a dash"
+	case top == "/in" && !inPath.MatchString(p):
+		return badPart + ", after at most one . or @"
+	case top == "/out" && !outPath.MatchString(p):
+		return badPart
 	}
 	for _, part := range strings.Split(p, "/") {
 		if len(part) > 200 {
@@ -220,6 +226,9 @@ func badPath(p, top string) string {
 	}
 	return ""
 }
+
+const badPart = "has a part that holds other characters than letters, digits and . _ @ + = -, or that does not begin " +
+	"with a letter, a digit or _"
 
 // overlap finds a path that is the same as an earlier one, or a folder of it; or "".
 func overlap(p string, earlier []string) string {

@@ -186,6 +186,9 @@ func TestRequestTolerance(t *testing.T) {
 		{"longer fence", montyRequest, "```python\nprint(sum(numbers))\n```",
 			"````python\nx = '''\n```\n## Command\n'''\n````"},
 		{"quoted metacharacters", eraRequest, "python -u", "python -u -W 'a;b|c>d&e'"},
+		{"settings", strings.ReplaceAll(eraRequest, "/in/input.csv", "/in/.settings/.csv"), "table", "Table"},
+		{"scoped package", strings.ReplaceAll(eraRequest, "/in/input.csv", "/in/node_modules/@scope/x/i.js"), "table",
+			"Table"},
 		{"other order", eraRequest, "## Command\n\npython -u script.py --in /in/input.csv --out /out/output.json\n\n",
 			""},
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/threegate/tool-exec/toolruntime/fetch"
 	"github.com/threegate/tool-exec/toolruntime/files"
+	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/host"
 	"github.com/threegate/tool-exec/toolruntime/patch"
 	"github.com/threegate/tool-exec/toolruntime/proc"
@@ -22,12 +23,14 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
-// Tools are the tools of one workspace, under a registry. A session adds emit_metrics.
-func Tools(w *workspace.Workspace, r *registry.Registry) []tool.Tool {
-	return slices.Concat(files.Tools(w), []tool.Tool{patch.Tool(w)}, proc.Tools(w, r), []tool.Tool{fetch.Tool(r)})
+// Tools are the tools of one workspace and its repository, under a registry. repo is nil where there is none. A
+// session adds emit_metrics.
+func Tools(w *workspace.Workspace, repo *git.Repo, r *registry.Registry) []tool.Tool {
+	return slices.Concat(files.Tools(w), []tool.Tool{patch.Tool(w)}, proc.Tools(w, r), []tool.Tool{fetch.Tool(r)},
+		git.Tools(repo, r))
 }
 
 // Contracts are all tools, for their schemas only.
 func Contracts() []tool.Tool {
-	return append(Tools(nil, registry.Default()), host.EmitMetrics(nil))
+	return append(Tools(nil, nil, registry.Default()), host.EmitMetrics(nil))
 }

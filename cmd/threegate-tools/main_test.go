@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,6 +90,56 @@ func TestRun(t *testing.T) {
 	// What was written by a run is not written over.
 	if code, _, errs := b.run(plan); code != exitTrouble || !strings.Contains(errs, "responses.jsonl") {
 		t.Errorf("code %d, %q", code, errs)
+	}
+}
+
+// TestRunWithARepository imports a bundle, works on it, and takes the commits out.
+func TestRunWithARepository(t *testing.T) {
+	b := newBench(t)
+	source := t.TempDir()
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", source, "-c", "user.name=a", "-c", "user.email=a@b.invalid"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	git("init", "-q", "-b", "main")
+	git("commit", "-q", "--allow-empty", "-m", "feat: begin")
+	git("bundle", "create", "-q", filepath.Join(b.in, "repository.bundle"), "HEAD", "main")
+	plan := b.plan(`git_checkout {"target":"feat/x","create":true}`, `file_write {"path":"a","content":"a\n"}`,
+		`git_add {"paths":["a"]}`, `git_commit {"message":"feat: a"}`, `git_status {}`)
+	if code, out, errs := b.run(plan); code != exitOK || errs != "" {
+		t.Fatalf("code %d, %q, %q", code, out, errs)
+	}
+	git("fetch", "-q", filepath.Join(b.out, "commits.bundle"), "feat/x:feat/x")
+	if got, want := b.read(filepath.Join(b.out, "changes.patch")), git("diff", "main", "feat/x"); got != want {
+		t.Errorf("changes.patch is\n%s\nwant\n%s", got, want)
+	}
+	// A bundle and files can't both be meant, and a bundle needs an empty folder.
+	for _, spoil := range []func(){func() { b.write("workspace/a", "") }, func() {}} {
+		b.out = t.TempDir()
+		spoil()
+		if code, _, errs := b.run(plan); code != exitTrouble || errs == "" {
+			t.Errorf("code %d, %q", code, errs)
+		}
+		if err := os.RemoveAll(filepath.Join(b.in, "workspace")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The same over the streams.
+	var out, errs bytes.Buffer
+	code := run([]string{"serve", "--jsonl", "--workspace", t.TempDir(), "--bundle", filepath.Join(b.in, "repository.bundle")},
+		strings.NewReader(request("1", "git_status", "{}")), &out, &errs)
+	if code != exitOK || !strings.Contains(out.String(), `"branch":"main"`) {
+		t.Errorf("code %d, %s%s", code, out.String(), errs.String())
+	}
+	out.Reset()
+	run([]string{"serve", "--jsonl", "--workspace", t.TempDir()}, strings.NewReader(request("1", "git_status", "{}")), &out, &errs)
+	if !strings.Contains(out.String(), "no repository") {
+		t.Errorf("without a bundle: %s", out.String())
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/threegate/tool-exec/toolruntime"
 	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
 //go:embed tools.md
@@ -24,6 +25,12 @@ func markdown(w io.Writer) error {
 	b.WriteString("\n## Error codes\n\n| Code | Cause | What to do |\n|---|---|---|\n")
 	for _, c := range envelope.Codes {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Code, c.Cause, c.Mend)
+	}
+	b.WriteString("\n## Rules\n\nRules named sec.* always hold; others where the registry lists them, at its level.\n\n" +
+		"| Rule | Specified level | Looked at by | What it demands | Enforced |\n|---|---|---|---|---|\n")
+	for _, r := range registry.Rules {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.ID, r.Level, r.When, r.What,
+			map[bool]string{true: "yes", false: "not yet"}[r.Enforced])
 	}
 	b.WriteString("\n## The tools\n")
 	for _, t := range toolruntime.Contracts() {

@@ -17,13 +17,14 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/envelope"
 	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/host"
-	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 const (
 	maxPlan = 64 << 20
 	// filesFolder lies next to the plan: what the workspace begins with.
 	filesFolder = "workspace"
+	// bundleFile lies there too, in its stead: a repository.
+	bundleFile = "repository.bundle"
 	// registryFile lies there too: what the calls may do.
 	registryFile = "registry.yaml"
 )
@@ -42,11 +43,12 @@ func runCommand() *cobra.Command {
 		Long: `run reads the whole plan and checks every line of it before it carries out the first. It stops
 at the first call that fails, or goes on with --keep-going.
 
-The workspace begins as a copy of the folder workspace/ next to the plan, if there is one. The file
-registry.yaml next to it, or that of --registry, says which hosts and commands are allowed. Three files are
-written to --out: responses.jsonl has one ToolResponse a line; timeline.jsonl says of each call
-{tool, args_hash, start_ts, end_ts, code, bytes}, without arguments or content; changes.patch is what the
-workspace has changed, as git diff writes it, also when a call failed. It needs git.
+The workspace begins as a copy of the folder workspace/ next to the plan, or as the branch that HEAD names
+in the git bundle repository.bundle there, if there is one of them. The file registry.yaml next to it, or
+that of --registry, says which hosts and commands are allowed. These files are written to --out:
+responses.jsonl has one ToolResponse a line; timeline.jsonl says of each call {tool, args_hash, start_ts,
+end_ts, code, bytes}, without arguments or content; changes.patch is what the workspace has changed, as git
+diff writes it, also when a call failed; commits.bundle has the commits that were made, if any.
 
 To take changed files out whole, put the workspace below /out (--workspace /out/work), and declare the
 files as outputs of the request.
@@ -94,18 +96,25 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, timeline.Close()) }()
-	if err := p.fill(filepath.Join(filepath.Dir(file), filesFolder)); err != nil {
+	if err := p.fill(filepath.Dir(file)); err != nil {
 		return err
 	}
-	s, err := p.open(timeline, errs, host.Options{})
+	bundle := filepath.Join(filepath.Dir(file), bundleFile)
+	if _, err := os.Lstat(bundle); errors.Is(err, os.ErrNotExist) {
+		bundle = ""
+	}
+	w, repo, err := begin(ctx, p.workspace, bundle)
+	if err != nil {
+		return err
+	}
+	if repo == nil {
+		fmt.Fprintln(errs, "note: there is no git, so no changes.patch")
+	}
+	s, err := p.open(w, repo, timeline, errs, host.Options{})
 	if err != nil {
 		return err
 	}
 	requests, err := readPlan(file, raw, s)
-	if err != nil {
-		return err
-	}
-	repo, err := p.begin(ctx, errs)
 	if err != nil {
 		return err
 	}
@@ -116,23 +125,7 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 	return err
 }
 
-// begin keeps what the workspace began with.
-func (p *plan) begin(ctx context.Context, errs io.Writer) (*git.Repo, error) {
-	if !git.Installed() {
-		fmt.Fprintln(errs, "note: there is no git, so no changes.patch")
-		return nil, nil
-	}
-	w, err := workspace.Open(p.workspace)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "git-")
-	if err != nil {
-		return nil, err
-	}
-	return git.Begin(ctx, w, dir)
-}
-
+// changes takes out what the calls did.
 func (p *plan) changes(ctx context.Context, repo *git.Repo, errs io.Writer) error {
 	f, err := create(p.out, "changes.patch")
 	if err != nil {
@@ -142,7 +135,11 @@ func (p *plan) changes(ctx context.Context, repo *git.Repo, errs io.Writer) erro
 	for _, path := range binary {
 		fmt.Fprintf(errs, "note: changes.patch names %q and does not hold it: it is no text\n", path)
 	}
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	_, err = repo.Commits(ctx, filepath.Join(p.out, "commits.bundle"))
+	return err
 }
 
 // readPlan checks every line of a plan.
@@ -227,8 +224,9 @@ func (p *plan) carryOut(ctx context.Context, s *host.Session, rs []*envelope.Too
 	return nil
 }
 
-// fill makes the workspace.
-func (p *plan) fill(from string) error {
+// fill makes the workspace, with the files next to the plan.
+func (p *plan) fill(next string) error {
+	from := filepath.Join(next, filesFolder)
 	if p.workspace == "" {
 		dir, err := os.MkdirTemp("", "workspace-")
 		if err != nil {
@@ -237,6 +235,9 @@ func (p *plan) fill(from string) error {
 		p.workspace = dir
 	}
 	info, err := os.Lstat(from)
+	if _, bundle := os.Lstat(filepath.Join(next, bundleFile)); err == nil && bundle == nil {
+		return fmt.Errorf("%s and %s can't both be there", from, bundleFile)
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		return os.MkdirAll(p.workspace, 0o755)
 	}

@@ -13,21 +13,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/host"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 func serveCommand() *cobra.Command {
 	var s settings
 	var jsonl bool
-	var timeline string
+	var timeline, bundle string
 	cmd := &cobra.Command{
 		Use:   "serve --jsonl --workspace DIR",
 		Short: "Answer requests that come in over stdin",
 		Long: `serve reads envelopes from stdin, one JSON object a line, and answers on stdout: a ToolRequest
 with an EventMessage and a ToolResponse, a Heartbeat with a Heartbeat, and anything else with an ErrorMessage. One
-process is one session. It ends with its input.`,
-		Example: `  threegate-tools serve --jsonl --workspace . --timeline timeline.jsonl`,
-		Args:    cobra.NoArgs,
+process is one session. It ends with its input. The git tools work in a session with --bundle: the workspace,
+an empty folder, then begins as the branch of the bundle's HEAD.`,
+		Example: `  threegate-tools serve --jsonl --workspace . --timeline timeline.jsonl
+  threegate-tools serve --jsonl --workspace new/ --bundle repository.bundle`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if !jsonl || s.workspace == "" {
 				return errors.New("serve needs --jsonl and --workspace\nhint: threegate-tools serve --help")
@@ -41,16 +45,18 @@ process is one session. It ends with its input.`,
 				defer func() { err = errors.Join(err, f.Close()) }()
 				record = f
 			}
-			return serve(cmd.Context(), s, record, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return serve(cmd.Context(), s, bundle, record, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	s.flags(cmd)
 	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "envelopes as lines of JSON")
+	cmd.Flags().StringVar(&bundle, "bundle", "", "a git bundle `file`: the repository to work on")
 	cmd.Flags().StringVar(&timeline, "timeline", "", "a new `file` for the timeline (default none is kept)")
 	return cmd
 }
 
-func serve(ctx context.Context, set settings, timeline io.Writer, in io.Reader, out, errs io.Writer) error {
+func serve(ctx context.Context, set settings, bundle string, timeline io.Writer, in io.Reader,
+	out, errs io.Writer) error {
 	var broken error
 	send := func(v any) {
 		line, err := envelope.Encode(v)
@@ -59,7 +65,15 @@ func serve(ctx context.Context, set settings, timeline io.Writer, in io.Reader, 
 		}
 		broken = errors.Join(broken, err)
 	}
-	s, err := set.open(timeline, errs, host.Options{Emit: func(e envelope.EventMessage) { send(e) }})
+	w, err := workspace.Open(set.workspace)
+	var repo *git.Repo
+	if err == nil && bundle != "" {
+		w, repo, err = begin(ctx, set.workspace, bundle)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := set.open(w, repo, timeline, errs, host.Options{Emit: func(e envelope.EventMessage) { send(e) }})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/toolruntime"
+	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/host"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
@@ -33,17 +35,36 @@ func (s *settings) flags(cmd *cobra.Command) {
 }
 
 // open makes the session. The timeline belongs to the caller.
-func (s *settings) open(timeline, errs io.Writer, o host.Options) (*host.Session, error) {
-	w, err := workspace.Open(s.workspace)
-	if err != nil {
-		return nil, fmt.Errorf("the workspace: %w", err)
-	}
+func (s *settings) open(w *workspace.Workspace, repo *git.Repo, timeline, errs io.Writer,
+	o host.Options) (*host.Session, error) {
 	r, err := s.readRegistry(errs)
 	if err != nil {
 		return nil, err
 	}
 	o.Budget, o.Timeline, o.Stderr, o.Now = s.budget, timeline, errs, time.Now
-	return host.New(toolruntime.Tools(w, r), o), nil
+	return host.New(toolruntime.Tools(w, repo, r), o), nil
+}
+
+// begin opens the workspace and makes its repository, from a bundle if one is named.
+func begin(ctx context.Context, folder, bundle string) (*workspace.Workspace, *git.Repo, error) {
+	w, err := workspace.Open(folder)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the workspace: %w", err)
+	}
+	if !git.Installed() && bundle == "" {
+		return w, nil, nil
+	}
+	dir, err := os.MkdirTemp("", "git-")
+	if err != nil {
+		return nil, nil, err
+	}
+	var repo *git.Repo
+	if bundle == "" {
+		repo, err = git.Begin(ctx, w, dir)
+	} else {
+		repo, err = git.Import(ctx, w, dir, bundle)
+	}
+	return w, repo, err
 }
 
 // readRegistry reads the registry, and says which of its rules nothing enforces yet.

@@ -87,7 +87,8 @@ func (r *Repo) do(ctx context.Context, c command) (proc.Output, error) {
 	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{"git", "--no-pager"}, c.args...), Dir: r.w.Dir,
 		Env: append(r.environ(), c.env...), Stdin: c.stdin})
 	if err == nil && out.Truncated {
-		err = envelope.Errorf(envelope.Git, "git wrote more than %d bytes", proc.MaxOutput).WithHint("ask for less at once")
+		err = envelope.Errorf(envelope.Git, "git wrote more than %d bytes", proc.MaxOutput).
+			WithHint("ask for less at once")
 	}
 	return out, err
 }
@@ -108,7 +109,11 @@ func (r *Repo) must(ctx context.Context, c command) (string, error) {
 // refusal is what git says when it fails. It leaves its hints out: they name commands that nobody can run here.
 func refusal(what string, out proc.Output) *envelope.Error {
 	var lines []string
-	for line := range strings.Lines(out.Stderr) {
+	said := out.Stderr
+	if said == "" {
+		said = out.Stdout
+	}
+	for line := range strings.Lines(said) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "hint:") {
 			lines = append(lines, line)
 		}
@@ -163,11 +168,11 @@ func create(ctx context.Context, w *workspace.Workspace, dir string) (*Repo, err
 
 // commit resolves a name to a commit's id.
 func (r *Repo) commit(ctx context.Context, rev string) (string, error) {
-	out, err := r.do(ctx, command{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}})
-	if err == nil && out.Code != 0 {
+	id, err := r.ref(ctx, rev)
+	if err == nil && id == "" {
 		err = envelope.Errorf(envelope.Git, "there is no commit %q", rev)
 	}
-	return strings.TrimSpace(out.Stdout), err
+	return id, err
 }
 
 // Changes writes what the workspace has changed since it came to a file: what git knows and what is new,

@@ -64,6 +64,14 @@ func (b *bench) changes() (string, string) {
 // plain runs git in a folder as a person would, and returns its output.
 func plain(t *testing.T, dir string, args ...string) string {
 	t.Helper()
+	out, err := plainly(dir, args...)
+	if err != nil {
+		t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+func plainly(dir string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1",
@@ -71,10 +79,26 @@ func plain(t *testing.T, dir string, args ...string) string {
 		"GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + email, "GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date,
 		"GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:", "GIT_MERGE_AUTOEDIT=no"}
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %q: %v\n%s", args, err, out)
+	return string(out), err
+}
+
+func (b *bench) try(args ...string) error {
+	_, err := plainly(b.dir, args...)
+	return err
+}
+
+// state is everything that a person could see: references, HEAD, the index and the work tree.
+func (b *bench) state(gitDir string) string {
+	b.t.Helper()
+	var all string
+	for _, args := range [][]string{{"for-each-ref"}, {"ls-files", "-s"}, {"status", "--porcelain", "-uall"}, {"diff"}} {
+		all += plain(b.t, b.dir, append([]string{"--git-dir", gitDir, "--work-tree", b.dir}, args...)...)
 	}
-	return string(out)
+	head, err := os.ReadFile(filepath.Join(gitDir, "HEAD"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return all + string(head)
 }
 
 const date = "2026-02-09T12:00:00Z"

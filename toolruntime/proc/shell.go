@@ -106,8 +106,8 @@ func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a 
 		return ShellResult{}, envelope.Errorf(envelope.FileIO, "%q is no folder", clean)
 	}
 	out, err := Run(ctx, Command{Argv: argv, Dir: filepath.Join(w.Dir, clean), Env: env, Stdin: a.Stdin})
-	result := ShellResult{out.Code, strings.ToValidUTF8(out.Stdout, "\uFFFD"), strings.ToValidUTF8(out.Stderr, "\uFFFD"),
-		out.Truncated, out.Ran}
+	text := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+	result := ShellResult{out.Code, text(out.Stdout), text(out.Stderr), out.Truncated, out.Ran}
 	if err == nil && a.MustSucceed && out.Code != 0 {
 		err = envelope.Errorf(envelope.Shell, "%s ended with code %d", argv[0], out.Code)
 	}

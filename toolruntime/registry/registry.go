@@ -43,7 +43,8 @@ type Registry struct {
 
 // Git says what git tools may do.
 type Git struct {
-	AllowPush                 bool `yaml:"allow_push"`
+	AllowPush bool `yaml:"allow_push"`
+	// RequireCleanTreeForCommit is true if it is not said.
 	RequireCleanTreeForCommit bool `yaml:"require_clean_tree_for_commit"`
 }
 
@@ -60,8 +61,10 @@ type Validator struct {
 	Enforcement Level  `yaml:"enforcement"`
 }
 
-// Default is the registry of a session without a file: no network, no command, no push.
-func Default() *Registry { return &Registry{Version: 1} }
+// Default is the registry of a session without a file: no network, no command, no push, no commit of a part.
+func Default() *Registry {
+	return &Registry{Version: 1, Git: Git{RequireCleanTreeForCommit: true}}
+}
 
 // regexEscape is a backslash in a double-quoted pattern that YAML does not know. The
 // specification's own example writes "^cargo(\s|$)".
@@ -77,7 +80,8 @@ func Parse(raw []byte) (*Registry, error) {
 	raw = quotedItem.ReplaceAllFunc(raw, func(item []byte) []byte {
 		return regexEscape.ReplaceAll(item, []byte(`\\$1`))
 	})
-	r := &Registry{}
+	r := Default()
+	r.Version = 0
 	if err := yaml.Load(raw, r, yaml.WithKnownFields(), yaml.WithUniqueKeys()); err != nil {
 		return nil, fmt.Errorf("registry: %w", err)
 	}
@@ -108,7 +112,7 @@ func (r *Registry) checkValidators() error {
 	seen := map[string]bool{}
 	for _, v := range r.Validators {
 		switch {
-		case !slices.Contains(Rules, v.Rule):
+		case !slices.ContainsFunc(Rules, func(r Rule) bool { return r.ID == v.Rule }):
 			return fmt.Errorf("registry: validators: there is no rule %q", v.Rule)
 		case seen[v.Rule]:
 			return fmt.Errorf("registry: validators: %s is listed twice", v.Rule)
@@ -122,12 +126,17 @@ func (r *Registry) checkValidators() error {
 	return nil
 }
 
-// Rules are the ids of section 7.
-var Rules = []string{
-	"sec.network.allowlist", "sec.shell.allowlist", "sec.paths.sandbox", "sec.git.clean_tree", "code.ast.parsed",
-	"build.must.pass", "lint.must.pass", "fmt.must.pass", "code.todo.blockers", "test.required.changed", "secrets.scan",
-	"code.fn.docs.exported", "code.no.panic.in.lib", "code.no.unwrap", "code.mod.import.rules",
-	"commit.message.conventional", "branch.naming.convention",
+// Level is how a rule is to be enforced: always for sec.*, else as the validators say. It is empty if they do not.
+func (r *Registry) Level(rule string) Level {
+	if strings.HasPrefix(rule, "sec.") {
+		return Blocking
+	}
+	for _, v := range r.Validators {
+		if v.Rule == rule {
+			return v.Enforcement
+		}
+	}
+	return ""
 }
 
 // AllowsCommand says whether a pattern of shell_allow matches a command line.
@@ -138,17 +147,4 @@ func (r *Registry) AllowsCommand(cmd string) bool {
 // AllowsHost says whether a host is one of network.allowed_domains. Hosts below one are not.
 func (r *Registry) AllowsHost(host string) bool {
 	return slices.Contains(r.Network.AllowedDomains, strings.ToLower(host))
-}
-
-// enforced are the rules that the tools of this version enforce.
-var enforced = []string{"sec.network.allowlist", "sec.shell.allowlist", "sec.paths.sandbox"}
-
-// NotEnforced lists the validators of the registry that no tool of this version enforces.
-func (r *Registry) NotEnforced() (rules []string) {
-	for _, v := range r.Validators {
-		if !slices.Contains(enforced, v.Rule) {
-			rules = append(rules, v.Rule)
-		}
-	}
-	return rules
 }

@@ -78,6 +78,13 @@ func Length(name string, least, most int) Adjust {
 	}
 }
 
+// Items bounds a list, in items.
+func Items(name string, least, most int) Adjust {
+	return func(s *jsonschema.Schema) {
+		s.Properties[name].MinItems, s.Properties[name].MaxItems = &least, &most
+	}
+}
+
 // Pattern holds a string to a regular expression.
 func Pattern(name, pattern string) Adjust {
 	return func(s *jsonschema.Schema) { s.Properties[name].Pattern = pattern }

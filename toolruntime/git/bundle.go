@@ -1,0 +1,120 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+// Remote is the name of where a bundle came from.
+const Remote = "origin"
+
+// Import makes the repository of an empty workspace from a bundle: its branches become those of Remote, and the
+// branch of its HEAD is checked out. Every object is checked before a file is written. dir is a new folder
+// outside of the workspace, for git.
+func Import(ctx context.Context, w *workspace.Workspace, dir, bundle string) (*Repo, error) {
+	bundle, err := filepath.Abs(bundle)
+	if err != nil {
+		return nil, err
+	}
+	if in, err := os.ReadDir(w.Dir); err != nil || len(in) > 0 {
+		return nil, fmt.Errorf("%s is not empty: a bundle is checked out into an empty folder (%w)", w.Dir, err)
+	}
+	r, err := create(ctx, w, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.fetch(ctx, bundle); err != nil {
+		return nil, fmt.Errorf("%s: %w", bundle, err)
+	}
+	branch, err := r.pick(ctx, bundle)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", bundle, err)
+	}
+	for _, args := range [][]string{
+		{"config", "remote." + Remote + ".fetch", "+refs/heads/*:refs/remotes/" + Remote + "/*"},
+		{"config", "branch." + branch + ".remote", Remote},
+		{"config", "branch." + branch + ".merge", "refs/heads/" + branch},
+		{"update-ref", "refs/heads/" + branch, "refs/remotes/" + Remote + "/" + branch},
+		{"symbolic-ref", "HEAD", "refs/heads/" + branch},
+		{"reset", "--quiet", "--hard"},
+	} {
+		if _, err := r.git(ctx, args...); err != nil {
+			return nil, err
+		}
+	}
+	r.base, err = r.commit(ctx, "HEAD")
+	return r, err
+}
+
+// fetch reads a bundle. git 2.39 does not apply transfer.fsckObjects to bundles, so fsck looks at all of it.
+func (r *Repo) fetch(ctx context.Context, bundle string) error {
+	info, err := os.Lstat(bundle)
+	if err != nil || !info.Mode().IsRegular() {
+		return fmt.Errorf("no regular file (%w)", err)
+	}
+	_, err = r.must(ctx, command{env: []string{"GIT_ALLOW_PROTOCOL=file"}, args: []string{"fetch", "--quiet", "--no-tags",
+		"--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--", bundle,
+		"refs/heads/*:refs/remotes/" + Remote + "/*", "refs/tags/*:refs/tags/*"}})
+	if err != nil {
+		return err
+	}
+	_, err = r.git(ctx, "fsck", "--strict", "--full", "--no-dangling", "--no-progress")
+	return err
+}
+
+// pick chooses the branch to check out: that of the bundle's HEAD, or else main, master or the only one.
+func (r *Repo) pick(ctx context.Context, bundle string) (string, error) {
+	heads, err := r.git(ctx, "bundle", "list-heads", bundle)
+	if err != nil {
+		return "", err
+	}
+	branches, head := map[string]string{}, ""
+	for line := range strings.Lines(heads) {
+		id, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
+			branches[name] = id
+		} else if ref == "HEAD" {
+			head = id
+		}
+	}
+	var fit []string
+	for _, name := range slices.Sorted(maps.Keys(branches)) {
+		if head == "" || branches[name] == head {
+			fit = append(fit, name)
+		}
+	}
+	for _, name := range []string{"main", "master"} {
+		if slices.Contains(fit, name) {
+			return name, nil
+		}
+	}
+	if len(fit) == 0 || head == "" && len(fit) > 1 {
+		return "", envelope.Errorf(envelope.Git, "the bundle does not say which branch to check out").
+			WithHint("make it with: git bundle create repository.bundle HEAD main")
+	}
+	return fit[0], nil
+}
+
+// Commits writes the commits that are new since the workspace came, with their branches, as a bundle. It says
+// whether there were any.
+func (r *Repo) Commits(ctx context.Context, file string) (bool, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return false, err
+	}
+	what := []string{"--branches", "HEAD", "--not", r.base, "--remotes=" + Remote}
+	first, err := r.git(ctx, append([]string{"rev-list", "--max-count=1"}, what...)...)
+	if err != nil || first == "" {
+		return false, err
+	}
+	_, err = r.git(ctx, append([]string{"bundle", "create", "--quiet", file}, what...)...)
+	return err == nil, err
+}

@@ -1,0 +1,69 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+)
+
+func (k keeper) status(ctx context.Context, _ StatusArgs) (Status, error) { return k.look(ctx) }
+
+// look reads the state of the work tree.
+func (r *Repo) look(ctx context.Context) (Status, error) {
+	s := Status{Changes: []Change{}}
+	text, err := r.git(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all")
+	if err != nil {
+		return s, err
+	}
+	entries := strings.Split(text, "\x00")
+	for i := 0; i < len(entries); i++ {
+		kind, rest, _ := strings.Cut(entries[i], " ")
+		// How many fields come before the path.
+		fields := map[string]int{"1": 8, "2": 9, "u": 10, "?": 1}[kind]
+		switch {
+		case kind == "#":
+			s.header(rest)
+		case fields > 0:
+			parts := strings.SplitN(rest, " ", fields)
+			if len(parts) < fields {
+				return s, envelope.Errorf(envelope.Internal, "git status wrote %q", entries[i])
+			}
+			c := Change{Path: parts[fields-1], Status: "?", Unstaged: true}
+			if kind != "?" {
+				c.Status, c.Staged, c.Unstaged = strings.ReplaceAll(parts[0], ".", ""), parts[0][0] != '.', parts[0][1] != '.'
+			}
+			if kind == "2" && i+1 < len(entries) {
+				i++
+				c.From = entries[i]
+			}
+			s.Changes = append(s.Changes, c)
+		}
+	}
+	return s, nil
+}
+
+func (s *Status) header(line string) {
+	if name, ok := strings.CutPrefix(line, "branch.head "); ok && name != "(detached)" {
+		s.Branch = name
+	}
+	if counts, ok := strings.CutPrefix(line, "branch.ab "); ok {
+		fmt.Sscanf(counts, "+%d -%d", &s.Ahead, &s.Behind)
+	}
+}
+
+func (k keeper) diff(ctx context.Context, a DiffArgs) (Diff, error) {
+	specs, err := pathspecs(a.Paths)
+	if err != nil {
+		return Diff{}, err
+	}
+	id, err := k.rev(ctx, a.Rev)
+	if err != nil {
+		return Diff{}, err
+	}
+	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", id, "--"}
+	patch, err := k.git(ctx, append(args, specs...)...)
+	return Diff{patch, !utf8.ValidString(patch)}, err
+}

@@ -1,0 +1,158 @@
+package git
+
+import (
+	"context"
+	"time"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/schema"
+	"github.com/threegate/tool-exec/toolruntime/tool"
+)
+
+const (
+	gitTime    = 30 * time.Second
+	maxName    = 250
+	maxPaths   = 1000
+	maxMessage = 64 << 10
+)
+
+// StatusArgs are the arguments of git_status.
+type StatusArgs struct {
+	Porcelain bool `json:"porcelain,omitempty" jsonschema:"the result has one form, whatever this says"`
+}
+
+// Status is the result of git_status.
+type Status struct {
+	Branch  string   `json:"branch" jsonschema:"empty if HEAD is on none"`
+	Ahead   int      `json:"ahead" jsonschema:"commits that its upstream lacks"`
+	Behind  int      `json:"behind" jsonschema:"commits of its upstream that it lacks"`
+	Changes []Change `json:"changes"`
+}
+
+// Change is one path that is not as the last commit has it.
+type Change struct {
+	Path string `json:"path"`
+	// Status are git's letters: of the index, and of the work tree if it differs from that; ? is untracked.
+	Status   string `json:"status"`
+	Staged   bool   `json:"staged"`
+	Unstaged bool   `json:"unstaged"`
+	// From is the old path of one that was moved.
+	From string `json:"from,omitzero"`
+}
+
+// DiffArgs are the arguments of git_diff.
+type DiffArgs struct {
+	Rev   string   `json:"rev,omitempty" jsonschema:"the commit to compare the work tree with"`
+	Paths []string `json:"paths,omitempty" jsonschema:"paths or glob patterns; all if none is given"`
+}
+
+// Diff is the result of git_diff.
+type Diff struct {
+	Patch string `json:"patch"`
+	Lossy bool   `json:"lossy" jsonschema:"bytes that are no UTF-8 were replaced: git apply will not take the patch"`
+}
+
+// AddArgs are the arguments of git_add.
+type AddArgs struct {
+	Paths []string `json:"paths" jsonschema:"paths or glob patterns"`
+}
+
+// Added is the result of git_add.
+type Added struct {
+	Added int `json:"added" jsonschema:"paths that are staged otherwise than before"`
+}
+
+// CommitArgs are the arguments of git_commit.
+type CommitArgs struct {
+	Message    string `json:"message"`
+	Signoff    bool   `json:"signoff,omitempty" jsonschema:"add a Signed-off-by of threegate-tools"`
+	AllowEmpty bool   `json:"allow_empty,omitempty"`
+}
+
+// Committed is the result of git_commit.
+type Committed struct {
+	Commit   string   `json:"commit"`
+	Warnings []string `json:"warnings" jsonschema:"rules that are broken and do not block"`
+}
+
+// CheckoutArgs are the arguments of git_checkout.
+type CheckoutArgs struct {
+	Target string `json:"target" jsonschema:"a branch, or a commit to look at without one"`
+	Create bool   `json:"create,omitempty" jsonschema:"make this branch at HEAD; changes stay"`
+	Track  bool   `json:"track,omitempty" jsonschema:"make a branch that only origin has"`
+}
+
+// CheckedOut is the result of git_checkout.
+type CheckedOut struct {
+	CheckedOut bool     `json:"checked_out"`
+	Warnings   []string `json:"warnings" jsonschema:"rules that are broken and do not block"`
+}
+
+// MergeArgs are the arguments of git_merge.
+type MergeArgs struct {
+	Branch string `json:"branch"`
+	NoFF   bool   `json:"no_ff,omitempty" jsonschema:"make a merge commit also where none is needed"`
+}
+
+// Merged is the result of git_merge. After conflicts everything is as before.
+type Merged struct {
+	Merged    bool     `json:"merged"`
+	Conflicts []string `json:"conflicts"`
+}
+
+// WithError keeps the list of conflicts.
+func (m Merged) WithError() bool { return len(m.Conflicts) > 0 }
+
+// RebaseArgs are the arguments of git_rebase.
+type RebaseArgs struct {
+	Onto       string `json:"onto" jsonschema:"a branch or commit"`
+	Autosquash bool   `json:"autosquash,omitempty" jsonschema:"move fixup! and squash! commits to what they mend"`
+}
+
+// Rebased is the result of git_rebase. After conflicts everything is as before.
+type Rebased struct {
+	Rebased   bool     `json:"rebased"`
+	Conflicts []string `json:"conflicts"`
+}
+
+// WithError keeps the list of conflicts.
+func (r Rebased) WithError() bool { return len(r.Conflicts) > 0 }
+
+// keeper carries out the calls on one repository under a registry.
+type keeper struct {
+	*Repo
+	rules *registry.Registry
+}
+
+// Tools are the git tools. repo is nil in a session without a repository.
+func Tools(repo *Repo, rules *registry.Registry) []tool.Tool {
+	k := keeper{repo, rules}
+	return []tool.Tool{
+		tool.Reads(of(k, "git_status", "says what is changed, staged and unknown to git", StatusArgs{Porcelain: true},
+			keeper.status)),
+		tool.Reads(of(k, "git_diff", "shows how tracked files differ from a commit", DiffArgs{Rev: "HEAD"}, keeper.diff,
+			schema.Length("rev", 1, maxName), schema.Items("paths", 0, maxPaths))),
+		of(k, "git_add", "stages files, also their deletion", AddArgs{}, keeper.add, schema.Items("paths", 1, maxPaths)),
+		of(k, "git_commit", "commits what is staged", CommitArgs{}, keeper.commitStaged,
+			schema.Length("message", 1, maxMessage)),
+		of(k, "git_checkout", "switches to a branch, or makes one", CheckoutArgs{Track: true}, keeper.checkout,
+			schema.Length("target", 1, maxName)),
+		of(k, "git_merge", "merges a branch, or changes nothing", MergeArgs{NoFF: true}, keeper.merge,
+			schema.Length("branch", 1, maxName)),
+		of(k, "git_rebase", "puts the branch's commits onto another one, or changes nothing",
+			RebaseArgs{Autosquash: true}, keeper.rebase, schema.Length("onto", 1, maxName)),
+	}
+}
+
+func of[A, R any](k keeper, name, purpose string, defaults A, run func(keeper, context.Context, A) (R, error),
+	adjust ...schema.Adjust) tool.Tool {
+	return tool.Of(name, purpose, gitTime, defaults, func(ctx context.Context, a A) (R, error) {
+		if k.Repo == nil {
+			var none R
+			return none, envelope.Errorf(envelope.Git, "this session has no repository").
+				WithHint("threegate-tools serve has one with --bundle")
+		}
+		return run(k, ctx, a)
+	}, adjust...)
+}

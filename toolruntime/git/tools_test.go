@@ -1,0 +1,167 @@
+package git
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+var operations = flag.Int("git.operations", 30, "random operations to compare with plain git")
+
+// call makes one call, and returns its result and its error.
+func (b *bench) call(rules *registry.Registry, name string, args map[string]any) (map[string]any, *envelope.Error) {
+	b.t.Helper()
+	if rules == nil {
+		rules = registry.Default()
+	}
+	if args == nil {
+		args = map[string]any{}
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, tool := range Tools(b.repo, rules) {
+		if tool.Name != name {
+			continue
+		}
+		c, err := tool.Prepare(raw)
+		if err != nil {
+			return nil, envelope.AsError(err)
+		}
+		result, err := c.Run(b.t.Context())
+		out, marshal := json.Marshal(result)
+		data := map[string]any{}
+		if err := errors.Join(marshal, json.Unmarshal(out, &data)); err != nil {
+			b.t.Fatal(err)
+		}
+		if err != nil {
+			return data, envelope.AsError(err)
+		}
+		return data, nil
+	}
+	b.t.Fatalf("no tool %s", name)
+	return nil, nil
+}
+
+// must makes a call that succeeds.
+func (b *bench) must(name string, args map[string]any) map[string]any {
+	b.t.Helper()
+	data, err := b.call(nil, name, args)
+	if err != nil {
+		b.t.Fatalf("%s %v: %v", name, args, err)
+	}
+	return data
+}
+
+// origin is a repository with two branches and a tag; it returns its folder and a bundle of it.
+func origin(t *testing.T) (dir, bundle string) {
+	t.Helper()
+	dir = t.TempDir()
+	o := &bench{t: t, dir: dir}
+	plain(t, dir, "init", "-q", "-b", "main")
+	for i, name := range []string{"a", "b", "src/c", "src/-d"} {
+		o.write(name, strings.Repeat(name+"\n", 20))
+		plain(t, dir, "add", "-A")
+		plain(t, dir, "commit", "-q", "-m", fmt.Sprint("feat: number ", i))
+	}
+	plain(t, dir, "tag", "-a", "v1", "-m", "first")
+	plain(t, dir, "checkout", "-q", "-b", "fix/it", "HEAD~2")
+	o.write("a", "changed\n"+strings.Repeat("a\n", 20))
+	plain(t, dir, "commit", "-q", "-a", "-m", "fix: a")
+	plain(t, dir, "checkout", "-q", "main")
+	bundle = filepath.Join(t.TempDir(), "repository.bundle")
+	plain(t, dir, "bundle", "create", "-q", bundle, "--all", "HEAD")
+	return dir, bundle
+}
+
+func imported(t *testing.T, bundle string) *bench {
+	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
+	b := &bench{t: t, dir: t.TempDir()}
+	w, err := workspace.Open(b.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.repo, err = Import(t.Context(), w, t.TempDir(), bundle); err != nil {
+		t.Fatal(err)
+	}
+	b.repo.date = date
+	return b
+}
+
+// TestLikeGit makes the same random calls here and with plain git: both succeed or fail, and have the same
+// references, index and work tree after each.
+func TestLikeGit(t *testing.T) {
+	_, bundle := origin(t)
+	b := imported(t, bundle)
+	ref := &bench{t: t, dir: filepath.Join(t.TempDir(), "clone")}
+	plain(t, filepath.Dir(ref.dir), "clone", "-q", bundle, ref.dir)
+	plain(t, ref.dir, "remote", "set-head", "origin", "--delete")
+	r := rand.New(rand.NewPCG(25, 3))
+	done := map[string]int{}
+	same := func(i int, name string, args map[string]any, git ...string) {
+		t.Helper()
+		_, err := b.call(nil, name, args)
+		if err != nil && err.Rule == cleanRule {
+			return // plain git would go on in some of these cases
+		}
+		plainErr := ref.try(git...)
+		if (err == nil) != (plainErr == nil) {
+			t.Fatalf("%d: %s %v: %v, but plain git: %v", i, name, args, err, plainErr)
+		}
+		if err == nil {
+			done[name]++
+		} else if err.Code != envelope.Git {
+			t.Fatalf("%d: %s %v: %v", i, name, args, err)
+		}
+		if plainErr != nil && (name == "git_merge" || name == "git_rebase") {
+			_ = ref.try(strings.TrimPrefix(name, "git_"), "--abort")
+		}
+		if got, want := b.state(b.repo.dir), ref.state(filepath.Join(ref.dir, ".git")); got != want {
+			t.Fatalf("%d: after %s %v:\n%s\nplain git:\n%s", i, name, args, got, want)
+		}
+	}
+	for i := range *operations {
+		file := []string{"a", "b", "src/c", "src/-d", "new"}[r.IntN(5)]
+		lines := slices.Repeat([]string{file}, 20)
+		lines[r.IntN(20)] = fmt.Sprint("line ", i)
+		for _, x := range []*bench{b, ref} {
+			x.write(file, strings.Join(lines, "\n")+"\n")
+		}
+		if r.IntN(5) > 0 {
+			m := []string{fmt.Sprint("feat: ", i), fmt.Sprint("fix: ", i), "fixup! feat: number 3"}[r.IntN(3)]
+			same(i, "git_add", map[string]any{"paths": []string{"."}}, "add", ".")
+			same(i, "git_commit", map[string]any{"message": m}, "commit", "-q", "-m", m)
+		}
+		branch := []string{"main", "fix/it", "feat/x", "feat/y"}[r.IntN(4)]
+		onto := []string{"main", "origin/main", "fix/it", "feat/x"}[r.IntN(4)]
+		switch r.IntN(5) {
+		case 0:
+			same(i, "git_checkout", map[string]any{"target": branch, "create": true}, "checkout", "-q", "-b", branch)
+		case 1:
+			same(i, "git_checkout", map[string]any{"target": branch}, "checkout", "-q", branch)
+		case 2:
+			same(i, "git_merge", map[string]any{"branch": onto}, "merge", "-q", "--no-ff", onto)
+		case 3:
+			same(i, "git_merge", map[string]any{"branch": onto, "no_ff": false}, "merge", "-q", "--ff", onto)
+		case 4:
+			same(i, "git_rebase", map[string]any{"onto": onto}, "rebase", "-q", "-i", "--autosquash", onto)
+		}
+	}
+	for _, name := range []string{"git_add", "git_commit", "git_checkout", "git_merge", "git_rebase"} {
+		if done[name] == 0 {
+			t.Errorf("no %s succeeded: %v", name, done)
+		}
+	}
+}

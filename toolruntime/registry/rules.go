@@ -1,0 +1,51 @@
+package registry
+
+import "slices"
+
+// Rule is one of section 7.
+type Rule struct {
+	ID string
+	// Level is what the specification names for it.
+	Level Level
+	// When it is looked at.
+	When string
+	// What it demands.
+	What string
+	// Enforced says whether a tool of this version holds to it.
+	Enforced bool
+}
+
+// Rules are those of section 7, in its order.
+var Rules = []Rule{
+	{"sec.network.allowlist", Blocking, "curl",
+		"the host is one of network.allowed_domains, after each of at most three redirects", true},
+	{"sec.shell.allowlist", Blocking, "shell_exec", "a pattern of shell_allow matches the command", true},
+	{"sec.paths.sandbox", Blocking, "every path", "the path lies below the workspace", true},
+	{"sec.git.clean_tree", Blocking, "git_commit, git_checkout, git_merge, git_rebase",
+		"no tracked file has changes that are not staged; but for a commit, none that are", true},
+	{"code.ast.parsed", Blocking, "after a change", "changed files parse", false},
+	{"build.must.pass", Blocking, "git_commit", "the build succeeds", false},
+	{"lint.must.pass", Blocking, "git_commit", "the linter is content", false},
+	{"fmt.must.pass", Blocking, "git_commit", "the formatter has nothing to change", false},
+	{"code.todo.blockers", Blocking, "git_commit", "no TODO or FIXME is added", false},
+	{"test.required.changed", Blocking, "git_commit", "a change of code comes with a change of tests", false},
+	{"secrets.scan", Blocking, "git_commit", "the change adds no secret", false},
+	{"code.fn.docs.exported", Blocking, "git_commit", "exported functions are documented", false},
+	{"code.no.panic.in.lib", Warning, "git_commit", "library code does not panic", false},
+	{"code.no.unwrap", Warning, "git_commit", "no .unwrap() but in tests", false},
+	{"code.mod.import.rules", Blocking, "git_commit", "imports keep to their boundaries", false},
+	{"commit.message.conventional", Warning, "git_commit",
+		"the message is one of Conventional Commits: type(scope): what it does, then an empty line", true},
+	{"branch.naming.convention", Warning, "git_checkout with create",
+		"the name is main, master, develop or type/short-name", true},
+}
+
+// NotEnforced lists the validators of the registry that no tool of this version enforces.
+func (r *Registry) NotEnforced() (rules []string) {
+	for _, v := range r.Validators {
+		if !slices.ContainsFunc(Rules, func(known Rule) bool { return known.ID == v.Rule && known.Enforced }) {
+			rules = append(rules, v.Rule)
+		}
+	}
+	return rules
+}

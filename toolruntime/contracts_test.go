@@ -38,6 +38,7 @@ var contracts = map[string]struct{ args, result, more string }{
 	"git_checkout": {`{"target":"feature/branch","create":false,"track":true}`, `{"checked_out":true}`, `{"warnings":[]}`},
 	"git_merge":    {`{"branch":"main","no_ff":true}`, `{"merged":true,"conflicts":[]}`, ``},
 	"git_rebase":   {`{"onto":"origin/main","autosquash":true}`, `{"rebased":true}`, `{"conflicts":[]}`},
+	"git_push":     {`{"remote":"origin","refspec":"HEAD:refs/heads/feature","force":false}`, `{"pushed":true}`, ``},
 	// The specification names its keys only.
 	"emit_metrics": {`{"interval":60,"session_id":"sess-123"}`, `{"status":"ok"}`, `{"metrics":{"requests":1}}`},
 	"grep": {`{"pattern":"panic!", "glob":"src/**", "case_sensitive":false, "max_results":1000}`,

@@ -26,7 +26,7 @@ func markdown(w io.Writer) error {
 	for _, c := range envelope.Codes {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Code, c.Cause, c.Mend)
 	}
-	b.WriteString("\n## Rules\n\nRules named sec.* always hold; others where the registry lists them, at its level.\n\n" +
+	b.WriteString("\n## Rules\n\nRules named sec.* always hold; others where the registry lists them.\n\n" +
 		"| Rule | Specified level | Looked at by | What it demands | Enforced |\n|---|---|---|---|---|\n")
 	for _, r := range registry.Rules {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.ID, r.Level, r.When, r.What,

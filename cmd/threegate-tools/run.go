@@ -48,7 +48,8 @@ in the git bundle repository.bundle there, if there is one of them. The file reg
 that of --registry, says which hosts and commands are allowed. These files are written to --out:
 responses.jsonl has one ToolResponse a line; timeline.jsonl says of each call {tool, args_hash, start_ts,
 end_ts, code, bytes}, without arguments or content; changes.patch is what the workspace has changed, as git
-diff writes it, also when a call failed; commits.bundle has the commits that were made, if any.
+diff writes it, also when a call failed; commits.bundle has the commits that were made, if any; push.bundle
+what git_push was asked to publish.
 
 To take changed files out whole, put the workspace below /out (--workspace /out/work), and declare the
 files as outputs of the request.
@@ -109,6 +110,8 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 	}
 	if repo == nil {
 		fmt.Fprintln(errs, "note: there is no git, so no changes.patch")
+	} else {
+		repo.Out = p.out
 	}
 	s, err := p.open(w, repo, timeline, errs, host.Options{})
 	if err != nil {

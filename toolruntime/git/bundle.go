@@ -50,7 +50,11 @@ func Import(ctx context.Context, w *workspace.Workspace, dir, bundle string) (*R
 			return nil, err
 		}
 	}
-	r.base, err = r.commit(ctx, "HEAD")
+	if r.base, err = r.commit(ctx, "HEAD"); err != nil {
+		return nil, err
+	}
+	ids, err := r.git(ctx, "for-each-ref", "--format=%(objectname)", "refs/remotes/"+Remote)
+	r.came = strings.Fields(ids)
 	return r, err
 }
 
@@ -60,8 +64,8 @@ func (r *Repo) fetch(ctx context.Context, bundle string) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return fmt.Errorf("no regular file (%w)", err)
 	}
-	_, err = r.must(ctx, command{env: []string{"GIT_ALLOW_PROTOCOL=file"}, args: []string{"fetch", "--quiet", "--no-tags",
-		"--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--", bundle,
+	_, err = r.must(ctx, command{env: []string{"GIT_ALLOW_PROTOCOL=file"}, args: []string{"fetch", "--quiet",
+		"--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--", bundle,
 		"refs/heads/*:refs/remotes/" + Remote + "/*", "refs/tags/*:refs/tags/*"}})
 	if err != nil {
 		return err
@@ -110,7 +114,7 @@ func (r *Repo) Commits(ctx context.Context, file string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	what := []string{"--branches", "HEAD", "--not", r.base, "--remotes=" + Remote}
+	what := append([]string{"--branches", "HEAD", "--not"}, r.came...)
 	first, err := r.git(ctx, append([]string{"rev-list", "--max-count=1"}, what...)...)
 	if err != nil || first == "" {
 		return false, err

@@ -130,8 +130,8 @@ func (k keeper) merge(ctx context.Context, a MergeArgs) (Merged, error) {
 	if a.NoFF {
 		ff = "--no-ff"
 	}
-	out, err := k.do(ctx, command{args: []string{"merge", "--quiet", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat",
-		"--no-autostash", "--no-verify-signatures", ff, a.Branch}})
+	out, err := k.do(ctx, command{args: []string{"merge", "--quiet", "--no-edit", "--no-verify", "--no-gpg-sign",
+		"--no-stat", "--no-autostash", "--no-verify-signatures", ff, a.Branch}})
 	if err == nil && out.Code != 0 {
 		err = refusal("merge", out)
 	}
@@ -172,7 +172,8 @@ func (k keeper) rebase(ctx context.Context, a RebaseArgs) (Rebased, error) {
 	if err != nil {
 		return r, err
 	}
-	args := []string{"rebase", "--quiet", "--no-verify", "--no-gpg-sign", "--no-autostash", "--no-stat", "--no-update-refs"}
+	args := []string{"rebase", "--quiet", "--no-verify", "--no-gpg-sign", "--no-autostash", "--no-stat",
+		"--no-update-refs"}
 	if a.Autosquash { // git 2.39 does so only with -i; the editor of the list is none
 		args = append(args, "--interactive", "--autosquash")
 	}

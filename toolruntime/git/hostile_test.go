@@ -329,6 +329,58 @@ func TestRules(t *testing.T) {
 	}
 }
 
+func TestPush(t *testing.T) {
+	source, bundle := origin(t)
+	b := imported(t, bundle)
+	allow := registry.Default()
+	allow.Git.AllowPush = true
+	push := func(rules *registry.Registry, refspec string, force bool) *envelope.Error {
+		t.Helper()
+		_, err := b.call(rules, "git_push", map[string]any{"refspec": refspec, "force": force})
+		return err
+	}
+	refused := func(what string, err *envelope.Error, code envelope.Code) {
+		t.Helper()
+		if err == nil || err.Code != code {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("no folder", push(allow, "HEAD:refs/heads/feat/x", false), envelope.Git)
+	b.repo.Out = t.TempDir()
+	refused("the default", push(nil, "HEAD:refs/heads/feat/x", false), envelope.Policy)
+	refused("force", push(allow, "HEAD:refs/heads/feat/x", true), envelope.Policy)
+	refused("force by a plus", push(allow, "+HEAD:refs/heads/feat/x", false), envelope.Policy)
+	refused("not forward", push(allow, "HEAD~1:refs/heads/main", false), envelope.Git)
+	refused("nothing new", push(allow, "HEAD:refs/heads/feat/x", false), envelope.Git)
+	for _, bad := range []string{"HEAD", ":refs/heads/main", "HEAD:refs/tags/v1", "HEAD:refs/heads/--x", "--all:refs/heads/x",
+		"HEAD:refs/heads/../x", "HEAD:refs/heads/", "HEAD:ext::x"} {
+		if err := push(allow, bad, false); err == nil {
+			t.Errorf("%s is pushed", bad)
+		}
+	}
+	if _, err := b.call(allow, "git_push", map[string]any{"remote": "ext::x", "refspec": "HEAD:refs/heads/x"}); err == nil {
+		t.Error("an address is taken for a remote")
+	}
+	b.write("a", "x\n")
+	refused("changes", push(allow, "HEAD:refs/heads/feat/x", false), envelope.Policy)
+	b.must("git_add", map[string]any{"paths": []string{"."}})
+	b.must("git_commit", map[string]any{"message": "feat: x"})
+	for _, refspec := range []string{"HEAD:refs/heads/main", "main:refs/heads/feat/x"} {
+		if err := push(allow, refspec, false); err != nil {
+			t.Errorf("%s: %v", refspec, err)
+		}
+	}
+	plain(t, source, "checkout", "-q", "--detach")
+	plain(t, source, "fetch", "-q", filepath.Join(b.repo.Out, pushFile), "refs/heads/*:refs/heads/*")
+	ids := strings.Fields(plain(t, source, "rev-parse", "main", "feat/x"))
+	if head, err := b.repo.commit(t.Context(), "HEAD"); err != nil || ids[0] != head || ids[1] != head {
+		t.Errorf("the source has %v, want %s, %v", ids, head, err)
+	}
+	if s := b.must("git_status", nil); s["ahead"] != 0.0 {
+		t.Errorf("the status is %v", s)
+	}
+}
+
 func TestConflictsChangeNothing(t *testing.T) {
 	b := newBench(t, map[string]string{"a": "1\n"})
 	b.must("git_checkout", map[string]any{"target": "feat/x", "create": true})

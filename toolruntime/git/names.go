@@ -40,7 +40,8 @@ func (r *Repo) branchName(ctx context.Context, name string) error {
 
 // ref is the commit of a name, or empty.
 func (r *Repo) ref(ctx context.Context, name string) (string, error) {
-	out, err := r.do(ctx, command{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}})
+	args := []string{"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}
+	out, err := r.do(ctx, command{args: args})
 	return strings.TrimSpace(out.Stdout), err
 }
 

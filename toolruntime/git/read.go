@@ -14,7 +14,8 @@ func (k keeper) status(ctx context.Context, _ StatusArgs) (Status, error) { retu
 // look reads the state of the work tree.
 func (r *Repo) look(ctx context.Context) (Status, error) {
 	s := Status{Changes: []Change{}}
-	text, err := r.git(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all")
+	text, err := r.git(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
+		"--ignore-submodules=all")
 	if err != nil {
 		return s, err
 	}
@@ -33,7 +34,8 @@ func (r *Repo) look(ctx context.Context) (Status, error) {
 			}
 			c := Change{Path: parts[fields-1], Status: "?", Unstaged: true}
 			if kind != "?" {
-				c.Status, c.Staged, c.Unstaged = strings.ReplaceAll(parts[0], ".", ""), parts[0][0] != '.', parts[0][1] != '.'
+				c.Status = strings.ReplaceAll(parts[0], ".", "")
+				c.Staged, c.Unstaged = parts[0][0] != '.', parts[0][1] != '.'
 			}
 			if kind == "2" && i+1 < len(entries) {
 				i++

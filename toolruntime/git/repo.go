@@ -29,6 +29,10 @@ type Repo struct {
 	dir string // the git directory
 	// base is the commit that the workspace began with.
 	base string
+	// came are the commits that it came with.
+	came []string
+	// Out is the folder for the bundle of pushes. Without one nothing can be pushed.
+	Out string
 	// date, if not empty, is that of new commits: for tests.
 	date string
 }
@@ -149,6 +153,7 @@ func Begin(ctx context.Context, w *workspace.Workspace, dir string) (*Repo, erro
 		return nil, err
 	}
 	r.base, err = r.commit(ctx, "HEAD")
+	r.came = []string{r.base}
 	return r, err
 }
 

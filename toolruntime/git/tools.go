@@ -133,7 +133,8 @@ func Tools(repo *Repo, rules *registry.Registry) []tool.Tool {
 			keeper.status)),
 		tool.Reads(of(k, "git_diff", "shows how tracked files differ from a commit", DiffArgs{Rev: "HEAD"}, keeper.diff,
 			schema.Length("rev", 1, maxName), schema.Items("paths", 0, maxPaths))),
-		of(k, "git_add", "stages files, also their deletion", AddArgs{}, keeper.add, schema.Items("paths", 1, maxPaths)),
+		of(k, "git_add", "stages files, also their deletion", AddArgs{}, keeper.add,
+			schema.Items("paths", 1, maxPaths)),
 		of(k, "git_commit", "commits what is staged", CommitArgs{}, keeper.commitStaged,
 			schema.Length("message", 1, maxMessage)),
 		of(k, "git_checkout", "switches to a branch, or makes one", CheckoutArgs{Track: true}, keeper.checkout,
@@ -142,6 +143,8 @@ func Tools(repo *Repo, rules *registry.Registry) []tool.Tool {
 			schema.Length("branch", 1, maxName)),
 		of(k, "git_rebase", "puts the branch's commits onto another one, or changes nothing",
 			RebaseArgs{Autosquash: true}, keeper.rebase, schema.Length("onto", 1, maxName)),
+		of(k, "git_push", "puts a branch into the bundle of what is to be published", PushArgs{Remote: Remote},
+			keeper.push, schema.Length("refspec", 1, 2*maxName)),
 	}
 }
 

@@ -1,0 +1,99 @@
+package git
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+)
+
+// PushArgs are the arguments of git_push.
+type PushArgs struct {
+	Remote  string `json:"remote,omitempty" jsonschema:"origin, where the bundle came from"`
+	Refspec string `json:"refspec" jsonschema:"such as HEAD:refs/heads/feature"`
+	Force   bool   `json:"force,omitempty" jsonschema:"the registry has no key that allows it"`
+}
+
+// Pushed is the result of git_push.
+type Pushed struct {
+	Pushed bool `json:"pushed"`
+}
+
+// pushFile is the bundle of all that was pushed.
+const pushFile = "push.bundle"
+
+// push puts a branch into the bundle of pushes, under the name that it is to have at the remote. Nothing is
+// sent anywhere: who publishes the bundle is a person, after the result.
+func (k keeper) push(ctx context.Context, a PushArgs) (Pushed, error) {
+	source, branch, err := k.pushable(ctx, a)
+	if err == nil {
+		err = k.clean(ctx, true)
+	}
+	if err != nil {
+		return Pushed{}, err
+	}
+	id, err := k.rev(ctx, source)
+	if err != nil {
+		return Pushed{}, err
+	}
+	remote := "refs/remotes/" + Remote + "/" + branch
+	old, err := k.ref(ctx, remote)
+	if err != nil {
+		return Pushed{}, err
+	}
+	if old != "" {
+		out, err := k.do(ctx, command{args: []string{"merge-base", "--is-ancestor", old, id}})
+		if err == nil && out.Code != 0 {
+			err = envelope.Errorf(envelope.Git, "%s has commits that %q lacks: this is no fast-forward", branch, source).
+				WithHint("merge or rebase onto " + Remote + "/" + branch + " first")
+		}
+		if err != nil {
+			return Pushed{}, err
+		}
+	}
+	if err := k.bundlePush(ctx, branch, id); err != nil {
+		return Pushed{}, err
+	}
+	_, err = k.git(ctx, "update-ref", remote, id)
+	return Pushed{err == nil}, err
+}
+
+// pushable judges a push, and returns what goes to which branch.
+func (k keeper) pushable(ctx context.Context, a PushArgs) (source, branch string, err error) {
+	source, branch, ok := strings.Cut(a.Refspec, ":refs/heads/")
+	switch {
+	case !k.rules.Git.AllowPush:
+		err = envelope.Errorf(envelope.Policy, "pushes are not allowed").WithHint("git.allow_push of the registry allows them")
+	case a.Force || strings.HasPrefix(a.Refspec, "+"):
+		err = envelope.Errorf(envelope.Policy, "a push can't be forced: no key of the registry allows it")
+	case a.Remote != Remote:
+		err = envelope.Errorf(envelope.Git, "there is no remote %q: the only one is %s", a.Remote, Remote)
+	case k.Out == "":
+		err = envelope.Errorf(envelope.Git, "this session has no folder for pushes")
+	case !ok:
+		err = envelope.Errorf(envelope.Validation, "the refspec %q is not SOURCE:refs/heads/BRANCH", a.Refspec)
+	default:
+		err = k.branchName(ctx, branch)
+	}
+	return source, branch, err
+}
+
+// bundlePush writes the bundle anew. A second repository with the same objects has the branches by their new names.
+func (k keeper) bundlePush(ctx context.Context, branch, id string) error {
+	file, err := filepath.Abs(filepath.Join(k.Out, pushFile))
+	if err != nil {
+		return err
+	}
+	env := []string{"GIT_DIR=" + filepath.Join(k.dir, "push"), "GIT_OBJECT_DIRECTORY=" + filepath.Join(k.dir, "objects")}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--template="},
+		{"update-ref", "refs/heads/" + branch, id},
+		append([]string{"bundle", "create", "--quiet", file, "--branches", "--not"}, k.came...),
+	} {
+		if _, err := k.must(ctx, command{args: args, env: env}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

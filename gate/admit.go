@@ -32,10 +32,15 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) error {
 	if req == nil || schemas.VerdictOf(findings) == schemas.VerdictReject {
 		return g.refuse(j, req, findings)
 	}
+	approvers, err := g.approvers(j, req)
+	if err != nil {
+		return err
+	}
 	a := &admission{
 		Version:       recordVersion,
 		Request:       *req,
 		RequestSHA256: j.SHA256,
+		Approvers:     approvers,
 		Task:          g.task(j, req),
 		AdmittedAt:    g.now().UTC(),
 		Findings:      findings,
@@ -89,6 +94,20 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []sch
 		findings = append(findings, finding(ruleBackend, fmt.Sprintf("this node can't run it: %v", err)))
 	}
 	return req, schemas.SortFindings(findings), nil
+}
+
+// approvers are the persons who signed an admitted request; none where the node verifies no signatures.
+func (g *Gate) approvers(j *spool.Job, req *schemas.Request) ([]string, error) {
+	p := g.config().Policy(g.now())
+	if len(p.AllowedSigners) == 0 {
+		return nil, nil
+	}
+	raw, err := j.Request()
+	if err != nil {
+		return nil, err
+	}
+	sig, err := j.Signature()
+	return validate.ApprovedBy(raw, sig, req, p), err
 }
 
 // finding is a blocking finding of the gate's own about a whole document.

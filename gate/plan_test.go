@@ -127,6 +127,59 @@ func TestPlanAtAdmission(t *testing.T) {
 	}
 }
 
+// TestTwoApprovers: a node that wants two persons refuses a request that one signed, and names both in the result of one
+// that two signed.
+func TestTwoApprovers(t *testing.T) {
+	for name, signed := range map[string]bool{"one": false, "two": true} {
+		t.Run(name, func(t *testing.T) {
+			w, configure := planned(t)
+			_, secret, err := ed25519.GenerateKey(rand.Reader)
+			must(t, err)
+			key, err := ssh.NewSignerFromSigner(secret)
+			must(t, err)
+			signers := filepath.Join(w.dir, "signers")
+			text, err := os.ReadFile(signers)
+			must(t, err)
+			must(t, os.WriteFile(signers, append(append(text, "second.person "...),
+				ssh.MarshalAuthorizedKey(key.PublicKey())...), 0o600))
+			configure("max_age: 0s", "max_age: 0s, min_approvers: {low: 2, medium: 2, high: 2}")
+			if signed {
+				sig, err := sshsig.Sign(bytes.NewReader(crashRequest(crashID, "ok")), key, sshsig.HashSHA512, approval.Namespace)
+				must(t, err)
+				file := filepath.Join(w.cfg.Inboxes[0].Path, crashID+".md.sig")
+				data, err := os.ReadFile(file)
+				must(t, err)
+				parts, err := approval.Split(data)
+				must(t, err)
+				parts.Also = []approval.Cosigner{{Name: "Second.Person@example.org", Signature: sshsig.Armor(sig)}}
+				must(t, os.WriteFile(file, parts.Join(), 0o600))
+			}
+			must(t, w.process(&injector{}))
+			if !signed {
+				reasons, err := os.ReadFile(w.one(t, inRequests+"/reasons.json"))
+				must(t, err)
+				if !strings.Contains(string(reasons), `"approval.approvers"`) {
+					t.Errorf("approval.approvers is not among the reasons: %s", reasons)
+				}
+				return
+			}
+			if v := w.atEnd(false); len(v.notes) > 0 {
+				t.Error(v.notes)
+			}
+			results, err := filepath.Glob(filepath.Join(w.cfg.CoreInbound.Path, "TS-*.md"))
+			must(t, err)
+			if len(results) != 1 {
+				t.Fatalf("%d results", len(results))
+			}
+			result, err := os.ReadFile(results[0])
+			must(t, err)
+			if !strings.Contains(string(result), "Approved by: operator, Second.Person@example.org\n") {
+				t.Errorf("the result does not name both: %s", result)
+			}
+		})
+	}
+}
+
 // waiting is a recorder whose first task waits until the node stops, admitted and not started.
 type waiting struct {
 	*recorder

@@ -41,8 +41,10 @@ type admission struct {
 	Version       int             `json:"version"`
 	Request       schemas.Request `json:"request"`
 	RequestSHA256 string          `json:"request_sha256"`
-	Task          executors.Task  `json:"task"`
-	AdmittedAt    time.Time       `json:"admitted_at"`
+	// Approvers are those whose signatures verified, the one that the request names first.
+	Approvers  []string       `json:"approvers,omitempty"`
+	Task       executors.Task `json:"task"`
+	AdmittedAt time.Time      `json:"admitted_at"`
 	// Findings are the warnings and suggestions that did not refuse it.
 	Findings []schemas.Finding `json:"findings,omitempty"`
 }

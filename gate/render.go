@@ -356,6 +356,10 @@ func provenance(a *admission, o *Outcome, node string) []schemas.Field {
 		}
 		return t.UTC().Format(time.RFC3339)
 	}
+	approvedBy := req.ApprovedBy
+	if len(a.Approvers) > 1 {
+		approvedBy = strings.Join(a.Approvers, ", ")
+	}
 	return []schemas.Field{
 		what,
 		{Name: schemas.ProvBackend, Value: out.Identity.Backend},
@@ -366,7 +370,7 @@ func provenance(a *admission, o *Outcome, node string) []schemas.Field {
 		{Name: schemas.ProvStarted, Value: stamp(out.StartedAt)},
 		{Name: schemas.ProvFinished, Value: stamp(out.FinishedAt)},
 		{Name: schemas.ProvRequestedBy, Value: req.RequestedBy},
-		{Name: schemas.ProvApprovedBy, Value: req.ApprovedBy},
+		{Name: schemas.ProvApprovedBy, Value: approvedBy},
 		{Name: schemas.ProvApprovedUTC, Value: stamp(req.ApprovedUTC)},
 		{Name: schemas.ProvRequestSHA256, Value: a.RequestSHA256},
 		{Name: schemas.ProvNode, Value: node},

@@ -187,8 +187,8 @@ var requestRules = []Rule{
 		Source: "design section 4, Approval: approver on the operators' list when there is one"},
 	{ID: "approval.machine", Level: SeverityBlocking, Must: true, Applies: forRequest,
 		Title: "The approver is a person",
-		Why: "requested_by may be a program, such as CORE; approved_by may not. CORE, the gate and names that machines " +
-			"have (approvals.forbidden) approve nothing.",
+		Why: "requested_by may be a program, such as CORE; approved_by may not. CORE, the gate and names that " +
+			"machines have (approvals.forbidden) approve nothing.",
 		Bad: `approved_by: "auto-approver"`, Good: `approved_by: "j.okafor"`,
 		Fix: "Have a person approve it under their own name; an operator whose approvers have such a name changes " +
 			"approvals.forbidden.",
@@ -200,6 +200,14 @@ var requestRules = []Rule{
 		Good:   `requested_by: "CORE", approved_by: "alice"`,
 		Fix:    "Have another person approve it.",
 		Source: "design section 4, Approval: approver and requester differ"},
+	{ID: "approval.approvers", Level: SeverityBlocking, Must: true, Applies: forRequest,
+		Title: "As many persons approve as the risk level asks for",
+		Why: "What one person overlooks, a second may see. Each signs the same bytes with a key of their own; a " +
+			"person who signs twice, or by another spelling of the name, counts once.",
+		Bad:    "(Risk level: high, approvals.min_approvers: {high: 2}, and one signature)",
+		Good:   "threegate approve TR-x.md --add-signature --as m.silva --sign KEY",
+		Fix:    "Have one more person read it and sign the same bytes.",
+		Source: "design section 4, Approval: min_approvers by risk level"},
 	{ID: "approval.signature", Level: SeverityBlocking, Must: true, Applies: forRequest,
 		Title:  "The approval signature verifies",
 		Why:    "Only a signature proves later that this person approved exactly these bytes.",

@@ -51,6 +51,7 @@ type wantBad struct {
 		ShellAllow       []string `json:"shell_allow"`
 		RequireSignature bool     `json:"require_signature"`
 		RequirePlan      bool     `json:"require_plan"`
+		MinApproversHigh int      `json:"min_approvers_high"`
 		AllowedSigners   string   `json:"allowed_signers"`
 	} `json:"policy"`
 	// Findings are all that block, Warnings are rules that must be reported too.
@@ -64,6 +65,7 @@ func (w *wantBad) policy() validate.Policy {
 	p.Approvers = w.Policy.Approvers
 	p.ShellAllow = w.Policy.ShellAllow
 	p.RequireSignature = w.Policy.RequireSignature
+	p.MinApprovers.High = w.Policy.MinApproversHigh
 	p.RequirePlan = w.Policy.RequirePlan
 	p.AllowedSigners = []byte(w.Policy.AllowedSigners)
 	return p

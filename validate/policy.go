@@ -43,6 +43,8 @@ type Policy struct {
 	// (the text of an allowed_signers file).
 	RequireSignature bool
 	AllowedSigners   []byte
+	// MinApprovers counts persons whose signatures verify.
+	MinApprovers MinApprovers
 	// RequirePlan wants a signed plan next to the signature.
 	RequirePlan bool
 	// ShellAllow are regular expressions; when present, one must match the command line.

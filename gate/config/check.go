@@ -13,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/executors/egress"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 // maxNodeName leaves room for what makes a node's label unique on its host.
@@ -151,6 +152,14 @@ func (c *checker) rules() {
 	if c.Approvals.RequireSignature && c.Approvals.AllowedSigners == "" {
 		c.bad("approvals.allowed_signers", "is empty although approvals.require_signature is true",
 			"name an OpenSSH allowed_signers file")
+	}
+	m := c.Approvals.MinApprovers
+	c.between("approvals.min_approvers.low", m.Low, 1, approval.MaxApprovers)
+	c.between("approvals.min_approvers.medium", m.Medium, 1, approval.MaxApprovers)
+	c.between("approvals.min_approvers.high", m.High, 1, approval.MaxApprovers)
+	if max(m.Low, m.Medium, m.High) > 1 && !c.Approvals.RequireSignature {
+		c.bad("approvals.min_approvers", "needs approvals.require_signature: only a signature shows a second person",
+			"set approvals.require_signature: true, too")
 	}
 	if c.Approvals.RequirePlan && !c.Approvals.RequireSignature {
 		c.bad("approvals.require_plan", "needs approvals.require_signature",

@@ -107,6 +107,8 @@ type Approvals struct {
 	RequireSignature  bool          `yaml:"require_signature"`
 	// RequirePlan wants a signed plan of what would run.
 	RequirePlan bool `yaml:"require_plan"`
+	// MinApprovers is how many distinct persons approve a request, by its risk level.
+	MinApprovers validate.MinApprovers `yaml:"min_approvers"`
 	// AllowedSigners is the path of an OpenSSH allowed_signers file.
 	AllowedSigners string `yaml:"allowed_signers"`
 }
@@ -251,7 +253,7 @@ func Default() Config {
 		Network:     Network{AllowedDomains: []string{}},
 		Validators:  []Validator{},
 		Approvals: Approvals{Approvers: []string{}, Forbidden: validate.DefaultForbidden(),
-			MaxAge: schemas.DefaultApprovalAge},
+			MaxAge: schemas.DefaultApprovalAge, MinApprovers: validate.MinApprovers{Low: 1, Medium: 1, High: 1}},
 		Limits: Limits{CPU: schemas.DefaultCPU, MemoryMB: schemas.DefaultMemoryMB, TimeSec: schemas.DefaultTimeSec,
 			Pids: 128, OpenFiles: 1024, OutMB: 64, OutFiles: 4096, TmpMB: 64, StreamKB: 5 * 1024,
 			RequestKB: schemas.DefaultRequestKB, InputsMB: schemas.DefaultInputsMB,

@@ -28,6 +28,7 @@ func (l *Loaded) Policy(now time.Time) validate.Policy {
 	p.AllowSelfApproval = l.Approvals.AllowSelfApproval
 	p.RequireSignature = l.Approvals.RequireSignature
 	p.AllowedSigners = l.AllowedSigners
+	p.MinApprovers = l.Approvals.MinApprovers
 	p.RequirePlan = l.Approvals.RequirePlan
 	p.ShellAllow = l.ShellAllow
 	p.ArtifactTypes = l.Results.ArtifactTypes

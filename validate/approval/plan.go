@@ -3,7 +3,6 @@ package approval
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
@@ -127,61 +126,4 @@ func changed[T any](then, now []T, of func(T) (name, value string)) []change {
 		list[i].now = value
 	}
 	return list
-}
-
-// Blocks of an approval, as it lies next to a request in an inbox: the signature of the request as
-// ssh-keygen writes it, and if there is a plan, that and its signature.
-const (
-	blockSignature = "SSH SIGNATURE"
-	blockPlan      = "THREEGATE PLAN"
-)
-
-// Approval is what a signature file of an inbox holds.
-type Approval struct {
-	Signature []byte
-	// Plan and PlanSignature are both there, or neither.
-	Plan, PlanSignature []byte
-}
-
-// Join is the signature file of an approval.
-func (a Approval) Join() []byte {
-	if a.Plan == nil {
-		return a.Signature
-	}
-	plan := pem.EncodeToMemory(&pem.Block{Type: blockPlan, Bytes: a.Plan})
-	end := []byte("\n")
-	return slices.Concat(bytes.TrimSpace(a.Signature), end, plan, bytes.TrimSpace(a.PlanSignature), end)
-}
-
-// Split takes a signature file apart. One that holds no plan is the signature, as it is.
-func Split(file []byte) (Approval, error) {
-	if !bytes.Contains(file, []byte("-----BEGIN "+blockPlan)) {
-		return Approval{Signature: file}, nil
-	}
-	var a Approval
-	rest := bytes.TrimSpace(file)
-	for _, part := range []struct {
-		to   *[]byte
-		kind string
-	}{{&a.Signature, blockSignature}, {&a.Plan, blockPlan}, {&a.PlanSignature, blockSignature}} {
-		begin := "-----BEGIN " + part.kind + "-----\n"
-		if !bytes.HasPrefix(rest, []byte(begin)) {
-			return Approval{}, fmt.Errorf("%w: the file must hold a signature, a plan and its signature, in this order",
-				ErrSignature)
-		}
-		block, after := pem.Decode(rest)
-		if block == nil || block.Type != part.kind || len(block.Headers) > 0 {
-			return Approval{}, fmt.Errorf("%w: a part of the file can't be read", ErrSignature)
-		}
-		*part.to = rest[:len(rest)-len(after)]
-		if part.kind == blockPlan {
-			*part.to = block.Bytes
-		}
-		rest = bytes.TrimSpace(after)
-	}
-	if len(rest) > 0 {
-		return Approval{}, fmt.Errorf("%w: the file holds more than a signature, a plan and its signature",
-			ErrSignature)
-	}
-	return a, nil
 }

@@ -36,6 +36,7 @@ type approveFlags struct {
 	inputs           []string
 	yes, rehash      bool
 	unseen, plan     bool
+	also             bool
 }
 
 func newApprove(a *app) *cobra.Command {
@@ -62,9 +63,15 @@ ssh-keygen -Y sign -n ` + signatureNamespace + `. Only a node that requires sign
 refuses a request that was edited after its approval: the hashes hold the inputs.
 --plan also writes and signs FILE.plan.json (namespace ` + approvals.PlanNamespace + `): the image, runtime,
 limits and domains with which the node of --config would run it now. A node where one of
-them is another one by then refuses it, and names what drifted.`,
+them is another one by then refuses it, and names what drifted.
+
+A node may want several persons for a risk level (approvals.min_approvers). The first
+approves as above; each other one reads the same and adds a signature of the same bytes
+with --add-signature: FILE.NAME.sig. It changes nothing in FILE. promote takes all of
+them along.`,
 		Example: `  threegate approve TR-20260209-160501Z-python-stats.md --as alice
   threegate approve TR.md --input stats.py --input data.csv --sign ~/.ssh/id_ed25519
+  threegate approve TR.md --add-signature --as bob --sign ~/.ssh/id_ed25519
   threegate approve TR.md --as alice --yes --json --unseen`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.approve(cmd.Context(), args[0], f) },
@@ -75,6 +82,7 @@ them is another one by then refuses it, and names what drifted.`,
 	fl.StringVar(&f.sign, "sign", "", "sign with this OpenSSH private `key` (or the public half of one in ssh-agent)")
 	fl.StringVar(&f.config, "config", "", "judge by the policy of this threegate.yaml `file`")
 	fl.BoolVar(&f.plan, "plan", false, "sign, too, how the node of --config would run it: image, runtime, limits")
+	fl.BoolVar(&f.also, "add-signature", false, "sign, as one more approver, what somebody approved before")
 	fl.BoolVar(&f.yes, "yes", false, "approve without asking")
 	fl.BoolVar(&f.unseen, "unseen", false, "approve also what this command does not show")
 	fl.BoolVar(&f.rehash, "update-hashes", false, "replace hashes in the request that do not fit the files")
@@ -103,6 +111,8 @@ type approval struct {
 	signer *signer
 	// planSigner signs the plan of what would run, or is nil.
 	planSigner *signer
+	// also says that it was approved, and one more person signs it.
+	also bool
 	// replaces is the approval that stood there before.
 	replaces string
 	// notes are shown to the reviewer.
@@ -113,7 +123,11 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 	if a.JSON && !f.yes {
 		return cli.Usagef("add --yes once the request has been reviewed", "with --json nobody can be asked")
 	}
-	p := &approval{file: file}
+	if f.also && (f.sign == "" || f.plan || f.rehash || len(f.inputs) > 0) {
+		return cli.Usagef("add --sign KEY; --plan, --input and --update-hashes belong to the first approval",
+			"--add-signature signs what was approved, and changes nothing")
+	}
+	p := &approval{file: file, also: f.also}
 	if err := a.approvalTerms(p, f); err != nil {
 		return err
 	}
@@ -139,9 +153,24 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 	if err := a.prepareApproval(ctx, p, f); err != nil {
 		return err
 	}
+	if f.also {
+		return a.addSignature(ctx, p, f)
+	}
 	if err := a.fill(p); err != nil {
 		return err
 	}
+	if err := a.confirm(ctx, p, f); err != nil {
+		return err
+	}
+	// The approval is as old as the answer, not as the question.
+	if err := a.fill(p); err != nil {
+		return err
+	}
+	return a.writeApproval(ctx, p, f)
+}
+
+// confirm shows what would be approved, and asks. Without an error it may be.
+func (a *app) confirm(ctx context.Context, p *approval, f approveFlags) error {
 	if a.JSON && !f.unseen {
 		return cli.Usagef("add --unseen once the request has been reviewed, or leave out --json",
 			"with --json nothing is shown, and what was not shown is not approved")
@@ -161,24 +190,19 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 			question = fmt.Sprintf(`Approve exactly this, and %s unseen? Type "yes":`, term.Plural(n, "input", "inputs"))
 		}
 	}
-	if !f.yes {
-		ok, err := a.UI.Ask(ctx, a.In, question)
-		switch {
-		case errors.Is(err, term.ErrNoTerminal):
-			return cli.Usagef("run it in a terminal, or add --yes once the request has been reviewed",
-				"nobody is there to ask")
-		case err != nil:
-			return err
-		case !ok:
-			return &cli.Fault{Exit: cli.ExitDeclined, Code: schemas.CodePolicy,
-				Message: "not approved; nothing was changed"}
-		}
-		// The approval is as old as the answer, not as the question.
-		if err := a.fill(p); err != nil {
-			return err
-		}
+	if f.yes {
+		return nil
 	}
-	return a.writeApproval(ctx, p, f)
+	ok, err := a.UI.Ask(ctx, a.In, question)
+	switch {
+	case errors.Is(err, term.ErrNoTerminal):
+		return cli.Usagef("run it in a terminal, or add --yes once the request has been reviewed",
+			"nobody is there to ask")
+	case err == nil && !ok:
+		return &cli.Fault{Exit: cli.ExitDeclined, Code: schemas.CodePolicy,
+			Message: "not approved; nothing was changed"}
+	}
+	return err
 }
 
 // printReading writes a reading to stderr: stdout is for data. A terminal gets no line that it would
@@ -213,6 +237,7 @@ func (a *app) approvalTerms(p *approval, f approveFlags) (err error) {
 			"a plan is signed, and says how one node would run the request")
 	}
 	p.policy.RequireSignature = false // it can't be there yet
+	p.policy.RequirePlan = p.policy.RequirePlan && !f.also
 	p.approver, err = a.approverName(f.as)
 	return err
 }
@@ -396,6 +421,9 @@ func (a *app) writeApproval(ctx context.Context, p *approval, f approveFlags) er
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return cli.Troublef(err, "", "can't remove the outdated signature %s.sig", p.file)
 	}
+	if err := a.dropCosignatures(p); err != nil {
+		return err
+	}
 	if err := p.place.WriteFile(p.name, p.raw, mode.Perm(), true); err != nil {
 		return cli.Troublef(err, "", "can't write %s", p.file)
 	}
@@ -416,6 +444,11 @@ func (a *app) writeApproval(ctx context.Context, p *approval, f approveFlags) er
 		})
 	}
 	fmt.Fprintf(a.UI.Out, "%s approved by %s\n", term.Visible(p.request.RequestID), term.Visible(p.approver))
-	a.UI.Hint("next: threegate promote " + p.file)
+	next := "next: threegate promote " + p.file
+	if n := p.policy.MinApprovers.Of(p.request.Risk.Level); n > 1 {
+		next = fmt.Sprintf("next: this risk level needs %d approvers; each other one: threegate approve %s "+
+			"--add-signature --as NAME --sign KEY", n, p.file)
+	}
+	a.UI.Hint(next)
 	return nil
 }

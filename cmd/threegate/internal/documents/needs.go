@@ -28,10 +28,13 @@ func approveNeeds(file string, inputs []string) confine.Needs {
 }
 
 // bundleNeeds is what a request consists of.
-func bundleNeeds(file, inputs string) confine.Needs {
+func bundleNeeds(file, inputs string, also []string) confine.Needs {
 	n := confine.Needs{Read: []string{file, cmp.Or(inputs, bundle.Dir(file))}}
 	for _, suffix := range []string{".sig", planSuffix, planSigSuffix, refusedSuffix} {
 		n.Read = append(n.Read, file+suffix)
+	}
+	for _, name := range also {
+		n.Read = append(n.Read, cosignature(file, name))
 	}
 	return n
 }

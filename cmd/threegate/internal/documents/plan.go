@@ -83,8 +83,8 @@ func (a *app) writePlan(p *approval) error {
 }
 
 // signatureFile is what goes into an inbox next to a request: its signature, with the plan and its
-// signature if there is one. It is nil if there is none.
-func signatureFile(file string) ([]byte, error) {
+// signature if there is one, and those of further approvers. It is nil if there is none.
+func signatureFile(file string, also []string) ([]byte, error) {
 	parts := map[string][]byte{}
 	for _, suffix := range []string{".sig", planSuffix, planSigSuffix} {
 		// Nobody named this file. If a link were followed, the owner of the folder could put
@@ -102,18 +102,28 @@ func signatureFile(file string) ([]byte, error) {
 		}
 	}
 	a := approvals.Approval{Signature: parts[".sig"], Plan: parts[planSuffix], PlanSignature: parts[planSigSuffix]}
-	if a.Plan == nil && a.PlanSignature == nil {
-		return a.Signature, nil
+	var err error
+	if a.Also, err = readCosignatures(file, also); err != nil {
+		return nil, err
 	}
-	if a.Plan == nil || a.PlanSignature == nil || a.Signature == nil {
+	plain := a.Plan == nil && a.PlanSignature == nil
+	switch {
+	case plain && len(also) == 0:
+		return a.Signature, nil
+	case plain && a.Signature == nil:
+		return nil, cli.Rejectf("approval.signature",
+			"the one whom approved_by names signs first: threegate approve "+file+" --sign KEY",
+			"%[1]s.%[2]s.sig is there, and %[1]s.sig is missing", file, also[0])
+	case plain:
+	case a.Plan == nil || a.PlanSignature == nil || a.Signature == nil:
 		return nil, cli.Rejectf("approval.plan", "approve it again: threegate approve "+file+" --plan",
 			"a plan goes with its signature and with that of the request, and one of the three files is missing: "+
 				"%[1]s.sig, %[1]s%[2]s, %[1]s%[3]s", file, planSuffix, planSigSuffix)
 	}
 	joined := a.Join()
 	if len(joined) > maxSignatureBytes {
-		return nil, cli.Rejectf("approval.plan", "", "signatures and plan have %d bytes, %d are allowed", len(joined),
-			maxSignatureBytes)
+		return nil, cli.Rejectf("approval.signature", "", "signatures and plan have %d bytes, %d are allowed",
+			len(joined), maxSignatureBytes)
 	}
 	return joined, nil
 }

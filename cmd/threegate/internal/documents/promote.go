@@ -75,8 +75,11 @@ func (a *app) promote(ctx context.Context, files []string, f promoteFlags) error
 		return err
 	}
 	n := confine.Needs{Read: []string{to.inbox}, Write: []string{to.inbox}}
+	to.also = map[string]cosigned{}
 	for _, file := range files {
-		n.Read = append(n.Read, bundleNeeds(file, f.inputs).Read...)
+		names, err := Cosigners(file)
+		to.also[file] = cosigned{names, err}
+		n.Read = append(n.Read, bundleNeeds(file, f.inputs, names).Read...)
 	}
 	if to.node != nil {
 		n.Read = append(n.Read, filepath.Join(to.node.Dir, spool.DirLedger), filepath.Join(to.node.Dir, spool.DirSpool))
@@ -143,7 +146,11 @@ func (a *app) promoteMany(ctx context.Context, files []string, to target) error 
 // promoteOne puts one request into the inbox.
 func (a *app) promoteOne(ctx context.Context, file, inputs string, to target) (promotion, error) {
 	p := promotion{File: file, Inbox: to.inbox}
-	b, err := LoadBundle(ctx, a.App, file, inputs, to.policy, to.node)
+	also := to.also[file]
+	if also.err != nil {
+		return p, also.err
+	}
+	b, err := LoadBundle(ctx, a.App, file, inputs, also.names, to.policy, to.node)
 	if err != nil {
 		return p, err
 	}
@@ -166,8 +173,8 @@ func (a *app) promoteOne(ctx context.Context, file, inputs string, to target) (p
 const maxSignatureBytes = 64 << 10
 
 // LoadBundle reads a request with its signature and inputs, and judges them as the
-// gate will. The node may be nil: then a plan is not compared with it.
-func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, policy validate.Policy,
+// gate will. Also are those of Cosigners. The node may be nil: then a plan is not compared with it.
+func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []string, policy validate.Policy,
 	node *config.Loaded) (bundle.Bundle, error) {
 	var b bundle.Bundle
 	a := &app{c}
@@ -175,7 +182,7 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, policy val
 	if err != nil {
 		return b, cli.Troublef(err, lintHint(err), "can't read %s", file)
 	}
-	sig, err := signatureFile(file)
+	sig, err := signatureFile(file, also)
 	if err != nil {
 		return b, err
 	}
@@ -218,6 +225,13 @@ type target struct {
 	inbox  string
 	policy validate.Policy
 	node   *config.Loaded
+	// also are the further approvers of each file.
+	also map[string]cosigned
+}
+
+type cosigned struct {
+	names []string
+	err   error
 }
 
 // promoteTarget finds the folder of the inbox, and its node.

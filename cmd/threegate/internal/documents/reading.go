@@ -332,7 +332,7 @@ func (a *app) readNotes(r *reading, p *approval) error {
 	if by := strings.TrimSpace(p.replaces); by != "" {
 		r.notes = append(r.notes, "the request was approved before, by "+by+"; this replaces that approval")
 	}
-	if _, err := p.place.Mode(p.name + ".sig"); err == nil {
+	if _, err := p.place.Mode(p.name + ".sig"); err == nil && !p.also {
 		r.notes = append(r.notes, "its signature will no longer fit and is replaced or removed")
 	}
 	if len(r.notes)+len(p.findings) > 0 {

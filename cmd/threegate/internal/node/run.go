@@ -63,7 +63,11 @@ func (a *app) run(ctx context.Context, l *config.Loaded, file, inputs, out strin
 		}
 	}
 	policy := l.Policy(a.Now())
-	b, err := documents.LoadBundle(ctx, a.App, file, inputs, policy, nil)
+	also, err := documents.Cosigners(file)
+	if err != nil {
+		return err
+	}
+	b, err := documents.LoadBundle(ctx, a.App, file, inputs, also, policy, nil)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,9 @@ var contracts = map[string]struct{ args, result, more string }{
 	"git_merge":    {`{"branch":"main","no_ff":true}`, `{"merged":true,"conflicts":[]}`, ``},
 	"git_rebase":   {`{"onto":"origin/main","autosquash":true}`, `{"rebased":true}`, `{"conflicts":[]}`},
 	"git_push":     {`{"remote":"origin","refspec":"HEAD:refs/heads/feature","force":false}`, `{"pushed":true}`, ``},
-	// The specification names its keys only.
+	// Of these the specification names the keys only.
+	"validate": {`{"rule_id":"secrets.scan","enforcement":"blocking","glob":"src/**"}`, `{"violations":[{"rule":"secrets.scan",
+		"path":"src/x.rs","line":1,"message":"...","hint":"..."}]}`, `{"checked":["secrets.scan"]}`},
 	"emit_metrics": {`{"interval":60,"session_id":"sess-123"}`, `{"status":"ok"}`, `{"metrics":{"requests":1}}`},
 	"grep": {`{"pattern":"panic!", "glob":"src/**", "case_sensitive":false, "max_results":1000}`,
 		`{"matches":[{"file":"src/x.rs","line":12,"col":8,"snippet":"…"}]}`, `{"truncated":false}`},

@@ -69,7 +69,7 @@ person approves: what it says is what runs.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(runCommand(), serveCommand(), schemaCommand(), verifyCommand())
+	root.AddCommand(runCommand(), serveCommand(), schemaCommand(), verifyCommand(), judgeCommand())
 	return root
 }
 

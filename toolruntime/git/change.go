@@ -2,11 +2,14 @@ package git
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/judge"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
 const cleanRule = "sec.git.clean_tree"
@@ -59,6 +62,11 @@ func (k keeper) commitStaged(ctx context.Context, a CommitArgs) (Committed, erro
 	if err != nil {
 		return Committed{}, err
 	}
+	more, err := k.judgeStaged(ctx, a.Message)
+	if err != nil {
+		return Committed{}, err
+	}
+	warnings = append(warnings, more...)
 	args := []string{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--file=-"}
 	if a.Signoff {
 		args = append(args, "--signoff")
@@ -71,6 +79,57 @@ func (k keeper) commitStaged(ctx context.Context, a CommitArgs) (Committed, erro
 	}
 	id, err := k.commit(ctx, "HEAD")
 	return Committed{id, warnings}, err
+}
+
+// judgeStaged holds what is staged to the rules of the registry that need no toolchain.
+func (k keeper) judgeStaged(ctx context.Context, message string) (warnings []string, err error) {
+	var changes []judge.Change
+	for _, rule := range registry.Rules {
+		if !judge.Can(rule.ID) || rule.When != registry.OnCommit || k.rules.Level(rule.ID) == "" {
+			continue
+		}
+		if changes == nil {
+			if changes, err = k.staged(ctx); err != nil {
+				return nil, err
+			}
+		}
+		found := judge.Judge(rule.ID, changes, message)
+		if len(found) == 0 {
+			continue
+		}
+		v := found[0]
+		broken := v.Message
+		if v.Path != "" {
+			broken = fmt.Sprintf("%q, line %d: %s", v.Path, v.Line, v.Message)
+		}
+		if len(found) > 1 {
+			broken += fmt.Sprintf(" (and %d places more)", len(found)-1)
+		}
+		w, err := k.hold(rule.ID, broken, v.Hint)
+		if err != nil {
+			return nil, err
+		}
+		warnings = append(warnings, w...)
+	}
+	return warnings, nil
+}
+
+// staged is what a commit would change.
+func (k keeper) staged(ctx context.Context) ([]judge.Change, error) {
+	patch, err := k.git(ctx, "diff", "--cached", "--no-ext-diff", "--no-textconv", "--no-color",
+		"--ignore-submodules=all")
+	if err != nil {
+		return nil, err
+	}
+	return parse([]byte(patch))
+}
+
+func parse(patch []byte) ([]judge.Change, error) {
+	changes, err := judge.Parse(patch)
+	if err != nil {
+		return nil, envelope.Errorf(envelope.Git, "the change can't be judged: %v", err)
+	}
+	return changes, nil
 }
 
 // clean refuses a work tree with changes that are not staged; with all, also staged ones. Files that git does

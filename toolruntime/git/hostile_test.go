@@ -329,6 +329,58 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestRulesOfChanges: a commit is held to the rules that the registry lists, and validate looks before it.
+func TestRulesOfChanges(t *testing.T) {
+	listed := func(level registry.Level) *registry.Registry {
+		r := registry.Default()
+		for _, rule := range []string{"code.todo.blockers", "test.required.changed", "secrets.scan", "build.must.pass"} {
+			r.Validators = append(r.Validators, registry.Validator{Rule: rule, Enforcement: level})
+		}
+		return r
+	}
+	b := newBench(t, map[string]string{"a.go": "// TODO: as it came\n"})
+	key := "ghp_" + "x9Kf2LmQ8vRt4Wz7" + "Yb3Nc6Hj1Pd5Sg0Ae2Uo"
+	commit := func(level registry.Level, message string) (map[string]any, *envelope.Error) {
+		b.must("git_add", map[string]any{"paths": []string{"."}})
+		return b.call(listed(level), "git_commit", map[string]any{"message": message})
+	}
+	blocked := func(rule, content string) {
+		t.Helper()
+		b.write("a.go", content)
+		b.write("docs.md", "x\n")
+		data, err := b.call(listed(registry.Blocking), "validate", nil)
+		if err == nil || err.Rule != rule || fmt.Sprint(data["checked"]) !=
+			"[sec.paths.sandbox code.todo.blockers test.required.changed secrets.scan]" {
+			t.Errorf("validate: %v, %v", data, err)
+		}
+		if data, err := b.call(listed(registry.Blocking), "validate", map[string]any{"glob": "*.md"}); err != nil {
+			t.Errorf("validate of other files: %v, %v", data, err)
+		}
+		if _, err := commit(registry.Blocking, "fix: x"); err == nil || err.Rule != rule ||
+			err.Code != envelope.Validation || strings.Contains(err.Message, key) {
+			t.Errorf("%q is committed: %v", content, err)
+		}
+	}
+	blocked("code.todo.blockers", "// TODO: as it came\n// FIXME\n")
+	blocked("test.required.changed", "// TODO: as it came\nx\n")
+	b.write("a_test.go", "x\n")
+	blocked("secrets.scan", "// TODO: as it came\ntoken = \""+key+"\"\n")
+	data, err := b.call(listed(registry.Blocking), "validate", map[string]any{"rule_id": "secrets.scan", "enforcement": "warning"})
+	if v := data["violations"].([]any); err != nil || len(v) != 1 || v[0].(map[string]any)["line"] != 2.0 {
+		t.Errorf("validate: %v, %v", data, err)
+	}
+	if _, err := b.call(nil, "validate", map[string]any{"rule_id": "build.must.pass"}); err == nil {
+		t.Error("validate says that it builds")
+	}
+	if data, err := commit(registry.Warning, "fix: x"); err != nil || len(data["warnings"].([]any)) != 1 {
+		t.Errorf("a warning: %v, %v", data, err)
+	}
+	b.write("a.go", "x\n")
+	if _, err := commit(registry.Blocking, "fix: x\n\nTests-Not-Needed: a comment goes\n"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPush(t *testing.T) {
 	source, bundle := origin(t)
 	b := imported(t, bundle)

@@ -45,7 +45,7 @@ func (k keeper) push(ctx context.Context, a PushArgs) (Pushed, error) {
 	if old != "" {
 		out, err := k.do(ctx, command{args: []string{"merge-base", "--is-ancestor", old, id}})
 		if err == nil && out.Code != 0 {
-			err = envelope.Errorf(envelope.Git, "%s has commits that %q lacks: this is no fast-forward", branch, source).
+			err = envelope.Errorf(envelope.Git, "%s has commits that %q lacks: no fast-forward", branch, source).
 				WithHint("merge or rebase onto " + Remote + "/" + branch + " first")
 		}
 		if err != nil {
@@ -64,7 +64,8 @@ func (k keeper) pushable(ctx context.Context, a PushArgs) (source, branch string
 	source, branch, ok := strings.Cut(a.Refspec, ":refs/heads/")
 	switch {
 	case !k.rules.Git.AllowPush:
-		err = envelope.Errorf(envelope.Policy, "pushes are not allowed").WithHint("git.allow_push of the registry allows them")
+		err = envelope.Errorf(envelope.Policy, "pushes are not allowed").
+			WithHint("git.allow_push of the registry allows them")
 	case a.Force || strings.HasPrefix(a.Refspec, "+"):
 		err = envelope.Errorf(envelope.Policy, "a push can't be forced: no key of the registry allows it")
 	case a.Remote != Remote:
@@ -85,7 +86,8 @@ func (k keeper) bundlePush(ctx context.Context, branch, id string) error {
 	if err != nil {
 		return err
 	}
-	env := []string{"GIT_DIR=" + filepath.Join(k.dir, "push"), "GIT_OBJECT_DIRECTORY=" + filepath.Join(k.dir, "objects")}
+	objects := filepath.Join(k.dir, "objects")
+	env := []string{"GIT_DIR=" + filepath.Join(k.dir, "push"), "GIT_OBJECT_DIRECTORY=" + objects}
 	for _, args := range [][]string{
 		{"init", "--quiet", "--template="},
 		{"update-ref", "refs/heads/" + branch, id},

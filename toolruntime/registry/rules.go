@@ -2,6 +2,9 @@ package registry
 
 import "slices"
 
+// OnCommit is the When of rules that are looked at by a commit.
+const OnCommit = "git_commit"
+
 // Rule is one of section 7.
 type Rule struct {
 	ID string
@@ -24,17 +27,18 @@ var Rules = []Rule{
 	{"sec.git.clean_tree", Blocking, "git_commit, git_checkout, git_merge, git_rebase, git_push",
 		"no tracked file has changes that are not staged; but for a commit, none that are", true},
 	{"code.ast.parsed", Blocking, "after a change", "changed files parse", false},
-	{"build.must.pass", Blocking, "git_commit", "the build succeeds", false},
-	{"lint.must.pass", Blocking, "git_commit", "the linter is content", false},
-	{"fmt.must.pass", Blocking, "git_commit", "the formatter has nothing to change", false},
-	{"code.todo.blockers", Blocking, "git_commit", "no TODO or FIXME is added", false},
-	{"test.required.changed", Blocking, "git_commit", "a change of code comes with a change of tests", false},
-	{"secrets.scan", Blocking, "git_commit", "the change adds no secret", false},
-	{"code.fn.docs.exported", Blocking, "git_commit", "exported functions are documented", false},
-	{"code.no.panic.in.lib", Warning, "git_commit", "library code does not panic", false},
-	{"code.no.unwrap", Warning, "git_commit", "no .unwrap() but in tests", false},
-	{"code.mod.import.rules", Blocking, "git_commit", "imports keep to their boundaries", false},
-	{"commit.message.conventional", Warning, "git_commit",
+	{"build.must.pass", Blocking, OnCommit, "the build succeeds", false},
+	{"lint.must.pass", Blocking, OnCommit, "the linter is content", false},
+	{"fmt.must.pass", Blocking, OnCommit, "the formatter has nothing to change", false},
+	{"code.todo.blockers", Blocking, OnCommit, "no TODO or FIXME is added, on any branch", true},
+	{"test.required.changed", Blocking, OnCommit,
+		"a change of code comes with a change of tests, or a line Tests-Not-Needed: WHY of the message", true},
+	{"secrets.scan", Blocking, OnCommit, "neither the change nor the message adds a secret", true},
+	{"code.fn.docs.exported", Blocking, OnCommit, "exported functions are documented", false},
+	{"code.no.panic.in.lib", Warning, OnCommit, "library code does not panic", false},
+	{"code.no.unwrap", Warning, OnCommit, "no .unwrap() but in tests", false},
+	{"code.mod.import.rules", Blocking, OnCommit, "imports keep to their boundaries", false},
+	{"commit.message.conventional", Warning, OnCommit,
 		"the message is one of Conventional Commits: type(scope): what it does, then an empty line", true},
 	{"branch.naming.convention", Warning, "git_checkout with create",
 		"the name is main, master, develop or type/short-name", true},

@@ -1,0 +1,80 @@
+package git
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/files"
+	"github.com/threegate/tool-exec/toolruntime/judge"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+)
+
+// ValidateArgs are the arguments of validate.
+type ValidateArgs struct {
+	RuleID      string         `json:"rule_id,omitempty" jsonschema:"one rule; without it, each that the registry lists"`
+	Enforcement registry.Level `json:"enforcement,omitempty" jsonschema:"without it, that of the registry"`
+	Glob        string         `json:"glob,omitempty" jsonschema:"only changes of these files are looked at"`
+}
+
+// Validated is the result of validate.
+type Validated struct {
+	Violations []judge.Violation `json:"violations"`
+	Checked    []string          `json:"checked" jsonschema:"the rules that were looked at"`
+}
+
+// WithError keeps the violations of a rule that blocks.
+func (v Validated) WithError() bool { return len(v.Violations) > 0 }
+
+// validate holds what the workspace has changed since it came to rules, staged or not.
+func (k keeper) validate(ctx context.Context, a ValidateArgs) (Validated, error) {
+	v := Validated{Violations: []judge.Violation{}, Checked: []string{}}
+	if a.RuleID != "" && !judge.Can(a.RuleID) {
+		return v, envelope.Errorf(envelope.Validation, "nothing here can look at the rule %q by itself", a.RuleID)
+	}
+	glob, err := files.CheckGlob(a.Glob)
+	if err != nil {
+		return v, err
+	}
+	file := filepath.Join(k.dir, "validate.patch")
+	if _, err := k.Changes(ctx, file); err != nil {
+		return v, err
+	}
+	patch, err := os.ReadFile(file)
+	if err != nil {
+		return v, err
+	}
+	changes, err := parse(patch)
+	if err != nil {
+		return v, err
+	}
+	changes = slices.DeleteFunc(changes, func(c judge.Change) bool {
+		fits, _ := doublestar.Match(glob, c.Path) // the glob was checked
+		return !fits
+	})
+	blocked := ""
+	for _, rule := range registry.Rules {
+		level := k.rules.Level(rule.ID)
+		if !judge.Can(rule.ID) || a.RuleID != "" && a.RuleID != rule.ID || a.RuleID == "" && level == "" {
+			continue
+		}
+		if a.Enforcement != "" {
+			level = a.Enforcement
+		}
+		found := judge.Judge(rule.ID, changes, "")
+		v.Checked, v.Violations = append(v.Checked, rule.ID), append(v.Violations, found...)
+		if len(found) > 0 && level == registry.Blocking && blocked == "" {
+			blocked = rule.ID
+		}
+	}
+	if blocked == "" {
+		return v, nil
+	}
+	e := envelope.Errorf(envelope.Validation, "%d places break rules, and one rule blocks", len(v.Violations))
+	e.Rule = blocked
+	return v, e
+}

@@ -1,0 +1,208 @@
+// Package judge holds a change to the rules of the specification's section 7 that need no toolchain. It is pure:
+// the tools use it on what is staged, and whoever gets a patch can use it again outside of the sandbox.
+//
+// Patches are hostile. One that is not as git diff writes it, to the last line, is an error and not judged.
+package judge
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Change is what a patch does to one file.
+type Change struct {
+	// Path is where it is after the change, Old where it was: they differ for one that was moved or copied.
+	Path, Old string
+	// Mode is the new mode in octal if the patch sets one, as "120000" for a link.
+	Mode    string
+	Deleted bool
+	// Binary says that the patch does not hold the content.
+	Binary  bool
+	Added   []Line
+	Removed int
+}
+
+// Line is one line that a change adds. Text has no line end.
+type Line struct {
+	No   int
+	Text string
+}
+
+var (
+	hunkHeader = regexp.MustCompile(`^@@ -\d{1,9}(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@`)
+	extended   = regexp.MustCompile(`^(?:old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|` +
+		`rename to|similarity index|dissimilarity index|index) (.*)$`)
+)
+
+// Parse reads a patch as git diff writes it.
+func Parse(patch []byte) ([]Change, error) {
+	var changes []Change
+	p := parser{}
+	for len(patch) > 0 {
+		line, rest, _ := bytes.Cut(patch, []byte("\n"))
+		patch = rest
+		p.line++
+		if names, ok := strings.CutPrefix(string(line), "diff --git "); ok && p.old+p.new == 0 {
+			changes = append(changes, Change{})
+			p.change, p.inHunks = &changes[len(changes)-1], false
+			if err := p.names(names); err != nil {
+				return nil, fmt.Errorf("line %d: %w", p.line, err)
+			}
+			continue
+		}
+		if err := p.read(string(line)); err != nil {
+			return nil, fmt.Errorf("line %d: %w", p.line, err)
+		}
+	}
+	if p.old+p.new > 0 {
+		return nil, errors.New("the last hunk is cut off")
+	}
+	return changes, nil
+}
+
+type parser struct {
+	change   *Change
+	line     int
+	inHunks  bool
+	old, new int // lines that the hunk still has
+	no       int // the next line's number in the new file
+}
+
+// names reads both paths of a header. Where they differ, later lines say which they are.
+func (p *parser) names(s string) error {
+	half := (len(s) - 1) / 2
+	if len(s) < 5 || len(s)%2 == 0 || s[half] != ' ' {
+		return nil
+	}
+	old, err1 := gitPath(s[:half], "a/")
+	name, err2 := gitPath(s[half+1:], "b/")
+	if err := errors.Join(err1, err2); err != nil || old != name {
+		return nil
+	}
+	p.change.Old, p.change.Path = old, name
+	return nil
+}
+
+// gitPath reads a path as git writes it: quoted where it has unusual bytes.
+func gitPath(s, prefix string) (string, error) {
+	s = strings.TrimSuffix(s, "\t") // behind a name with spaces
+	if strings.HasPrefix(s, `"`) {
+		plain, err := strconv.Unquote(s)
+		if err != nil {
+			return "", fmt.Errorf("the path %q can't be read", s)
+		}
+		s = plain
+	}
+	name, ok := strings.CutPrefix(s, prefix)
+	if !ok || name == "" {
+		return "", fmt.Errorf("the path %q does not begin with %s", s, prefix)
+	}
+	return name, nil
+}
+
+func (p *parser) read(line string) error {
+	switch {
+	case p.change == nil:
+		return errors.New("no file is named before this line")
+	case p.old+p.new > 0:
+		return p.body(line)
+	case strings.HasPrefix(line, `\ `) && p.inHunks:
+		return nil
+	case strings.HasPrefix(line, "@@ "):
+		return p.hunk(line)
+	case p.inHunks:
+		return errors.New("it belongs to no hunk")
+	}
+	return p.header(line)
+}
+
+func (p *parser) hunk(line string) error {
+	m := hunkHeader.FindStringSubmatch(line)
+	if m == nil || p.change.Path == "" {
+		return errors.New("this header of a hunk can't be read")
+	}
+	count := func(s string) int {
+		if s == "" {
+			return 1
+		}
+		n, _ := strconv.Atoi(s) // at most nine digits
+		return n
+	}
+	p.old, p.new, p.no, p.inHunks = count(m[1]), count(m[3]), count(m[2]), true
+	return nil
+}
+
+func (p *parser) body(line string) error {
+	kind := byte(0)
+	if line != "" {
+		kind = line[0]
+	}
+	switch kind {
+	case '+':
+		p.change.Added = append(p.change.Added, Line{p.no, strings.TrimSuffix(line[1:], "\r")})
+		p.new, p.no = p.new-1, p.no+1
+	case '-':
+		p.change.Removed++
+		p.old--
+	case ' ':
+		p.old, p.new, p.no = p.old-1, p.new-1, p.no+1
+	case '\\':
+	default:
+		return errors.New("it is no line of a hunk")
+	}
+	if p.old < 0 || p.new < 0 {
+		return errors.New("the hunk has more lines than it says")
+	}
+	return nil
+}
+
+// header reads a line between the names and the first hunk.
+func (p *parser) header(line string) (err error) {
+	c := p.change
+	if name, ok := strings.CutPrefix(line, "--- "); ok {
+		if name != "/dev/null" {
+			c.Old, err = gitPath(name, "a/")
+		}
+		return err
+	}
+	if name, ok := strings.CutPrefix(line, "+++ "); ok {
+		if name != "/dev/null" {
+			c.Path, err = gitPath(name, "b/")
+		}
+		return err
+	}
+	if strings.HasPrefix(line, "Binary files ") || line == "GIT binary patch" {
+		c.Binary = true
+		if line == "GIT binary patch" || c.Path == "" {
+			return errors.New("a binary patch can't be judged")
+		}
+		return nil
+	}
+	m := extended.FindStringSubmatch(line)
+	if m == nil {
+		return errors.New("it belongs to no header")
+	}
+	switch key := strings.TrimSuffix(line, " "+m[1]); key {
+	case "new mode", "new file mode":
+		c.Mode = m[1]
+	case "deleted file mode":
+		c.Deleted = true
+	case "rename from", "copy from":
+		c.Old, err = gitPath("a/"+unquoted(m[1]), "a/")
+	case "rename to", "copy to":
+		c.Path, err = gitPath("b/"+unquoted(m[1]), "b/")
+	}
+	return err
+}
+
+// unquoted is a path without prefix, plain; one that can't be read stays, and is judged as it is.
+func unquoted(s string) string {
+	if plain, err := strconv.Unquote(s); err == nil && strings.HasPrefix(s, `"`) {
+		return plain
+	}
+	return s
+}

@@ -1,0 +1,140 @@
+package judge
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+	"github.com/threegate/tool-exec/validate/secrets"
+)
+
+// Violation is one place where a change breaks a rule. It repeats no secret.
+type Violation struct {
+	Rule    string `json:"rule"`
+	Path    string `json:"path"`
+	Line    int    `json:"line" jsonschema:"0 is the whole file"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+}
+
+// maxViolations bounds what one rule returns.
+const maxViolations = 1000
+
+// rules are those that can be judged by a change alone.
+var rules = map[string]func(changes []Change, message string) []Violation{
+	"sec.paths.sandbox":     paths,
+	"code.todo.blockers":    todos,
+	"secrets.scan":          secretsIn,
+	"test.required.changed": tests,
+}
+
+// Can says whether a rule can be judged here.
+func Can(rule string) bool { return rules[rule] != nil }
+
+// Judge holds a change to a rule that can be judged. message is that of its commit, if there is one.
+func Judge(rule string, changes []Change, message string) []Violation {
+	found := rules[rule](changes, message)
+	for i := range found {
+		found[i].Rule = rule
+	}
+	return found[:min(len(found), maxViolations)]
+}
+
+// paths wants every path below the workspace and not git's, and every link to lead to such a path.
+func paths(changes []Change, _ string) (found []Violation) {
+	for _, c := range changes {
+		for _, p := range []string{c.Path, c.Old} {
+			if _, err := workspace.Clean(p); err != nil && p != "" {
+				found = append(found, Violation{Path: p, Message: "the path leaves the workspace, belongs to git, or is no text",
+					Hint: "keep to files below the workspace"})
+			}
+		}
+		if c.Path == "" && c.Old == "" {
+			found = append(found, Violation{Message: "the patch does not say which file it changes"})
+		}
+		if c.Mode != "120000" {
+			continue
+		}
+		for _, l := range c.Added {
+			target := path.Join(path.Dir(c.Path), l.Text)
+			if _, err := workspace.Clean(target); err != nil || path.IsAbs(l.Text) {
+				found = append(found, Violation{Path: c.Path, Line: l.No, Message: "the link leads out of the workspace",
+					Hint: "link to a path below the workspace, or copy the file"})
+			}
+		}
+	}
+	return found
+}
+
+var todo = regexp.MustCompile(`\b(?:TODO|FIXME)\b`)
+
+func todos(changes []Change, _ string) (found []Violation) {
+	for _, c := range changes {
+		for _, l := range c.Added {
+			if word := todo.FindString(l.Text); word != "" {
+				found = append(found, Violation{Path: c.Path, Line: l.No, Message: "a " + word + " is added",
+					Hint: "do it, or write it where tasks are kept"})
+			}
+		}
+	}
+	return found
+}
+
+// secretsIn looks at all that a file gains, together: a secret can have several lines.
+func secretsIn(changes []Change, message string) (found []Violation) {
+	scan := func(path string, lines []Line) {
+		var text strings.Builder
+		var ends []int
+		for _, l := range lines {
+			text.WriteString(l.Text + "\n")
+			ends = append(ends, text.Len())
+		}
+		for _, m := range secrets.Scan([]byte(text.String())) {
+			at, _ := slices.BinarySearch(ends, m.Offset+1)
+			v := Violation{Path: path, Line: lines[min(at, len(lines)-1)].No,
+				Message: fmt.Sprintf("%s: %s", m.Rule, m.Masked), Hint: "take it out, and let its owner replace it"}
+			if n := len(found); n == 0 || found[n-1].Path != path || found[n-1].Line != v.Line {
+				found = append(found, v)
+			}
+		}
+	}
+	for _, c := range changes {
+		if len(c.Added) > 0 {
+			scan(c.Path, c.Added)
+		}
+	}
+	if message != "" {
+		scan("", []Line{{0, message}})
+	}
+	return found
+}
+
+var (
+	code = regexp.MustCompile(`\.(?:c|cc|cpp|cs|cxx|go|h|hh|hpp|java|js|jsx|kt|m|mjs|php|pl|pm|py|rb|rs|scala|sh|swift|ts|tsx)$`)
+	test = regexp.MustCompile(`(?:^|/)(?:tests?|specs?|__tests__|testdata)/|(?:^|/)test_[^/]*$|(?:_test|_spec|\.test|\.spec)\.\w+$|` +
+		`Tests?\.(?:java|kt|cs|swift)$|(?:^|/)conftest\.py$|\.t$`)
+	// inCode marks tests that stand in the code's own file, as Rust's do.
+	inCode = regexp.MustCompile(`#\[(?:\w+::)?(?:test|cfg\(test\))`)
+	// without is how a commit message says that no test is to change, and why.
+	without = regexp.MustCompile(`(?m)^Tests-Not-Needed: \S`)
+)
+
+func tests(changes []Change, message string) []Violation {
+	first := ""
+	for _, c := range changes {
+		switch {
+		case test.MatchString(c.Path), slices.ContainsFunc(c.Added, func(l Line) bool { return inCode.MatchString(l.Text) }):
+			return nil
+		case code.MatchString(c.Path) && !c.Deleted && len(c.Added)+c.Removed > 0 && first == "":
+			first = c.Path
+		}
+	}
+	if first == "" || without.MatchString(message) {
+		return nil
+	}
+	return []Violation{{Path: first, Message: "code changes, and no test does",
+		Hint: "change a test too; or end the commit message with a line Tests-Not-Needed: and why"}}
+}

@@ -52,11 +52,14 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) error {
 		return err
 	}
 	return g.record(ledger.Event{
-		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: 1,
+		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: g.attempt(j),
 		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(req.RequestID),
 		RunID: j.ID, RequestID: req.RequestID, RequestSHA256: j.SHA256, Backend: req.Backend,
 	})
 }
+
+// attempt counts the verdicts on a claimed job, this one included.
+func (g *Gate) attempt(j *spool.Job) int { return 1 + len(g.journal.releasesOf(j)) }
 
 // judge runs every rule over the document and all that came with it. What was
 // wrong with the files themselves is enough to refuse: the document is not read
@@ -77,7 +80,7 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []sch
 	if err != nil {
 		return nil, nil, err
 	}
-	p := g.config().Policy(g.now())
+	p := g.policy(j)
 	req, fs := validate.Request(j.Origin.Name, raw, p)
 	findings = append(findings, fs...)
 	if req == nil {

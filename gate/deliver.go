@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
-	"slices"
 	"strconv"
 
 	"github.com/threegate/tool-exec/executors"
@@ -33,12 +32,12 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 		return err
 	}
 	cfg := g.config()
-	p := cfg.Policy(g.now())
+	p := g.policy(j)
 	filters, err := openFilters(ctx, j, resultID(o.CreatedAt, a.Request.RequestID), cfg.Results.External)
 	if err != nil {
 		return err
 	}
-	m, err := render(j, a, o, cfg.Node.Name, cfg.Results.StreamLines, p, filters)
+	m, err := render(j, a, o, cfg, g.journal.releasesOf(j), p, filters)
 	if err != nil {
 		return err
 	}
@@ -116,12 +115,21 @@ func (g *Gate) notePlace(j *spool.Job) error {
 }
 
 // judge runs every rule over the bytes of the document, which has no exemption for what
-// the gate wrote, and returns all that was found.
+// the gate wrote, and returns all that was found. What a stream is refused for is listed once, where
+// the document shows it.
 func (m *rendering) judge() []schemas.Finding {
 	_, findings := validate.Result(m.res.ResultID+spool.ResultSuffix, m.raw, m.policy)
-	seen := blockingRules(findings)
+	seen := map[schemas.Release]bool{}
+	for _, f := range findings {
+		if f.Severity == schemas.SeverityBlocking {
+			seen[schemas.Release{Rule: f.Rule}] = true
+		}
+		for _, r := range f.Releases() {
+			seen[r] = true
+		}
+	}
 	for _, f := range m.refusals {
-		if !slices.Contains(seen, f.Rule) {
+		if !seen[schemas.Release{Rule: f.Rule, SHA256: f.Span}] {
 			findings = append(findings, f)
 		}
 	}

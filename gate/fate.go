@@ -132,6 +132,11 @@ func (f *Fate) follow(cfg *config.Loaded, e ledger.Event) {
 		}
 		f.State, f.Rules = "quarantined", e.Rules
 		f.ReasonsPath = filepath.Join(cfg.Dir, spool.DirQuarantineRequests, e.RunID)
+	case ledger.QuarantineReleased:
+		f.State, f.Rules, f.ResultID, f.ReasonsPath = "waiting", nil, "", ""
+		if e.ResultID != "" {
+			f.State = "finished"
+		}
 	case ledger.RunStarted:
 		f.State = "running"
 	case ledger.RunReturned:

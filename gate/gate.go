@@ -52,6 +52,7 @@ type Gate struct {
 	telling   sync.Mutex // who tells CORE something is the last that may
 	// claimed are jobs without a verdict. They belong to the intake.
 	claimed []*spool.Job
+	back    returned // released jobs for the intake
 }
 
 // Options are what a Gate is wired with.
@@ -78,6 +79,7 @@ type Options struct {
 func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	g := &Gate{exec: o.Executor, log: o.Logger, now: o.Now, troubles: newTroubles(o.Retry), runs: newQueue(),
 		journal: newJournal(), alive: o.Alive}
+	g.back.wake = make(chan struct{}, 1)
 	g.cleaner = newCleaner(g)
 	g.out = newDeliveries(g)
 	g.cfg.Store(cfg)
@@ -234,6 +236,11 @@ func (g *Gate) begin(ctx context.Context) error {
 
 // resume queues every job that an earlier gate left, and removes what no job owns.
 func (g *Gate) resume(ctx context.Context) error {
+	for _, job := range g.journal.releasing() { // a crash came between the event and the rename
+		if _, err := g.unquarantine(ctx, job); err != nil {
+			return err
+		}
+	}
 	inProgress, mayRun := map[string]bool{}, map[string]bool{}
 	// What is nearest to its end goes first; within a state, in order of arrival.
 	for _, st := range []spool.State{spool.StateFinished, spool.StateRunning, spool.StateAdmitted, spool.StateClaimed} {

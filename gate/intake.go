@@ -31,6 +31,7 @@ func (g *Gate) intake(ctx, work context.Context, fatal chan<- error) {
 			select {
 			case <-ctx.Done():
 			case <-wake:
+			case <-g.back.wake:
 			}
 		case unknown(err):
 			offer(fatal, err)
@@ -55,6 +56,7 @@ func (g *Gate) takeIn(ctx, work context.Context) error {
 		if err != nil {
 			return err
 		}
+		g.claimed = append(g.claimed, g.back.take()...)
 		held := func(inbox string) bool { return hold.Held(holds, inbox) }
 		at := slices.IndexFunc(g.claimed, func(j *spool.Job) bool { return !held(j.Origin.Inbox) })
 		if at < 0 {

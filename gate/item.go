@@ -1,14 +1,20 @@
 package gate
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/quarantine"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate"
 )
 
 // Item is what the ledger tells of a quarantined item. What lies in its folder may have been
@@ -54,6 +60,139 @@ func ItemOf(dir, job string) (*Item, error) {
 		return nil, err
 	}
 	return &it, nil
+}
+
+// released is what of a job was released so far.
+func (g *Gate) released(j *spool.Job) (all []schemas.Release) {
+	for _, e := range g.journal.releasesOf(j) {
+		all = append(all, e.Released...)
+	}
+	return all
+}
+
+// policy is what a job is judged by: the node's policy, less what a person released of this very job.
+func (g *Gate) policy(j *spool.Job) validate.Policy {
+	p := g.config().Policy(g.now())
+	p.Released = g.released(j)
+	return p
+}
+
+// releaseItem has a quarantined item judged again, by all rules, without the findings that a person
+// took back.
+func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (deed, error) {
+	act := func() error { return g.takeBack(ctx, o.Subject) }
+	if known {
+		return deed{act: act}, nil
+	}
+	it, err := ItemOf(g.config().Dir, o.Subject)
+	switch {
+	case errors.Is(err, ErrNoItem):
+		return deed{}, orders.Refusef("%s is not in quarantine", spool.Quote(o.Subject))
+	case err != nil:
+		return deed{}, err
+	case it.Rejected != nil:
+		return deed{}, orders.Refusef("%s was rejected, by %s", o.Subject, spool.Quote(it.Rejected.By))
+	}
+	j, err := g.spool.Refused(o.Subject)
+	if err != nil {
+		return deed{}, err
+	}
+	if j.Damage != nil {
+		return deed{}, orders.Refusef("%s is not as it was refused: %v", o.Subject, j.Damage)
+	}
+	shown, err := quarantine.NewStore(filepath.Join(g.config().Dir, spool.DirQuarantine)).Show(j.ID)
+	if err == nil {
+		err = shown.Damage
+	}
+	if err != nil {
+		return deed{}, orders.Refusef("%v", err)
+	}
+	if err := mayRelease(shown.Reasons, o.Released); err != nil {
+		return deed{}, err
+	}
+	e := it.Refused
+	if first, ok := g.journal.admittedAs(e.RequestID); ok && first.job != j.ID {
+		return deed{}, orders.Refusef("%s was taken in as job %s since", e.RequestID, first.job)
+	}
+	return deed{act: act, event: ledger.Event{Type: ledger.QuarantineReleased, RunID: e.RunID,
+		RequestID: e.RequestID, RequestSHA256: e.RequestSHA256, ResultID: e.ResultID, Released: o.Released}}, nil
+}
+
+// mayRelease says why findings of an item can't be released.
+func mayRelease(r *quarantine.Reasons, wanted []schemas.Release) error {
+	if n := r.Unreleasable(); n > 0 {
+		return orders.Refusef("finding %d, %s, is none that a person can release", n, r.Findings[n-1].Rule)
+	}
+	if r.Omitted > 0 {
+		return orders.Refusef("it has %d findings that are not listed", r.Omitted)
+	}
+	listed := map[schemas.Release]bool{}
+	for _, x := range r.Releasable {
+		rule, _ := schemas.RuleByID(x.Rule)
+		listed[x.Release] = rule.Release != ""
+	}
+	for _, w := range wanted {
+		if !listed[w] {
+			return orders.Refusef("the item was not refused by rule %s for bytes of sha256 %s", spool.Quote(w.Rule),
+				spool.Quote(w.SHA256))
+		}
+	}
+	return nil
+}
+
+// takeBack takes a job out of quarantine whose release is on record, unless that is done, and has it
+// judged.
+func (g *Gate) takeBack(ctx context.Context, job string) error {
+	j, err := g.unquarantine(ctx, job)
+	switch {
+	case err != nil || j == nil:
+		return err
+	case j.State == spool.StateFinished:
+		g.out.queue.push(j)
+	case j.State == spool.StateClaimed:
+		g.back.put(j)
+	}
+	return nil
+}
+
+// unquarantine makes the rename that a release announced; without one that is left there is no job.
+func (g *Gate) unquarantine(ctx context.Context, job string) (*spool.Job, error) {
+	if !slices.Contains(g.journal.releasing(), job) {
+		return nil, nil
+	}
+	j, err := g.spool.Refused(job)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = g.step(ctx, j)
+	}
+	return j, err
+}
+
+// returned are jobs that were released and go to the intake, which alone admits.
+type returned struct {
+	mu   sync.Mutex
+	jobs []*spool.Job
+	wake chan struct{}
+}
+
+func (r *returned) put(j *spool.Job) {
+	r.mu.Lock()
+	r.jobs = append(r.jobs, j)
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *returned) take() []*spool.Job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	jobs := r.jobs
+	r.jobs = nil
+	return jobs
 }
 
 // rejectItem ends a quarantined item for good.

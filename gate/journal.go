@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -92,6 +93,11 @@ func Announces(e ledger.Event) spool.State {
 		return spool.StateDelivered
 	case ledger.ResultQuarantined:
 		return spool.StateResultRefused
+	case ledger.QuarantineReleased:
+		if e.ResultID != "" {
+			return spool.StateFinished
+		}
+		return spool.StateClaimed
 	}
 	return ""
 }
@@ -106,6 +112,8 @@ type journal struct {
 	told map[string]told
 	// orders are the orders of people that are on record, by digest.
 	orders map[string]ledger.Type
+	// released are the releases of jobs, in order.
+	released map[string][]ledger.Event
 }
 
 // told is who told CORE last about a subject: the job, by the event of that number. The last one
@@ -135,7 +143,7 @@ type announced struct {
 
 func newJournal() *journal {
 	return &journal{ids: map[string]admitted{}, jobs: map[string]announced{}, told: map[string]told{},
-		orders: map[string]ledger.Type{}}
+		orders: map[string]ledger.Type{}, released: map[string][]ledger.Event{}}
 }
 
 // note takes in one event, in the replay at the start and when it was recorded.
@@ -147,6 +155,9 @@ func (b *journal) note(e ledger.Event) {
 	}
 	if e.Order != "" {
 		b.orders[e.Order] = e.Type
+	}
+	if e.Type == ledger.QuarantineReleased {
+		b.released[e.RunID] = append(b.released[e.RunID], e)
 	}
 	to := Announces(e)
 	next := announced{to: to, requestID: e.RequestID, resultID: e.ResultID}
@@ -189,6 +200,32 @@ func (b *journal) ordered(sha256 string) (ledger.Type, bool) {
 	defer b.mu.Unlock()
 	t, ok := b.orders[sha256]
 	return t, ok
+}
+
+// releasesOf are the releases of a job and of the request that it is about.
+func (b *journal) releasesOf(j *spool.Job) []ledger.Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []ledger.Event
+	for _, e := range b.released[j.ID] {
+		if e.RequestSHA256 == j.SHA256 {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// releasing are the jobs whose last event takes them out of quarantine.
+func (b *journal) releasing() (jobs []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id := range b.released {
+		if to := b.jobs[id].to; to == spool.StateClaimed || to == spool.StateFinished {
+			jobs = append(jobs, id)
+		}
+	}
+	slices.Sort(jobs)
+	return jobs
 }
 
 // keep forgets all jobs but these.

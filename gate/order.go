@@ -47,7 +47,7 @@ func (g *Gate) carryOutAll(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			if err := g.order(name); err != nil {
+			if err := g.order(ctx, name); err != nil {
 				return fmt.Errorf("order %s: %w", name, err)
 			}
 		}
@@ -62,7 +62,7 @@ type deed struct {
 }
 
 // order carries out one order, or refuses it. One that is on record is only brought to its end.
-func (g *Gate) order(name string) error {
+func (g *Gate) order(ctx context.Context, name string) error {
 	raw, sig, err := g.orders.Read(name)
 	answer := orders.Answer{Order: name, AnsweredUTC: g.now().UTC()}
 	var o orders.Order
@@ -73,7 +73,7 @@ func (g *Gate) order(name string) error {
 	case err == nil:
 		sum := sha256.Sum256(raw)
 		answer.SHA256 = hex.EncodeToString(sum[:])
-		o, err = g.carryOut(name, raw, sig, answer.SHA256)
+		o, err = g.carryOut(ctx, name, raw, sig, answer.SHA256)
 	case errors.Is(err, spool.ErrNoOrder):
 		why = orders.Refusal(err.Error())
 	}
@@ -97,7 +97,7 @@ func (g *Gate) order(name string) error {
 }
 
 // carryOut does what an order asks for. An error that is a Refusal says why nothing was done.
-func (g *Gate) carryOut(name string, raw, sig []byte, digest string) (orders.Order, error) {
+func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, digest string) (orders.Order, error) {
 	was, known := g.journal.ordered(digest)
 	o, err := orders.Read(name, raw)
 	if err == nil && !known { // who may give it was found before it came on record
@@ -113,6 +113,8 @@ func (g *Gate) carryOut(name string, raw, sig []byte, digest string) (orders.Ord
 	switch o.Kind {
 	case orders.Reject:
 		d, err = g.rejectItem(&o, known)
+	case orders.Release:
+		d, err = g.releaseItem(ctx, &o, known)
 	default:
 		err = orders.Refusef("there is no order %s", spool.Quote(string(o.Kind)))
 	}

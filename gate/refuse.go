@@ -16,7 +16,7 @@ import (
 // refuse gives the verdict that a claimed job goes to quarantine, with its reasons.
 func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Finding) error {
 	ev := ledger.Event{
-		Type: ledger.DeliveryAttempted, Outcome: ledger.DeadLettered, Attempt: 1,
+		Type: ledger.DeliveryAttempted, Outcome: ledger.DeadLettered, Attempt: g.attempt(j),
 		SubscriptionID: j.Origin.Inbox, RunID: j.ID, RequestSHA256: j.SHA256, Rules: blockingRules(findings),
 	}
 	reasons := g.reasons(j, schemas.KindRequest, findings)

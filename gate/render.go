@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -56,10 +58,10 @@ type rendering struct {
 }
 
 // render makes the result of a finished job. The same job, judged alike, gives the same bytes.
-func render(j *spool.Job, a *admission, o *Outcome, node string, lines int, p validate.Policy,
+func render(j *spool.Job, a *admission, o *Outcome, cfg *config.Loaded, released []ledger.Event, p validate.Policy,
 	fs *filters) (*rendering, error) {
 	req, out := &a.Request, &o.Outcome
-	m := &rendering{j: j, a: a, o: o, policy: p, filters: fs, lines: lines}
+	m := &rendering{j: j, a: a, o: o, policy: p, filters: fs, lines: cfg.Results.StreamLines}
 	m.res = &schemas.Result{
 		ResultType:          schemas.ResultType,
 		SchemaVersion:       schemas.ResultVersions[0],
@@ -75,7 +77,7 @@ func render(j *spool.Job, a *admission, o *Outcome, node string, lines int, p va
 		StdoutSHA256:        o.Collected.Stdout.SHA256,
 		StderrSHA256:        o.Collected.Stderr.SHA256,
 		Fence:               o.Fence,
-		Provenance:          provenance(a, o, node),
+		Provenance:          provenance(a, o, cfg.Node.Name),
 	}
 	r := m.res
 	missing, extra, err := m.outputs()
@@ -88,6 +90,7 @@ func render(j *spool.Job, a *admission, o *Outcome, node string, lines int, p va
 	if r.Stderr, err = m.stream(FileStderr, o.Collected.Stderr, schemas.StderrArtifact); err != nil {
 		return nil, err
 	}
+	m.noteReleases(released)
 	r.Summary = schemas.Summary{
 		WhatRan: m.whatRan(),
 		Outcome: outcomeLine(a, out, len(missing)),

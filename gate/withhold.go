@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 	"github.com/threegate/tool-exec/validate/channel"
@@ -44,7 +45,7 @@ type WithheldRecord struct {
 // words returns what a result may say of s, words of the request or a name that the
 // sandbox chose, behind a label.
 func (m *rendering) words(name, label, s string) string {
-	shown, why, refused := validate.Words(label, s)
+	shown, why, refused := m.policy.Words(label, s)
 	if why == nil {
 		shown, why, refused = m.external(name, s)
 	}
@@ -81,7 +82,7 @@ func (m *rendering) names(what string, names []string, write func(string) string
 func (m *rendering) hosts(what string, names []string, more int) string {
 	names, more = slices.Clone(names[:min(maxListed, len(names))]), more+max(0, len(names)-maxListed)
 	for i, n := range names {
-		shown, why, _ := validate.Words(labelUnexpected, n)
+		shown, why, _ := m.policy.Words(labelUnexpected, n)
 		if why == nil {
 			shown, _, _ = m.external(what, n)
 		}
@@ -120,6 +121,20 @@ func (m *rendering) note(name string, n int, rules ...string) {
 	}
 }
 
+// noteReleases names in the safety notes who took back which judgement about this job.
+func (m *rendering) noteReleases(all []ledger.Event) {
+	for _, e := range all {
+		var rules []string
+		for _, r := range e.Released {
+			rules = append(rules, r.Rule)
+		}
+		slices.Sort(rules)
+		rules = slices.Compact(rules)
+		m.notes = append(m.notes, fmt.Sprintf("Released by %s: rule %s.", m.words("who released it", labelUnexpected,
+			e.By), strings.Join(rules, ", ")))
+	}
+}
+
 // stream judges a stream whole and cuts it down to what a result shows; the whole of it
 // then becomes an artifact, with the same markers.
 func (m *rendering) stream(file string, s executors.Stream, artifact string) (schemas.Stream, error) {
@@ -127,13 +142,13 @@ func (m *rendering) stream(file string, s executors.Stream, artifact string) (sc
 	if err != nil {
 		return schemas.Stream{}, fmt.Errorf("read captured stream: %w", err)
 	}
-	v := channel.Judge(raw)
+	v := channel.JudgeReleased(raw, m.policy.IsReleased)
 	withheld, refused, err := m.filters.judge(file, bytes.NewReader(raw), int64(len(raw)))
 	if err != nil {
 		return schemas.Stream{}, err
 	}
 	v.Add(raw, withheld, refused)
-	m.judged(file, &v)
+	m.judged(file, raw, &v)
 	start, cut := channel.Shorten(string(raw), m.lines, inlineBytes)
 	shown := schemas.Stream{Text: start}
 	if !m.policy.Strict {
@@ -199,13 +214,16 @@ func truncation(shown int, total, lost int64, artifact string) string {
 }
 
 // judged notes what was found in a stream.
-func (m *rendering) judged(name string, v *channel.Verdict) {
+func (m *rendering) judged(name string, raw []byte, v *channel.Verdict) {
 	for _, s := range v.Refused {
 		m.refuse(name, s)
 	}
 	if m.policy.Strict {
 		for _, s := range v.Withheld {
-			m.refuse(name, s)
+			if text := raw[s.From:s.To]; !m.policy.IsReleased(s.Rule, text) {
+				s.SHA256 = schemas.SpanOf(s.Rule, text)
+				m.refuse(name, s)
+			}
 		}
 		v.Withheld = nil
 	}
@@ -224,11 +242,13 @@ func (m *rendering) judged(name string, v *channel.Verdict) {
 	}
 }
 
-// refuse notes the first place of a stream that breaks a rule.
+// maxRefusals bounds the places of streams that are listed.
+const maxRefusals = 100
+
+// refuse notes the first place of a stream at which the same text breaks a rule.
 func (m *rendering) refuse(name string, s channel.Span) {
-	if f := validate.Refusal(name, s); !slices.ContainsFunc(m.refusals, func(r schemas.Finding) bool {
-		return r.Rule == f.Rule
-	}) {
+	if f := validate.Refusal(name, s); len(m.refusals) < maxRefusals && !slices.ContainsFunc(m.refusals,
+		func(r schemas.Finding) bool { return r.Rule == f.Rule && r.Span == f.Span }) {
 		m.refusals = append(m.refusals, f)
 	}
 }
@@ -291,7 +311,7 @@ func (m *rendering) finish() error {
 		return fmt.Errorf("render the result: %w", err)
 	}
 	b, err := json.MarshalIndent(schemas.Spans{Version: schemas.SpansVersion, ResultID: m.res.ResultID,
-		Bytes: len(raw), Spans: spans}, "", " ")
+		Bytes: len(raw), Spans: spans, Released: m.policy.Released}, "", " ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", FileSpans, err)
 	}

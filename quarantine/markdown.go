@@ -47,6 +47,10 @@ func (r Reasons) markdown() []byte {
 	if r.Omitted > 0 {
 		fmt.Fprintf(&b, "\n%d further findings were left out.\n", r.Omitted)
 	}
+	if r.Held() {
+		b.WriteString("\nIf each of these is a false alarm, a person may release the item: " +
+			"`threegate quarantine release`.\n")
+	}
 	b.WriteString("\nThe same for programs is in reasons.json. `threegate explain RULE` says more about a " +
 		"rule.\nEverything else in this folder is as it came: treat it as hostile.\n")
 	return b.Bytes()

@@ -71,6 +71,34 @@ type Reasons struct {
 	Findings []schemas.Finding `json:"findings"`
 	// Omitted counts findings above the bound, which were left out.
 	Omitted int `json:"omitted,omitempty"`
+	// Releasable are those of Findings that a person may release.
+	Releasable []Releasable `json:"releasable,omitempty"`
+}
+
+// Releasable is a finding that a person may release.
+type Releasable struct {
+	// Finding is its number in Reasons.Findings, from 1.
+	Finding int `json:"finding"`
+	schemas.Release
+}
+
+// Held says whether a person may release the item: whether each finding that refused it may be.
+func (r *Reasons) Held() bool {
+	return len(r.Releasable) > 0 && r.Omitted == 0 && r.Unreleasable() == 0
+}
+
+// Unreleasable is the number of the first finding that refused the item and can't be released, or 0.
+func (r *Reasons) Unreleasable() int {
+	may := map[int]bool{}
+	for _, x := range r.Releasable {
+		may[x.Finding] = true
+	}
+	for i, f := range r.Findings {
+		if f.Severity == schemas.SeverityBlocking && !may[i+1] {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // Encode returns the two reason files. Hostile text in them is bounded and
@@ -88,6 +116,14 @@ func (r Reasons) Encode() (jsonFile, markdown []byte, err error) {
 	}
 	if n := len(r.Findings); n > maxFindings {
 		r.Findings, r.Omitted = r.Findings[:maxFindings:maxFindings], r.Omitted+n-maxFindings
+	}
+	r.Releasable = nil
+	for i, f := range r.Findings {
+		if f.Severity == schemas.SeverityBlocking {
+			for _, x := range f.Releases() {
+				r.Releasable = append(r.Releasable, Releasable{i + 1, x})
+			}
+		}
 	}
 	bounded := make([]schemas.Finding, len(r.Findings))
 	for i, f := range r.Findings {
@@ -112,6 +148,13 @@ func (r Reasons) check() error {
 	}
 	if r.Item == "" {
 		return errors.New("reasons without an item")
+	}
+	last := 0
+	for _, x := range r.Releasable {
+		if x.Finding < max(1, last) || x.Finding > len(r.Findings) || r.Findings[x.Finding-1].Rule != x.Rule {
+			return fmt.Errorf("reasons of %s: no finding %d can be released", r.Item, x.Finding)
+		}
+		last = x.Finding
 	}
 	return nil
 }

@@ -1,8 +1,12 @@
 package schemas
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
+	"strings"
 )
 
 // Severity is the level of a rule and of its findings.
@@ -47,6 +51,45 @@ type Finding struct {
 	// Excerpt is the place, bounded, with invisible characters made visible and
 	// secrets masked. It may be empty.
 	Excerpt string `json:"excerpt,omitempty"`
+	// Span is the SHA-256 of each text that the finding is about, with blanks between, if a person may
+	// release it. It is not written out with findings: the digest of a short secret betrays it.
+	Span string `json:"-"`
+}
+
+// Releases are what a person releases who says that the finding is a false alarm.
+func (f *Finding) Releases() (all []Release) {
+	for _, span := range strings.Fields(f.Span) {
+		all = append(all, Release{f.Rule, span})
+	}
+	return all
+}
+
+// AlsoOf makes the finding one about the text of another of the same rule, too.
+func (f *Finding) AlsoOf(o Finding) {
+	switch {
+	case f.Span == "" || o.Span == "": // one of them can't be released
+		f.Span = ""
+	case !strings.Contains(f.Span, o.Span):
+		f.Span += " " + o.Span
+	}
+}
+
+// Release is a judgement that a person took back: that a rule breaks on bytes of this SHA-256, in
+// hex, is a false alarm.
+type Release struct {
+	Rule   string `json:"rule"`
+	SHA256 string `json:"sha256"`
+}
+
+// SpanOf is the Span of a finding of a rule about b: empty if no such finding can be released. Blanks
+// and marks around b don't count: where a sentence ends depends on what stands next to it.
+func SpanOf(rule string, b []byte) string {
+	b = bytes.Trim(b, " \t\r\n.,;:!?`")
+	if r, ok := RuleByID(rule); !ok || r.Release == "" || len(b) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // VerdictOf is VerdictReject if any finding blocks.

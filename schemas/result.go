@@ -194,6 +194,9 @@ type Spans struct {
 	Bytes int `json:"bytes"`
 	// Spans are in order and don't overlap. All that lies in none is the gate's own.
 	Spans []ForeignSpan `json:"spans"`
+	// Released are false alarms about the document or its artifacts, as a person of the node said on
+	// record: whoever judges the document again leaves them out.
+	Released []Release `json:"released,omitempty"`
 }
 
 // SpansVersion is the version of Spans that this build writes.

@@ -23,6 +23,9 @@ type Rule struct {
 	// Tier says of a rule about the text of results what becomes of the text: "refuse" (the
 	// whole result), "withhold" (the place) or "note". It is empty for other rules.
 	Tier string `json:"tier,omitempty"`
+	// Release says where a person may release a finding of the rule: ReleaseText, ReleaseProse, or
+	// nowhere.
+	Release string `json:"release,omitempty"`
 	// Title is one short line. That of a rule with a tier says what the text does.
 	Title string `json:"title"`
 	// Why says what the rule protects.
@@ -35,6 +38,13 @@ type Rule struct {
 	// Source names the normative sentence or design decision.
 	Source string `json:"source"`
 }
+
+// Where a finding is a judgement about text, which a person may take back. A rule about a
+// structure, an approval, a digest, or what the sandbox is given has none.
+const (
+	ReleaseText  = "text"  // wherever it stands
+	ReleaseProse = "prose" // in text for people, never in a command, in code or in inputs
+)
 
 // catalogue is sorted by id once: every finding looks its rule up.
 var catalogue = sync.OnceValue(func() []Rule {

@@ -86,6 +86,13 @@ func textRules() []Rule {
 	}
 	for i := range out {
 		out[i].Level, out[i].Must, out[i].Applies = SeverityBlocking, true, forResult
+		switch out[i].ID {
+		case "result.instruction.unseen", "result.payload.inline", "result.payload.unread":
+			// What nobody can see, what is an executable by its form and what was not judged is no
+			// judgement that a person could take back.
+		default:
+			out[i].Release = ReleaseText
+		}
 	}
 	return out
 }

@@ -299,6 +299,22 @@ func (s *Spool) Jobs(st State) ([]*Job, error) {
 	return jobs, nil
 }
 
+// Refused returns a job in quarantine; fs.ErrNotExist if it is not there. What is no sound job has
+// Damage set.
+func (s *Spool) Refused(id string) (*Job, error) {
+	if !ValidID(id) {
+		return nil, fs.ErrNotExist
+	}
+	for _, st := range []State{StateRequestRefused, StateResultRefused} {
+		if there, err := exists(filepath.Join(s.stateDir(st), id)); err != nil {
+			return nil, err
+		} else if there {
+			return s.load(st, id)
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
 // entries lists the names in the folder of a state, without claims in progress.
 func (s *Spool) entries(st State) ([]string, error) {
 	if !slices.Contains(States, st) {

@@ -30,6 +30,9 @@ var transitions = map[State][]State{
 	StateAdmitted: {StateRunning},
 	StateRunning:  {StateFinished, StateAdmitted},
 	StateFinished: {StateDelivered, StateResultRefused},
+	// A person released it, and it is judged again.
+	StateRequestRefused: {StateClaimed},
+	StateResultRefused:  {StateFinished},
 }
 
 // Step is the next state on the way from st to the state to.
@@ -43,7 +46,7 @@ func (st State) Step(to State) State {
 // MayBecome reports whether a sound job in st can go to the state to.
 func (st State) MayBecome(to State) bool { return slices.Contains(transitions[st], to) }
 
-// Ended reports whether a job in st has come to its end.
+// Ended reports whether a job in st has come to its end, unless a person releases it.
 func (st State) Ended() bool {
 	return st == StateDelivered || st == StateRequestRefused || st == StateResultRefused
 }

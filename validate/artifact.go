@@ -35,9 +35,9 @@ type ArtifactVerdict struct {
 // name would do with the same bytes.
 func Artifact(path string, r io.ReaderAt, size int64, p Policy) (v ArtifactVerdict, err error) {
 	var fs []schemas.Finding
-	types, words := p.ArtifactTypes, artifactWords
+	types, words := p.ArtifactTypes, p.artifactWords
 	if slices.Contains(schemas.StreamArtifacts, path) {
-		types, words = slices.Concat(types, actingTexts), streamWords
+		types, words = slices.Concat(types, actingTexts), p.streamWords
 	}
 	if v.Type, fs, err = artifact.Read(path, r, size, types, words); err != nil {
 		return ArtifactVerdict{}, err
@@ -71,13 +71,13 @@ var (
 )
 
 // streamWords is what is found in a stream: nothing is exempt in it.
-func streamWords(b []byte, _ func(...string) bool) []artifact.Found {
-	return artifactWords(b, func(...string) bool { return false })
+func (p *Policy) streamWords(b []byte, _ func(...string) bool) []artifact.Found {
+	return p.artifactWords(b, func(...string) bool { return false })
 }
 
 // artifactWords is what is found in text of a file: secrets, and what the result may not say.
-func artifactWords(b []byte, is func(...string) bool) (found []artifact.Found) {
-	ms := secrets.Scan(b)
+func (p *Policy) artifactWords(b []byte, is func(...string) bool) (found []artifact.Found) {
+	all, ms := p.secrets(b)
 	lines := document.NewLines(b)
 	var fs []schemas.Finding
 	add := func(f schemas.Finding, offset int) {
@@ -86,17 +86,17 @@ func artifactWords(b []byte, is func(...string) bool) (found []artifact.Found) {
 		fs = append(fs, f)
 		found = append(found, artifact.Found{Offset: offset})
 	}
-	for i, f := range secretFindings(ms, func(int) (int, int) { return 0, 0 }) {
+	for i, f := range secretFindings(b, ms, func(int) (int, int) { return 0, 0 }) {
 		if ms[i].Rule == secrets.RuleUnscannable {
-			f.Rule = artifact.RuleUnscanned
+			f.Rule, f.Span = artifact.RuleUnscanned, ""
 		}
 		add(f, ms[i].Offset)
 	}
-	for _, h := range content.Scan(b) {
-		f := hitFinding(h)
+	for _, h := range p.hits(b) {
+		f := hitFinding(b, h)
 		switch {
 		case h.Name == content.Unscannable:
-			f.Rule = artifact.RuleUnscanned
+			f.Rule, f.Span = artifact.RuleUnscanned, ""
 		case content.IsPayload(h.Rule) && is(actingTypes...),
 			content.TierOf(h.Rule) < content.Refuse && is(commandTypes...):
 			continue
@@ -105,7 +105,7 @@ func artifactWords(b []byte, is func(...string) bool) (found []artifact.Found) {
 		}
 		add(f, h.Offset)
 	}
-	for i, f := range secrets.NewRedactor(b, ms).Findings(fs) {
+	for i, f := range secrets.NewRedactor(b, all).Findings(fs) {
 		found[i].Finding = f
 	}
 	return found

@@ -55,6 +55,8 @@ type Policy struct {
 	ArtifactTypes []string
 	// MaxStreamLines is how many lines of a stream a result shows.
 	MaxStreamLines int
+	// Released is what a person took back of an earlier judgement of the same job, and nothing else.
+	Released []schemas.Release
 	// Levels raises (never lowers a Must) the level of rules.
 	Levels map[string]schemas.Severity
 }

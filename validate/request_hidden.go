@@ -171,15 +171,22 @@ func (rr *requestReader) prose() {
 				"say in a few sentences what is done and why, and pass data as input files")
 			return
 		}
+		report := func(rule string, from, to int, message, hint string) {
+			b := matched([]byte(s.text), from, to)
+			if rr.p.IsReleased(rule, b) {
+				return
+			}
+			line, column := place(from)
+			rr.rep.Add(schemas.Finding{Rule: rule, Line: line, Column: column, Message: message, Hint: hint,
+				Span: schemas.SpanOf(rule, b)})
+		}
 		for _, found := range packages.InProse(s.text) {
-			line, column := place(found.Offset)
-			rr.rep.AtLine("sec.packages", line, column,
+			report("sec.packages", found.Offset, found.End,
 				"the text asks to install packages: "+document.Quote(strings.Join(strings.Fields(found.Text), " ")),
 				"remove it; ask for an image that holds the package already")
 		}
 		for _, ref := range paths.Find(s.text, paths.Prose) {
-			line, column := place(ref.Offset)
-			code.PathNote(ref, func(rule, message, hint string) { rr.rep.AtLine(rule, line, column, message, hint) })
+			code.PathNote(ref, func(rule, message, hint string) { report(rule, ref.Offset, ref.End, message, hint) })
 		}
 	}
 }
@@ -187,7 +194,7 @@ func (rr *requestReader) prose() {
 // secrets scans the text. The function it returns takes the secrets that were found out of findings.
 func (rr *requestReader) secrets() func([]schemas.Finding) []schemas.Finding {
 	src := rr.doc.Text
-	ms := secrets.Scan(src)
-	rr.rep.AddAll(secretFindings(ms, rr.doc.Pos))
-	return secrets.NewRedactor(src, ms).Findings
+	all, ms := rr.p.secrets(src)
+	rr.rep.AddAll(secretFindings(src, ms, rr.doc.Pos))
+	return secrets.NewRedactor(src, all).Findings
 }

@@ -17,17 +17,19 @@ const ruleSecrets = "secrets.scan"
 // maxSecretFindings bounds how many secrets are reported one by one.
 const maxSecretFindings = 100
 
-// secretFindings are the findings for ms, placed by at.
-func secretFindings(ms []secrets.Match, at func(offset int) (line, column int)) []schemas.Finding {
+// secretFindings are the findings for ms in b, placed by at.
+func secretFindings(b []byte, ms []secrets.Match, at func(offset int) (line, column int)) []schemas.Finding {
 	var fs []schemas.Finding
 	for _, m := range ms[:min(len(ms), maxSecretFindings)] {
 		f := schemas.Finding{Rule: ruleSecrets, Message: fmt.Sprintf("a secret (%s): %s", m.Rule, m.Masked),
-			Hint: "remove it, and replace the secret where it is used: it has been exposed"}
+			Hint: "remove it, and replace the secret where it is used: it has been exposed",
+			Span: schemas.SpanOf(ruleSecrets, matched(b, m.Offset, m.End))}
 		if m.Decoded != "" {
 			f.Message = fmt.Sprintf("a secret (%s) encoded as %s: %s", m.Rule, m.Decoded, m.Masked)
 		}
 		if m.Rule == secrets.RuleUnscannable {
 			f.Message, f.Hint = "the text can't be searched for secrets in reasonable time: "+m.Masked, lessText
+			f.Span = ""
 		}
 		f.Line, f.Column = at(m.Offset)
 		fs = append(fs, f)
@@ -38,9 +40,11 @@ func secretFindings(ms []secrets.Match, at func(offset int) (line, column int)) 
 // lessText says how to mend what is too much to be judged.
 const lessText = "deliver less text, or without such encodings"
 
-func hitFinding(h content.Hit) schemas.Finding {
+// hitFinding is the finding for a hit in b.
+func hitFinding(b []byte, h content.Hit) schemas.Finding {
 	r, _ := schemas.RuleByID(h.Rule)
-	f := schemas.Finding{Rule: h.Rule, Message: h.What, Hint: r.Fix}
+	f := schemas.Finding{Rule: h.Rule, Message: h.What, Hint: r.Fix,
+		Span: schemas.SpanOf(h.Rule, matched(b, h.Offset, h.End))}
 	if h.Rule == content.RuleUnread {
 		f.Hint = lessText
 	}
@@ -54,9 +58,10 @@ func hitFinding(h content.Hit) schemas.Finding {
 // back. The function it returns takes the secrets that were found out of findings.
 func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Finding) {
 	view := text.Loose(rr.doc.Text)
-	ms, hits := secrets.Scan(view.Text), content.Scan(view.Text)
-	red := secrets.NewRedactor(view.Text, ms)
-	for _, m := range ms { // as the document spells them
+	all, ms := rr.p.secrets(view.Text)
+	hits := rr.p.hits(view.Text)
+	red := secrets.NewRedactor(view.Text, all)
+	for _, m := range all { // as the document spells them
 		from, to := view.Origin(m.Offset), min(len(rr.doc.Text), view.Origin(m.End))
 		red.Add(string(rr.doc.Text[from:max(from, to)]))
 	}
@@ -65,23 +70,26 @@ func (rr *resultReader) content() (clean func([]schemas.Finding) []schemas.Findi
 		places = rr.commandLines()
 	}
 	hits = slices.DeleteFunc(hits, func(h content.Hit) bool { return named(h, places, view.Origin) })
-	rr.found(ms, hits, func(offset int) (int, int) { return rr.doc.Pos(view.Origin(offset)) })
+	rr.found(view.Text, ms, hits, func(offset int) (int, int) { return rr.doc.Pos(view.Origin(offset)) })
 	rr.escaped(red)
 	return red.Findings
 }
 
-// found reports secrets and other hits, one for each rule and line.
-func (rr *resultReader) found(ms []secrets.Match, hits []content.Hit, pos func(offset int) (int, int)) {
-	rr.rep.AddAll(secretFindings(ms, pos))
-	seen := map[string]bool{}
+// found reports secrets and other hits in b, one for each rule and line.
+func (rr *resultReader) found(b []byte, ms []secrets.Match, hits []content.Hit, pos func(offset int) (int, int)) {
+	rr.rep.AddAll(secretFindings(b, ms, pos))
+	var fs []schemas.Finding
 	for _, h := range hits {
-		f := hitFinding(h)
+		f := hitFinding(b, h)
 		f.Line, f.Column = pos(h.Offset)
-		if key := fmt.Sprint(f.Rule, f.Line); !seen[key] {
-			seen[key] = true
-			rr.rep.Add(f)
+		same := func(o schemas.Finding) bool { return o.Rule == f.Rule && o.Line == f.Line }
+		if at := slices.IndexFunc(fs, same); at < 0 {
+			fs = append(fs, f)
+		} else {
+			fs[at].AlsoOf(f)
 		}
 	}
+	rr.rep.AddAll(fs)
 }
 
 // escaped looks at the values of the front matter where escapes spell them
@@ -97,11 +105,11 @@ func (rr *resultReader) escaped(red *secrets.Redactor) {
 		values = append(values, a.Path)
 	}
 	bare, _ := text.Strip([]byte(strings.Join(values, "\n") + "\n"))
-	ms := secrets.Scan(bare.Text)
-	for _, m := range ms {
+	all, ms := rr.p.secrets(bare.Text)
+	for _, m := range all {
 		red.Add(string(bare.Text[m.Offset:m.End]))
 	}
-	rr.found(ms, content.Scan(bare.Text), func(int) (int, int) { return rr.doc.Front.Pos() })
+	rr.found(bare.Text, ms, rr.p.hits(bare.Text), func(int) (int, int) { return rr.doc.Front.Pos() })
 }
 
 // scrub takes secrets out of findings about bytes that are no document.

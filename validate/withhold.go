@@ -7,14 +7,18 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/channel"
 	"github.com/threegate/tool-exec/validate/content"
-	"github.com/threegate/tool-exec/validate/secrets"
 	"github.com/threegate/tool-exec/validate/text"
 )
+
+// Words is Policy.Words where nothing was released.
+func Words(label, s string) (shown string, why *channel.Span, refused bool) {
+	return (&Policy{}).Words(label, s)
+}
 
 // Words judges s, words of a request or of a sandbox, as a line of a result has them
 // behind label. It returns what the result may say: s, or the marker for it and the
 // reason. refused says that such words refuse the whole result.
-func Words(label, s string) (shown string, why *channel.Span, refused bool) {
+func (p *Policy) Words(label, s string) (shown string, why *channel.Span, refused bool) {
 	w := &resultWriter{}
 	w.line(s + "\n") // judged by itself, as a stream would be, and where it will stand
 	w.bullet(label, s)
@@ -25,17 +29,24 @@ func Words(label, s string) (shown string, why *channel.Span, refused bool) {
 	if strings.Contains(s, schemas.MarkerStart) {
 		span.Rule = "result.text.visible"
 	}
-	for _, h := range content.Scan(b) {
+	hits := content.Scan(b)
+	for _, h := range hits {
+		if p.IsReleased(h.Rule, []byte(s)) && !content.Full(hits) {
+			continue
+		}
 		tier := content.TierOf(h.Rule)
 		if tier == content.Refuse || tier == content.Withhold && span.Rule == "" {
 			span.Rule, span.What, refused = h.Rule, h.What, refused || tier == content.Refuse
 		}
 	}
-	if ms := secrets.Scan(b); len(ms) > 0 {
+	if _, ms := p.secrets(b); len(ms) > 0 && !p.IsReleased(ruleSecrets, []byte(s)) {
 		span.Rule, span.What, refused = ruleSecrets, "it holds a secret ("+ms[0].Rule+")", true
 	}
 	if span.Rule == "" {
 		return s, nil, false
+	}
+	if refused {
+		span.SHA256 = schemas.SpanOf(span.Rule, []byte(s))
 	}
 	return schemas.Withheld{Rule: span.Rule, Bytes: len(s)}.Marker(), &span, refused
 }
@@ -48,5 +59,5 @@ func Refusal(name string, s channel.Span) schemas.Finding {
 	}
 	rule, _ := schemas.RuleByID(s.Rule)
 	return schemas.Finding{Rule: s.Rule, Severity: schemas.SeverityBlocking,
-		Message: fmt.Sprintf("%s%s: %s", name, at, s.What), Hint: rule.Fix}
+		Message: fmt.Sprintf("%s%s: %s", name, at, s.What), Hint: rule.Fix, Span: s.SHA256}
 }

@@ -113,6 +113,7 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"quarantine list --node node", 0},
 		{"quarantine show " + id + " --node node", cli.ExitNotFound},
 		{"quarantine reject " + id + " --as alice --reason no --node node", cli.ExitNotFound},
+		{"quarantine release " + id + " --as alice --reason no --node node", cli.ExitNotFound},
 		{"hold default --reason test --as alice --node node", 0},
 		{"resume default --node node", 0},
 		{"prune --older-than 1d --node node", 0},

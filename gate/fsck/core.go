@@ -101,7 +101,9 @@ func (n *node) visible(id, path string) {
 		n.found(CheckResult, j.id, path, mend, "its job is neither in the archive nor on its way there but in %s",
 			orNone(j.kind()))
 	}
-	r, findings := validate.Result(id+spool.ResultSuffix, raw, validate.DefaultPolicy(n.now))
+	p := validate.DefaultPolicy(n.now)
+	p.Released = j.released
+	r, findings := validate.Result(id+spool.ResultSuffix, raw, p)
 	if r == nil || blocking(findings) {
 		n.found(CheckResult, j.id, path, mend, "the result is not valid: %s", firstBlocking(findings))
 		return

@@ -28,6 +28,7 @@ type job struct {
 	resultID, resultSHA   string
 	end                   *ledger.Event // the run's
 	rules                 []string      // that refused the request or the result
+	released              []schemas.Release
 }
 
 // place is where a job's folder lies.
@@ -185,6 +186,8 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 		admitted[e.RequestID] = j.id
 	case ledger.RunCompleted, ledger.RunFailed:
 		j.end = &e
+	case ledger.QuarantineReleased:
+		j.released, j.resultSHA = append(j.released, e.Released...), "" // it is rendered anew
 	case ledger.ResultDelivered, ledger.ResultQuarantined:
 		j.resultID, j.resultSHA = e.ResultID, e.ResultSHA256
 		if e.ResultID != "" {

@@ -32,11 +32,14 @@ const (
 	ArchivePruned     Type = "archive.pruned" // jobs that were delivered are removed by rule
 	// QuarantineRejected ends a quarantined item for good, by an order of a person.
 	QuarantineRejected Type = "quarantine.rejected"
+	// QuarantineReleased takes a quarantined item back to be judged again, by an order of a person: a
+	// request, or with a ResultID its result.
+	QuarantineReleased Type = "quarantine.released"
 	OrderRefused       Type = "order.refused" // an order of a person that was not carried out
 )
 
 var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
-	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined, QuarantineRejected,
+	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined, QuarantineRejected, QuarantineReleased,
 	OrderRefused, ArchivePruned}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted.
@@ -94,6 +97,8 @@ type Event struct {
 	// Order is the sha256 of the order that a person gave for this, By the person's name in it.
 	Order string `json:"order,omitempty"`
 	By    string `json:"by,omitempty"`
+	// Released is what a QuarantineReleased takes back, of the job and the request of this digest.
+	Released []schemas.Release `json:"released,omitempty"`
 	// Jobs are the ids of those that an ArchivePruned removes.
 	Jobs []string `json:"jobs,omitempty"`
 	// Dropped is how many bytes a LedgerRecovered cut off.

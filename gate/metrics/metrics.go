@@ -227,6 +227,9 @@ func (c *collector) count(e ledger.Event) error {
 	case spool.StateRequestRefused:
 		c.requests.WithLabelValues("refused").Inc()
 	case spool.StateFinished:
+		if e.Type == ledger.QuarantineReleased {
+			break
+		}
 		c.runs.WithLabelValues(string(e.Cause)).Inc()
 		c.wall.Observe(float64(e.WallMS) / 1000)
 	case spool.StateDelivered:

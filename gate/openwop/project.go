@@ -27,9 +27,11 @@ var Unmapped = map[ledger.Type]string{
 	ledger.DeliveryAttempted: "needs triggerBridge, which needs a readable delivery ledger; a refused request " +
 		"has no run, and an event has a run",
 	ledger.QuarantineRejected: "the run, if there was one, ended when its result was quarantined",
-	ledger.OrderRefused:       "an order of a person is about no run's course",
-	"archive.pruned":          "what is removed later changes nothing of a run",
-	ledger.EgressDecided:      "needs httpClient.egressPolicy, which needs safeFetch, a client for packs",
+	ledger.QuarantineReleased: "a run that ended when its result was quarantined stays ended; a released request " +
+		"starts its run later",
+	ledger.OrderRefused:  "an order of a person is about no run's course",
+	"archive.pruned":     "what is removed later changes nothing of a run",
+	ledger.EgressDecided: "needs httpClient.egressPolicy, which needs safeFetch, a client for packs",
 }
 
 // Projector makes run events of ledger events. It remembers runs that have not ended, and

@@ -25,6 +25,8 @@ type Kind string
 const (
 	// Reject ends a quarantined item for good.
 	Reject Kind = "quarantine.reject"
+	// Release has a quarantined item judged again without the findings that Order.Released names.
+	Release Kind = "quarantine.release"
 )
 
 // Namespace is what the signature of an order must be made for.
@@ -46,12 +48,16 @@ type Order struct {
 	By         string    `json:"by"`
 	Reason     string    `json:"reason"`
 	OrderedUTC time.Time `json:"ordered_utc"`
+	// Released is what a Release says are false alarms.
+	Released []schemas.Release `json:"released,omitempty"`
 }
 
 // Bounds of an order.
 const (
 	maxName   = 200
 	maxReason = 2000
+	// MaxReleased is how much one order releases.
+	MaxReleased = 200
 )
 
 // check says what is wrong with an order that was given under name, or "".
@@ -65,6 +71,10 @@ func (o *Order) check(name string) string {
 		return "it does not say whose it is: by is one line of at most 200 bytes"
 	case !plainText(o.Reason) || strings.TrimSpace(o.Reason) == "" || len(o.Reason) > maxReason:
 		return "it gives no reason: reason is one line of at most 2000 bytes"
+	case (o.Kind == Release) != (len(o.Released) > 0):
+		return "only an order of release names findings, and it names one at least"
+	case len(o.Released) > MaxReleased:
+		return fmt.Sprintf("it releases more than %d findings", MaxReleased)
 	}
 	return ""
 }

@@ -34,6 +34,8 @@ type Result struct {
 	StartedUTC   *time.Time    `json:"started_utc,omitempty"`
 	EndedUTC     *time.Time    `json:"ended_utc,omitempty"`
 	DeliveredUTC *time.Time    `json:"delivered_utc,omitempty"`
+	// Released is what a person took back of the judgement on the result.
+	Released []schemas.Release `json:"released,omitempty"`
 }
 
 // Last is when the last thing happened to it.
@@ -51,14 +53,17 @@ func (r *Result) Last() time.Time {
 func Results(cfg *config.Loaded) ([]*Result, error) {
 	var list []*Result
 	byJob := map[string]*Result{}
+	released := map[string][]schemas.Release{} // of requests that were admitted then
 	_, _, err := ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
 		if e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.Delivered {
-			r := &Result{RequestID: e.RequestID, Job: e.RunID, AdmittedUTC: e.Time}
+			r := &Result{RequestID: e.RequestID, Job: e.RunID, AdmittedUTC: e.Time, Released: released[e.RunID]}
 			byJob[e.RunID] = r
 			list = append(list, r)
 		}
 		if r := byJob[e.RunID]; r != nil {
 			r.follow(cfg, e)
+		} else if e.Type == ledger.QuarantineReleased {
+			released[e.RunID] = append(released[e.RunID], e.Released...)
 		}
 		return nil
 	})
@@ -94,6 +99,11 @@ func whereIs(cfg *config.Loaded, r *Result) (string, error) {
 
 func (r *Result) follow(cfg *config.Loaded, e ledger.Event) {
 	at := e.Time
+	if e.Type == ledger.QuarantineReleased {
+		r.State, r.Rules, r.ResultID = string(spool.StateFinished), nil, ""
+		r.Released = append(r.Released, e.Released...)
+		return
+	}
 	switch to := gate.Announces(e); to {
 	case spool.StateAdmitted:
 		r.State, r.StartedUTC = string(to), nil

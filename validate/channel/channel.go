@@ -23,6 +23,8 @@ type Span struct {
 	From, To int
 	// First and Last are its lines, from 1.
 	First, Last int
+	// SHA256 is the digest of what was found, if it refuses and a person may release it.
+	SHA256 string
 }
 
 // Verdict is what was found in a channel.
@@ -32,7 +34,12 @@ type Verdict struct {
 	// Withheld are the places that are not delivered, in order and apart from each
 	// other. Refused are those that refuse the whole result.
 	Withheld, Refused []Span
+
+	released Released
 }
+
+// Released says that a person took back that text breaks a rule. It may be nil.
+type Released func(rule string, text []byte) bool
 
 // A channel is judged in windows, so that none is too long to be judged. They overlap,
 // so that nothing hides between them.
@@ -46,8 +53,11 @@ const (
 const rounds = 6
 
 // Judge judges all of raw, or as much as is needed to refuse it.
-func Judge(raw []byte) Verdict {
-	var v Verdict
+func Judge(raw []byte) Verdict { return JudgeReleased(raw, nil) }
+
+// JudgeReleased is Judge, but what was released refuses nothing.
+func JudgeReleased(raw []byte, released Released) Verdict {
+	v := Verdict{released: released}
 	for from := 0; ; {
 		to := lineEnd(raw, from+window-overlap, from+window)
 		v.window(raw, from, to)
@@ -92,14 +102,15 @@ func (v *Verdict) window(raw []byte, from, to int) {
 	for round := range rounds {
 		view := left(part, out)
 		more := false
-		for _, h := range content.Scan(view.Text) {
+		hits := content.Scan(view.Text)
+		for _, h := range hits {
 			s := Span{Rule: h.Rule, What: h.What, From: view.Origin(h.Offset),
 				To: view.Origin(max(h.Offset, h.End-1)) + 1}
 			tier := content.TierOf(h.Rule)
 			switch {
 			case tier == content.Refuse || h.Name == content.Unscannable:
 				s.From, s.To = s.From+from, min(s.To+from, to)
-				v.Refused = append(v.Refused, s)
+				v.refuse(raw, s, content.Full(hits))
 			case tier == content.Withhold:
 				if round > 0 { // what stands next to it belongs to it
 					s.From, s.To = lineStart(part, s.From), lineStop(part, s.To)
@@ -119,6 +130,21 @@ func (v *Verdict) window(raw []byte, from, to int) {
 		s.From, s.To = s.From+from, s.To+from
 		v.Withheld = append(v.Withheld, s)
 	}
+}
+
+// refuse notes a place that refuses the channel. One that was released is passed over, unless what
+// stands behind it may not have been looked at.
+func (v *Verdict) refuse(raw []byte, s Span, full bool) {
+	text := raw[s.From:max(s.From, s.To)]
+	if v.released != nil && v.released(s.Rule, text) {
+		if !full {
+			return
+		}
+		unread := content.Unread()
+		s.Rule, s.What = unread.Rule, unread.What
+	}
+	s.SHA256 = schemas.SpanOf(s.Rule, text)
+	v.Refused = append(v.Refused, s)
 }
 
 func lineStart(b []byte, at int) int { return bytes.LastIndexByte(b[:at], '\n') + 1 }
@@ -208,7 +234,7 @@ func Part(raw []byte, n int, v Verdict) (text string, withheld []schemas.Withhel
 	spans := v.Withheld
 	if n < len(raw) { // what is cut off may have said how the rest is meant
 		spans = slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.From >= n })
-		spans = join(raw[:n], append(spans, Judge(raw[:n]).Withheld...))
+		spans = join(raw[:n], append(spans, JudgeReleased(raw[:n], v.released).Withheld...))
 		number(raw, spans)
 	}
 	var b []byte

@@ -48,6 +48,9 @@ const maxHits = 500
 // Full says whether a scan may have stopped before its end, as it had found so many hits.
 func Full(hits []Hit) bool { return len(hits) >= maxHits }
 
+// Unread is the hit that says that not all of a text was judged.
+func Unread() Hit { return Hit{Rule: RuleUnread, Name: Unscannable, What: byID[RuleUnread].What} }
+
 // Scan returns all that is forbidden in b: payloads, claims and instructions.
 // Instructions hidden in encodings count too.
 func Scan(b []byte) []Hit { return NewScanner(b).pieces(b) }

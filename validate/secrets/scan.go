@@ -33,6 +33,14 @@ type Match struct {
 // scan. It counts as a finding: what could not be read does not pass.
 const RuleUnscannable = "unscannable"
 
+// Full says whether a scan may have stopped before its end, as it had found so many.
+func Full(ms []Match) bool { return len(ms) >= maxMatches }
+
+// Unread is the match that says that not all of a text was searched.
+func Unread() Match {
+	return Match{Rule: RuleUnscannable, Masked: "it holds too much that is like a secret"}
+}
+
 // The bounds of one Scan. Work is counted in bytes that a plain regular expression looks
 // at; others cost more (see weight.Of).
 const (

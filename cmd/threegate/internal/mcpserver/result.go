@@ -127,6 +127,10 @@ func (d *desk) resultFile(name string) (*delivered, error) {
 		return nil, err
 	}
 	res, found := validate.Result(name, raw, policy)
+	if res == nil { // a person may have released it, which the gate's own span map tells
+		policy.Released = d.releases(strings.TrimSuffix(name, spool.ResultSuffix), int64(len(raw)))
+		res, found = validate.Result(name, raw, policy)
+	}
 	if res == nil {
 		rule := ""
 		for _, f := range found {
@@ -139,6 +143,23 @@ func (d *desk) resultFile(name string) (*delivered, error) {
 	}
 	r := &delivered{Result: res, raw: raw, warnings: append([]schemas.Finding{}, found...)}
 	return r, d.readSpans(r)
+}
+
+// releases are those that the span map of a result tells. readSpans then wants it to be the one that
+// the document names.
+func (d *desk) releases(id string, size int64) []schemas.Release {
+	dir, err := bundle.OpenPlace(d.Inbound)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	raw, err := dir.ReadBelow(path.Join(id+spool.ArtifactsSuffix, id+schemas.SpansSuffix), maxSpansBytes)
+	raw, err = bounded(raw, err, maxSpansBytes)
+	var m schemas.Spans
+	if err != nil || schemas.DecodeStrict(raw, &m) != nil || m.ResultID != id || int64(m.Bytes) != size {
+		return nil
+	}
+	return m.Released
 }
 
 // readSpans reads and checks the span map: without it nothing of a result is handed on.

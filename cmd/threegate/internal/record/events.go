@@ -150,6 +150,16 @@ func (a *app) printEvent(e ledger.Event) error {
 	return nil
 }
 
+// rulesOf names the rules of releases, once each.
+func rulesOf(list []schemas.Release) string {
+	var rules []string
+	for _, r := range list {
+		rules = append(rules, r.Rule)
+	}
+	slices.Sort(rules)
+	return strings.Join(slices.Compact(rules), " ")
+}
+
 // eventDetail says in words what an event carries.
 func eventDetail(e ledger.Event) string {
 	var parts []string
@@ -190,6 +200,9 @@ func eventDetail(e ledger.Event) string {
 	}
 	if len(e.Rules) > 0 {
 		add("[%s]", strings.Join(e.Rules, " "))
+	}
+	if len(e.Released) > 0 {
+		add("released %s", rulesOf(e.Released))
 	}
 	if len(e.Jobs) > 0 {
 		add("%s", term.Plural(len(e.Jobs), "job", "jobs"))

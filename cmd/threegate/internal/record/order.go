@@ -92,9 +92,10 @@ func startSSHSign(ctx context.Context, key string) (func([]byte) ([]byte, error)
 }
 
 // give gives the order and waits until the node has carried it out or refused it.
-func (o *ordering) give(ctx context.Context, kind orders.Kind, subject string) error {
-	name, err := orders.Give(o.node.Dir, orders.Order{Kind: kind, Subject: subject, By: o.as, Reason: o.reason},
-		o.Now(), o.sign)
+func (o *ordering) give(ctx context.Context, order orders.Order) error {
+	subject := order.Subject
+	order.By, order.Reason = o.as, o.reason
+	name, err := orders.Give(o.node.Dir, order, o.Now(), o.sign)
 	if f, ours := errors.AsType[*cli.Fault](err); ours {
 		return f
 	}

@@ -77,7 +77,7 @@ can't steer the terminal and repeats no secret.`,
 		},
 	}
 	a.NodeFlag(show)
-	return cli.Group("quarantine", "Look at what was refused, and decide on it", list, show, newReject(a))
+	return cli.Group("quarantine", "Look at what was refused, and decide on it", list, show, newRelease(a), newReject(a))
 }
 
 func newReject(a *app) *cobra.Command {
@@ -103,7 +103,7 @@ has carried it out. What came of it stays in orders/done.`,
 			if err != nil {
 				return err
 			}
-			return o.give(cmd.Context(), orders.Reject, it.ID)
+			return o.give(cmd.Context(), orders.Order{Kind: orders.Reject, Subject: it.ID})
 		},
 	}
 	f.add(a, cmd)
@@ -197,7 +197,11 @@ func (a *app) showQuarantine(store *quarantine.Store, key string) error {
 		return err
 	}
 	fmt.Fprintln(a.UI.Out)
-	return a.showFindings(it)
+	if err := a.showFindings(it); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.UI.Out, "\n"+term.Wrap(wayOut(it), a.UI.Columns))
+	return err
 }
 
 // findQuarantined finds the item by its id, or by what people know of it.

@@ -202,7 +202,9 @@ func artifactsOf(l *config.Loaded, r *view.Result) ([]artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, _ := validate.Result(r.ResultID+spool.ResultSuffix, raw, validate.DefaultPolicy(r.Last()))
+	p := validate.DefaultPolicy(r.Last())
+	p.Released = r.Released
+	res, _ := validate.Result(r.ResultID+spool.ResultSuffix, raw, p)
 	if res == nil {
 		return nil, fmt.Errorf("the file is no result: threegate fsck says more")
 	}

@@ -81,6 +81,13 @@ var becomes = map[string]string{
 	schemas.TierNote:     "it is delivered, and noted",
 }
 
+// releases says whether a person may release a finding of a rule.
+var releases = map[string]string{
+	"":                   "no",
+	schemas.ReleaseText:  "by a person, if it is a false alarm: threegate quarantine release",
+	schemas.ReleaseProse: "in text for people, by a person, if it is a false alarm; never in a command, code or inputs",
+}
+
 func (a *app) explain(r schemas.Rule) error {
 	if a.JSON {
 		return a.PrintJSON(toJSON(r))
@@ -95,6 +102,9 @@ func (a *app) explain(r schemas.Rule) error {
 	fmt.Fprintf(&b, "%s%s; applies to: %s\n", s.Dim("level: "), level, kinds(r.Applies))
 	if what := becomes[r.Tier]; what != "" {
 		fmt.Fprintf(&b, "%s%s\n", s.Dim("what becomes of it: "), what)
+	}
+	if r.Level == schemas.SeverityBlocking {
+		fmt.Fprintf(&b, "%s%s\n", s.Dim("can be released: "), releases[r.Release])
 	}
 	section := func(title, text string) {
 		if text != "" {

@@ -53,6 +53,9 @@ func writeRule(b *strings.Builder, r schemas.Rule) {
 		level += ", and no configuration can lower it"
 	}
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s. Applies to: %s.\n", r.ID, r.Title, level, kinds(r.Applies))
+	if r.Release != "" {
+		fmt.Fprintf(b, "A finding can be released %s.\n", releases[r.Release])
+	}
 	if r.Why != "" {
 		fmt.Fprintf(b, "\n%s\n", r.Why)
 	}

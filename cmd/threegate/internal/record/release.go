@@ -1,0 +1,120 @@
+package record
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/quarantine"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+func newRelease(a *app) *cobra.Command {
+	var f orderFlags
+	var numbers []int
+	cmd := &cobra.Command{
+		Use:   "release ITEM",
+		Short: "Say that findings are false alarms, and have the item judged again",
+		Long: `release takes findings back: a person says that they are false alarms, of a secret that it
+is none. The item then goes through the whole gate again. A request runs if no other rule
+refuses it; a result is delivered, and its safety notes name who released it.
+
+--finding names a finding by its number in quarantine show, as often as needed; without it
+all that can be released are. Only a judgement about text can be: secrets, what the text of
+a result says, what a request says to people. threegate explain RULE tells. A missing
+approval, a hash, the form of a document and what binds the sandbox can't.
+
+What is released is a rule and the digest of the very bytes that it named, for this item
+alone. It is on record with your name before anything happens. A new finding quarantines
+the item again.`,
+		Example: `  threegate quarantine show TR-20260209-160501Z-python-stats
+  threegate quarantine release TR-20260209-160501Z-python-stats --as alice --reason "a checksum"
+  threegate quarantine release j01j8z3k4m5n6p7q8r9s0t1v2w3 --finding 2 --as alice --reason "a checksum" --sign KEY`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := a.startOrder(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			it, err := findQuarantined(quarantine.NewStore(filepath.Join(o.node.Dir, spool.DirQuarantine)), args[0])
+			if err != nil {
+				return err
+			}
+			if it.Damage != nil {
+				return cli.Troublef(it.Damage, "the item lies in "+it.Dir, "item %s", it.ID)
+			}
+			released, err := choose(it.Reasons, numbers)
+			if err != nil {
+				return err
+			}
+			return o.give(cmd.Context(), orders.Order{Kind: orders.Release, Subject: it.ID, Released: released})
+		},
+	}
+	f.add(a, cmd)
+	cmd.Flags().IntSliceVar(&numbers, "finding", nil, "release only the finding of this `number`")
+	return cmd
+}
+
+// choose returns what is to be released of an item.
+func choose(r *quarantine.Reasons, numbers []int) (chosen []schemas.Release, err error) {
+	if n := r.Unreleasable(); n > 0 {
+		rule := r.Findings[n-1].Rule
+		return nil, cli.Rejectf(rule, "threegate explain "+rule+" says why; mend it, and promote it again",
+			"finding %d, %s, is none that a person can release", n, rule)
+	}
+	may := map[int][]schemas.Release{}
+	for _, x := range r.Releasable {
+		may[x.Finding] = append(may[x.Finding], x.Release)
+	}
+	all := slices.Sorted(maps.Keys(may))
+	if len(numbers) == 0 {
+		numbers = all
+	}
+	for _, n := range numbers {
+		if may[n] == nil {
+			return nil, cli.Usagef("those that can be are "+joined(all), "finding %d can't be released", n)
+		}
+		for _, x := range may[n] {
+			if !slices.Contains(chosen, x) {
+				chosen = append(chosen, x)
+			}
+		}
+	}
+	if len(chosen) > orders.MaxReleased {
+		return nil, cli.Usagef(fmt.Sprintf("name at most %d with --finding", orders.MaxReleased),
+			"%d findings are too many for one order", len(chosen))
+	}
+	return chosen, nil
+}
+
+// wayOut says what a person can do about an item.
+func wayOut(it quarantine.Item) string {
+	if n := it.Reasons.Unreleasable(); n > 0 {
+		return fmt.Sprintf("Nobody can release it: finding %d, %s, is no judgement about text. Mend it, and "+
+			"promote it again.", n, it.Reasons.Findings[n-1].Rule)
+	}
+	var can []string
+	for _, x := range it.Reasons.Releasable {
+		can = append(can, fmt.Sprintf("%d (%s)", x.Finding, x.Rule))
+	}
+	can = slices.Compact(can)
+	return "If these findings are false alarms, threegate quarantine release " + it.ID + " takes them back: " +
+		strings.Join(can, ", ") + "."
+}
+
+// joined lists numbers.
+func joined(ns []int) string {
+	var s []string
+	for _, n := range ns {
+		s = append(s, strconv.Itoa(n))
+	}
+	return strings.Join(s, ", ")
+}

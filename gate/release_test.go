@@ -1,0 +1,163 @@
+package gate_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/quarantine"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+)
+
+// releasable are a request and a result that are refused for what a person may release.
+var releasable = []scenario{
+	{name: "request", word: secret, want: ending{delivered: 1, runs: 1}},
+	{name: "result", word: "secret", want: ending{delivered: 1, runs: 1}},
+}
+
+// served is a node that has done all that there is to do.
+func served(t *testing.T, sc scenario) *world {
+	t.Helper()
+	w := mustWorld(t, sc)
+	w.until(t)
+	return w
+}
+
+// release orders all findings of an item released, as alice.
+func (w *world) release(t *testing.T, item string, also ...schemas.Release) string {
+	t.Helper()
+	it, err := quarantine.NewStore(filepath.Join(w.dir, spool.DirQuarantine)).Show(item)
+	must(t, errors.Join(err, it.Damage))
+	for _, r := range it.Reasons.Releasable {
+		also = append(also, r.Release)
+	}
+	name, err := orders.Give(w.dir, orders.Order{Kind: orders.Release, Subject: item, By: "alice", Reason: "a sample",
+		Released: also}, time.Now(), nil)
+	must(t, err)
+	return name
+}
+
+// result is the one result that CORE can see.
+func (w *world) result(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile(w.one(t, "core-inbound/TS-*.md"))
+	must(t, err)
+	return string(raw)
+}
+
+// A person releases what was refused for text: it is judged again by all other rules, and who did so
+// is on record before, and in the result.
+func TestRelease(t *testing.T) {
+	for _, sc := range releasable {
+		t.Run(sc.name, func(t *testing.T) {
+			w := served(t, sc)
+			item := w.items(t)[0]
+			first, second := w.release(t, item), w.release(t, item)
+			w.until(t)
+			if why := w.answer(t, first); why != "" {
+				t.Fatalf("refused: %s", why)
+			}
+			if why := w.answer(t, second); !strings.Contains(why, "is not in quarantine") {
+				t.Errorf("the second: %q", why)
+			}
+			on := w.events(t, ledger.QuarantineReleased)
+			if len(on) != 1 || on[0].By != "alice" || len(on[0].Order) != 64 || on[0].RunID != item ||
+				len(on[0].Released) == 0 || on[0].Released[0].Rule != "secrets.scan" {
+				t.Errorf("on record: %+v", on)
+			}
+			if got := w.result(t); !strings.Contains(got, "Released by alice: rule secrets.scan.") ||
+				!strings.Contains(got, secret) {
+				t.Errorf("the result:\n%s", got)
+			}
+			if v := w.atEnd(false); len(v.notes) > 0 {
+				t.Error(strings.Join(v.notes, "\n"))
+			}
+			must(t, os.Rename(filepath.Join(w.dir, spool.DirOrdersDone, first+".json"),
+				filepath.Join(w.dir, spool.DirOrders, first+".json"))) // somebody puts it back
+			w.until(t)
+			if n := len(w.events(t, ledger.QuarantineReleased)); n != 1 || w.answer(t, first) != "" {
+				t.Errorf("%d releases, want 1", n)
+			}
+			w.whole(t)
+		})
+	}
+}
+
+// What a person releases holds for that one job, and for the bytes that were named.
+func TestReleaseIsNarrow(t *testing.T) {
+	w := served(t, scenario{word: secret + "|" + secret + "|; id"})
+	items := w.items(t)
+	at := slices.IndexFunc(items, func(id string) bool {
+		raw, err := os.ReadFile(filepath.Join(w.dir, spool.DirQuarantineRequests, id, quarantine.FileJSON))
+		must(t, err)
+		return strings.Contains(string(raw), "sec.shell.")
+	})
+	chain := items[at]
+	items = slices.Delete(items, at, at+1)
+	for _, c := range []struct{ what, order, why string }{
+		{"structure", w.release(t, chain, schemas.Release{Rule: "sec.shell.chaining"}),
+			"none that a person can release"},
+		{"other bytes", w.release(t, items[1], schemas.Release{Rule: "secrets.scan",
+			SHA256: strings.Repeat("0", 64)}), "was not refused by"},
+		{"another rule", w.release(t, items[1], schemas.Release{Rule: "approval.missing"}), "was not refused by"},
+		{"one of both", w.release(t, items[0]), ""},
+	} {
+		w.until(t)
+		if why := w.answer(t, c.order); !strings.Contains(why, c.why) || (why == "") != (c.why == "") {
+			t.Errorf("%s: %q, want %q", c.what, why, c.why)
+		}
+	}
+	if left := w.items(t); len(left) != 2 || slices.Contains(left, items[0]) {
+		t.Errorf("in quarantine: %v, want all but %s", left, items[0])
+	}
+	must(t, w.put(w.cfg.Inboxes[0].Path, requestID(7), secret))
+	w.until(t)
+	if n := len(w.items(t)); n != 3 {
+		t.Errorf("%d items, want 3: the same text in another request is judged by itself", n)
+	}
+	rejected := w.order(t, orders.Reject, items[1], nil)
+	w.until(t)
+	after := w.release(t, items[1])
+	w.until(t)
+	if w.answer(t, rejected) != "" || !strings.Contains(w.answer(t, after), "was rejected") {
+		t.Errorf("after the rejection: %q", w.answer(t, after))
+	}
+	w.whole(t)
+}
+
+// A release survives a kill at each of its steps, happens once, and CORE gets one answer.
+func TestCrashRelease(t *testing.T) {
+	for _, sc := range releasable {
+		calm := &injector{}
+		w := served(t, sc)
+		w.release(t, w.items(t)[0])
+		must(t, w.process(calm))
+		if len(calm.steps) < 20 {
+			t.Fatalf("only %d steps", len(calm.steps))
+		}
+		for at := range calm.steps {
+			kind := []faultKind{killAfter, cutPerDir, happened}[at%3]
+			w := served(t, sc)
+			name := w.release(t, w.items(t)[0])
+			_ = w.process(&injector{at: at + 1, kind: kind})
+			w.whole(t)
+			w.until(t)
+			if why := w.answer(t, name); why != "" {
+				t.Errorf("%s, %s at step %d: refused: %s", sc.name, kind, at+1, why)
+			}
+			if n := len(w.events(t, ledger.QuarantineReleased)); n != 1 {
+				t.Errorf("%s, %s at step %d: %d events, want 1", sc.name, kind, at+1, n)
+			}
+			if v := w.atEnd(kind.reboots()); len(v.notes) > 0 {
+				t.Errorf("%s, %s at step %d: %v", sc.name, kind, at+1, v.notes)
+			}
+		}
+	}
+}

@@ -25,6 +25,9 @@ type Task struct {
 	InputsJSON []byte `json:"inputs_json,omitempty"`
 	// InputsDir is a host folder that the gate owns; it becomes /in, read-only.
 	InputsDir string `json:"inputs_dir"`
+	// Trees are files of InputsDir, by their paths below it, that are tars (see package intree): in their
+	// places /in has the folders that they hold.
+	Trees []string `json:"trees,omitempty"`
 	// Network is none or allowlist; Domains are the node's allowed domains.
 	Network schemas.Network `json:"network"`
 	Domains []string        `json:"domains,omitempty"`

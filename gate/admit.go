@@ -6,9 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/intree"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -21,6 +24,7 @@ const (
 	ruleDuplicate = "request.duplicate"
 	ruleConflict  = "request.conflict"
 	ruleBackend   = "request.backend.unavailable"
+	ruleTree      = "request.inputs.tree"
 )
 
 // admit gives the verdict on a claimed job: it is admitted, or refused.
@@ -87,6 +91,11 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []sch
 		return nil, schemas.SortFindings(findings), nil
 	}
 	findings = append(findings, validate.Inputs(req, j.InputHashes(), p)...)
+	inTrees, err := trees(j, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	findings = append(findings, inTrees...)
 	findings = append(findings, validate.Signature(raw, sig, req, p)...)
 	findings = append(findings, validate.Plan(sig, g.plan(j, req, g.task(j, req)), p)...)
 	findings = append(findings, g.repeated(j, req)...)
@@ -111,6 +120,17 @@ func (g *Gate) approvers(j *spool.Job, req *schemas.Request) ([]string, error) {
 	}
 	sig, err := j.Signature()
 	return validate.ApprovedBy(raw, sig, req, p), err
+}
+
+// trees looks into each input that is a folder tree, whether it can be unpacked.
+func trees(j *spool.Job, req *schemas.Request) (fs []schemas.Finding, err error) {
+	faults, err := intree.Verdict(req.Trees(), func(name string) (io.ReadCloser, error) {
+		return os.OpenInRoot(j.Path(spool.DirInputs), name)
+	})
+	for _, text := range faults {
+		fs = append(fs, finding(ruleTree, text))
+	}
+	return fs, err
 }
 
 // finding is a blocking finding of the gate's own about a whole document.
@@ -146,6 +166,7 @@ func (g *Gate) task(j *spool.Job, req *schemas.Request) executors.Task {
 		Argv:       req.Argv,
 		Code:       req.Code,
 		InputsJSON: req.InputsJSON,
+		Trees:      req.Trees(),
 		Network:    req.Network,
 		Domains:    g.config().Network.AllowedDomains,
 		Limits:     g.config().TaskLimits(req),

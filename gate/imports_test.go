@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"executors":            {"schemas"},
 	"executors/...":        {"executors", "schemas"},
 	"executors/image":      {},
+	"executors/intree":     {},
 	"executors/cgroup":     {},
 	"executors/sandbox":    {"executors", "executors/cgroup", "executors/job"},
 	"executors/monty":      {"schemas", "executors/monty/..."},
@@ -61,7 +62,7 @@ var mayImport = map[string][]string{
 	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},
 	"gate": {"gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
-		"executors", "executors/image", "quarantine",
+		"executors", "executors/image", "executors/intree", "quarantine",
 		"schemas"},
 	"gate/config":  {"executors", "executors/egress", "executors/image", "validate", "validate/approval", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
@@ -94,7 +95,7 @@ var mayImport = map[string][]string{
 		"schemas"},
 	"cmd/threegate/internal/mcpserver": {"cmd/threegate/internal/...", "gate/config", "spool", "validate",
 		"validate/text", "schemas"},
-	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "gate", "gate/config", "spool", "validate",
+	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "executors/intree", "gate", "gate/config", "spool", "validate",
 		"validate/approval", "schemas"},
 	"cmd/threegate/internal/openwop": {"cmd/threegate/internal/...", "gate/config", "gate/ledger", "gate/openwop",
 		"spool", "schemas", "schemas/openwop"},

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -72,8 +73,24 @@ type Input struct {
 	Path string `json:"path"`
 	// SHA256 is lower-case hex.
 	SHA256 string `json:"sha256"`
+	// Unpack is UnpackTar if the file is a tar and Path the folder that it holds, or empty.
+	Unpack string `json:"unpack,omitempty"`
 	// Description is the text after the path in "## Input Files".
 	Description string `json:"description,omitempty"`
+}
+
+// UnpackTar is the only kind of folder tree.
+const UnpackTar = "tar"
+
+// Trees are the paths of inputs that are folder trees, below /in/.
+func (r *Request) Trees() []string {
+	var trees []string
+	for _, in := range r.Inputs {
+		if in.Unpack != "" {
+			trees = append(trees, strings.TrimPrefix(in.Path, "/in/"))
+		}
+	}
+	return trees
 }
 
 // OutputExpectation is one declared output file.

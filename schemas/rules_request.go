@@ -114,6 +114,14 @@ var requestRules = []Rule{
 		Fix:  "Declare and list every file below /in; threegate approve computes the hashes.",
 		Source: "request schema, 2) Input Files: matching inputs hashes; Approval Gate: hashes are present for all " +
 			"declared inputs"},
+	{ID: "request.inputs.tree", Level: SeverityBlocking, Applies: forRequest,
+		Title: "A folder tree is a tar of plain files and folders",
+		Why: "The node unpacks it. A link, a device, a path that leads out, or two names that look alike could make " +
+			"another tree of it than the approver saw.",
+		Bad: "a tar with a symbolic link", Good: "threegate draft --tree DIR",
+		Fix: "Make the tar of regular files and folders, each once and below the tree's own folder: " +
+			"threegate draft --tree DIR does.",
+		Source: "docs/decisions/folder-trees.md"},
 	{ID: "request.inputs.undeclared", Level: SeverityWarning, Applies: forRequest,
 		Title: "The command names declared inputs only",
 		Why:   "A file that is not declared will not exist in the sandbox.",

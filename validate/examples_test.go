@@ -313,6 +313,7 @@ var notOfDocuments = map[string]string{
 	"request.conflict":            "gate/e2e.TestRepeatedRequests",
 	"result.withheld.share":       "gate.TestTooMuchIsWithheld",
 	"result.external":             "gate.TestFiltersJudgeEachChannel",
+	"request.inputs.tree":         "gate.TestTrees",
 	"request.command.program":     "TestRequestRules: it depends on a node's image",
 	"request.backend.unavailable": "the node has the last word on what it can run",
 }

@@ -157,6 +157,10 @@ func requestCases() []requestCase {
 
 		c("inputs: path", `"/in/input.csv"`, `"/etc/passwd"`, "request.inputs:19"),
 		c("inputs: traversal", `"/in/input.csv"`, `"/in/../x"`, "request.inputs:19"),
+		c("inputs: unpack", "    sha256: \"1", "    unpack: zip\n    sha256: \"1", "request.inputs:20"),
+		c("inputs: unpack is no text", "    sha256: \"1", "    unpack: true\n    sha256: \"1",
+			"doc.frontmatter.type:20"),
+		c("inputs: in a file", "--in /in/input.csv", "--in /in/input.csv/x", "request.inputs.undeclared:25"),
 		c("inputs: dots", `"/in/input.csv"`, `"/in/.../x"`, "request.inputs:19"),
 		c("inputs: dot", `"/in/input.csv"`, `"/in/./x"`, "request.inputs:19"),
 		c("inputs: dash", `"/in/input.csv"`, `"/in/-rf"`, "request.inputs:19"),

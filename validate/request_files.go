@@ -154,6 +154,11 @@ func (rr *requestReader) agreement() {
 	for _, in := range rr.req.Inputs {
 		inputs = append(inputs, in.Path)
 	}
+	inTree := func(p string) bool {
+		return slices.ContainsFunc(rr.req.Inputs, func(in schemas.Input) bool {
+			return in.Unpack != "" && strings.HasPrefix(p, in.Path+"/")
+		})
+	}
 	for _, o := range rr.req.Outputs {
 		outputs = append(outputs, o.Path)
 	}
@@ -171,7 +176,7 @@ func (rr *requestReader) agreement() {
 		at := rr.commands[0].start
 		switch {
 		case !inPath.MatchString(p) && !outPath.MatchString(p):
-		case strings.HasPrefix(p, "/in/") && !slices.ContainsFunc(inputs, covers):
+		case strings.HasPrefix(p, "/in/") && !slices.ContainsFunc(inputs, covers) && !inTree(p):
 			rr.at("request.inputs.undeclared", at, "declare it below inputs, or correct the path",
 				"the command names %s, which is no declared input: it will not be there", document.Quote(p))
 		case strings.HasPrefix(p, "/out/") && !slices.ContainsFunc(outputs, begins):

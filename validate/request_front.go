@@ -266,13 +266,19 @@ func (rr *requestReader) inputs() {
 		if !ok {
 			continue
 		}
-		m.Known(rr.rep, "path", "sha256")
+		m.Known(rr.rep, "path", "sha256", "unpack")
 		m.Require(rr.rep, "path", "sha256")
 		hash, hashOK := m.String(rr.rep, "sha256")
 		if hashOK && !sha256Hex.MatchString(hash) {
 			h, _ := m.Get("sha256")
 			rr.rep.AtLine("request.inputs", h.Line, h.Column, document.Quote(hash)+" is no SHA-256",
 				"write the 64 small hex digits that sha256sum prints; threegate approve fills them in")
+		}
+		unpack, isTree := m.String(rr.rep, "unpack")
+		if isTree && unpack != schemas.UnpackTar {
+			u, _ := m.Get("unpack")
+			rr.rep.AtLine("request.inputs", u.Line, u.Column, "unpack is "+document.Quote(unpack),
+				"write unpack: tar, or leave the key out")
 		}
 		p, ok := m.String(rr.rep, "path")
 		if !ok {
@@ -289,7 +295,7 @@ func (rr *requestReader) inputs() {
 				"declare every file once, under a path of its own")
 		}
 		earlier = append(earlier, p)
-		rr.req.Inputs = append(rr.req.Inputs, schemas.Input{Path: p, SHA256: hash})
+		rr.req.Inputs = append(rr.req.Inputs, schemas.Input{Path: p, SHA256: hash, Unpack: unpack})
 	}
 }
 

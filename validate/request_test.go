@@ -186,6 +186,8 @@ func TestRequestTolerance(t *testing.T) {
 		{"longer fence", montyRequest, "```python\nprint(sum(numbers))\n```",
 			"````python\nx = '''\n```\n## Command\n'''\n````"},
 		{"quoted metacharacters", eraRequest, "python -u", "python -u -W 'a;b|c>d&e'"},
+		{"a folder tree", strings.Replace(eraRequest, "--in /in/input.csv", "--in /in/input.csv/a/b.csv", 1),
+			"    sha256: \"1", "    unpack: tar\n    sha256: \"1"},
 		{"settings", strings.ReplaceAll(eraRequest, "/in/input.csv", "/in/.settings/.csv"), "table", "Table"},
 		{"scoped package", strings.ReplaceAll(eraRequest, "/in/input.csv", "/in/node_modules/@scope/x/i.js"), "table",
 			"Table"},
@@ -260,7 +262,7 @@ func TestRequestRules(t *testing.T) {
 			strings.HasPrefix(r.ID, "approval.") || strings.HasPrefix(r.ID, "sec.") || r.ID == "secrets.scan"
 		// the gate's, and TestMinApprovers
 		elsewhere := r.ID == "approval.approvers" || r.ID == "request.duplicate" || r.ID == "request.conflict" ||
-			r.ID == "request.backend.unavailable"
+			r.ID == "request.backend.unavailable" || r.ID == "request.inputs.tree"
 		if about && !elsewhere && !proved[r.ID] {
 			t.Errorf("no test case proves %s", r.ID)
 		}

@@ -31,6 +31,7 @@ const (
 	outcomeFile = "judged.json" // how it ended, as an Outcome; written once
 	gateDir     = "gate"        // init's, see package job
 	inDir       = "in"          // the inputs, if there are any
+	treesDir    = "trees"       // the inputs that are folder trees, unpacked
 	outDir      = "out"
 	scratchDir  = "scratch" // holds tmp and shm, under one cap, an empty folder and the devices
 )

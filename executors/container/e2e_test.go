@@ -1,6 +1,8 @@
 package container
 
 import (
+	"archive/tar"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -232,6 +234,42 @@ func TestInputs(t *testing.T) {
 	task.InputsDir = dir
 	if err := e.Prepare(t.Context(), task); err == nil || !strings.Contains(err.Error(), "evil") {
 		t.Errorf("a link among the inputs: %v", err)
+	}
+	if state, err := e.State(t.Context(), task.ID); err != nil || state != executors.StateAbsent {
+		t.Errorf("a failed Prepare left %s, %v", state, err)
+	}
+}
+
+// TestTree: /in has the folder that a tar holds in the place of the tar, read-only, and nothing of it stays.
+func TestTree(t *testing.T) {
+	e := open(t)
+	var b bytes.Buffer
+	tw := tar.NewWriter(&b)
+	must(t, "tar", tw.WriteHeader(&tar.Header{Name: "sub/b.txt", Typeflag: tar.TypeReg, Mode: 0o4777, Size: 2}))
+	_, err := tw.Write([]byte("b\n"))
+	must(t, "tar", errors.Join(err, tw.Close()))
+	dir := filepath.Join(t.TempDir(), "inputs")
+	must(t, "inputs", os.MkdirAll(filepath.Join(dir, "deep"), 0o700))
+	must(t, "input", os.WriteFile(filepath.Join(dir, "deep", "a.txt"), []byte("a\n"), 0o600))
+	must(t, "tree", os.WriteFile(filepath.Join(dir, "deep", "tree"), b.Bytes(), 0o600))
+	task := newTask("cat", "deep/a.txt", "/in/deep/tree/sub/b.txt")
+	task.InputsDir, task.Trees = dir, []string{"deep/tree"}
+	if r := run(t, e, task); r.stdout(t) != "a\nb\n" {
+		t.Errorf("stdout %q stderr %q", r.stdout(t), r.stderr(t))
+	}
+	task = newTask("write", "/in/deep/tree/sub/b.txt", "changed")
+	task.InputsDir, task.Trees = dir, []string{"deep/tree"}
+	if r := run(t, e, task); r.ExitCode != 1 {
+		t.Errorf("writing to a tree: %+v", r.Outcome)
+	}
+	if left, err := filepath.Glob(filepath.Join(testConfig().RunDir, boxesDir, task.ID, "*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	must(t, "tree", os.WriteFile(filepath.Join(dir, "deep", "tree"), b.Bytes()[:600], 0o600))
+	task = newTask("cat", "deep/a.txt")
+	task.InputsDir, task.Trees = dir, []string{"deep/tree", "deep/none"}
+	if err := e.Prepare(t.Context(), task); err == nil || !strings.Contains(err.Error(), `"deep/none"`) {
+		t.Errorf("a tree that is not there: %v", err)
 	}
 	if state, err := e.State(t.Context(), task.ID); err != nil || state != executors.StateAbsent {
 		t.Errorf("a failed Prepare left %s, %v", state, err)

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/egress"
+	"github.com/threegate/tool-exec/executors/intree"
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/sandbox"
 	"github.com/threegate/tool-exec/schemas"
@@ -132,10 +134,52 @@ func (b box) addInputs(t executors.Task) error {
 	if err := readable(t.InputsDir); err != nil {
 		return fmt.Errorf("inputs: %w", err)
 	}
-	if err := mountOverlay(b.path(inDir), unix.MS_NOEXEC, t.InputsDir, b.path(emptyDir)); err != nil {
+	layers := []string{t.InputsDir, b.path(emptyDir)}
+	if len(t.Trees) > 0 {
+		if err := b.unpackTrees(t); err != nil {
+			return fmt.Errorf("inputs: %w", err)
+		}
+		layers = append([]string{b.path(treesDir)}, layers...) // a folder in it covers the tar of that name
+	}
+	if err := mountOverlay(b.path(inDir), unix.MS_NOEXEC, layers...); err != nil {
 		return fmt.Errorf("inputs: %w", err)
 	}
 	return nil
+}
+
+// unpackTrees makes the task's folder trees in the box. They were judged when the task was admitted.
+func (b box) unpackTrees(t executors.Task) error {
+	if err := makeDir(b.path(treesDir), 0o755); err != nil {
+		return err
+	}
+	trees, err := os.OpenRoot(b.path(treesDir))
+	if err != nil {
+		return err
+	}
+	defer trees.Close()
+	for _, name := range t.Trees {
+		if err := unpackTree(t.InputsDir, name, trees); err != nil {
+			return fmt.Errorf("unpack %q: %w", name, err)
+		}
+	}
+	return readable(b.path(treesDir))
+}
+
+func unpackTree(inputs, name string, trees *os.Root) error {
+	f, err := os.OpenInRoot(inputs, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := trees.MkdirAll(name, 0o755); err != nil {
+		return err
+	}
+	dir, err := trees.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return intree.Unpack(bufio.NewReader(f), dir)
 }
 
 // readable lets the payload's uid read the inputs, a folder of the gate's own

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ import (
 type draftFlags struct {
 	language, purpose, by, slug, command string
 	code, variables                      string
-	vars, inputs, outputs                []string
+	vars, inputs, trees, outputs         []string
 	cpu                                  string
 	memoryMB, timeSec                    int
 	risk, justification, sensitivity     string
@@ -77,6 +78,8 @@ TR-....md: then it is the file's name.`,
 	fl.StringVar(&f.variables, "variables", "", "`file` with a JSON object: each key is a variable (monty)")
 	fl.StringArrayVar(&f.vars, "var", nil, "a variable, as `NAME=JSON` (monty; repeatable)")
 	fl.StringArrayVar(&f.inputs, "input", nil, "input `file` or folder, appears below /in (repeatable)")
+	fl.StringArrayVar(&f.trees, "tree", nil,
+		"`folder` that becomes one input: a tar, unpacked read-only below /in (repeatable)")
 	fl.StringArrayVar(&f.outputs, "output", nil,
 		"`name` of an output file below /out, or \"NAME: what it is\" (repeatable)")
 	fl.StringVar(&f.cpu, "cpu", draft.CPU, "cores, like 0.5, 2 or 500m")
@@ -111,7 +114,7 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 	if err != nil {
 		return err
 	}
-	n := confine.Needs{Read: append([]string{f.code, f.variables}, f.inputs...)}
+	n := confine.Needs{Read: slices.Concat([]string{f.code, f.variables}, f.inputs, f.trees)}
 	if f.file != "" {
 		n.Write = []string{draftDir(f.file)}
 	}
@@ -124,6 +127,14 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 	}
 	for _, file := range files {
 		d.Inputs = append(d.Inputs, draft.Input{File: file})
+	}
+	for _, dir := range f.trees {
+		file, err := packTree(ctx, dir, InputLimits(policy))
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+		d.Inputs = append(d.Inputs, draft.Input{File: file, Unpack: schemas.UnpackTar})
 	}
 	if d.Backend == schemas.BackendMonty {
 		err = montyDraft(&d, f, policy.MaxRequestBytes)

@@ -211,6 +211,11 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []str
 		hashes[f.Path()] = f.SHA256
 	}
 	found = append(validate.Inputs(request, hashes, policy), validate.Signature(raw, sig, request, policy)...)
+	inTrees, err := treeFindings(ctx, request, files)
+	if err != nil {
+		return b, err
+	}
+	found = append(found, inTrees...)
 	if node != nil {
 		found = append(found, validate.Plan(sig, planOf(node, raw, request, hashes), policy)...)
 	}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/executors/intree"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -216,42 +219,27 @@ func imageOf(q *schemas.Request, l *config.Loaded) string {
 
 // inputs lists the inputs, and shows the whole text of each that is one: programs first. It returns the texts.
 func (r *reading) inputs(ctx context.Context, p *approval) (map[string][]byte, error) {
-	type input struct {
-		bundle.File
-		data    []byte
-		program bool
-		media   string // of what is no text
-	}
-	first := firstNamed(p.request.Argv, p.inputs)
-	var list []input
-	for _, f := range p.inputs {
-		var b bytes.Buffer
-		err := bundle.Read(ctx, f, &b)
-		if errors.Is(err, bundle.ErrChanged) {
-			return nil, cli.Troublef(err, "review it again",
-				"an input was changed during the review; nothing was written")
-		}
-		if err != nil {
-			return nil, inputFault(err)
-		}
-		in := input{File: f, data: b.Bytes()}
-		in.program = f.Rel == first || programs[filepath.Ext(f.Rel)] || bytes.HasPrefix(in.data, []byte("#!"))
-		if !isText(in.data) {
-			in.media = mimetype.Detect(in.data).String()
-		}
-		list = append(list, in)
+	list, err := inputsOf(ctx, p)
+	if err != nil {
+		return nil, err
 	}
 	r.head("Inputs")
 	if len(list) == 0 {
 		r.say("  ", "none")
 	}
 	for _, in := range list {
-		r.say("  ", in.Path()+"  "+term.Bytes(in.Size)+"  "+cmp.Or(in.media, "text"))
-		r.say("    ", "sha256 "+in.SHA256)
+		margin := "  "
+		if in.tree != "" {
+			margin = "    " // below the line of its tree
+		}
+		r.say(margin, in.Path()+"  "+term.Bytes(in.Size)+"  "+cmp.Or(in.media, "text"))
+		if in.SHA256 != "" {
+			r.say("    ", "sha256 "+in.SHA256)
+		}
 		if about := aboutInput(p.request, in.Path()); about != "" {
 			r.say("    ", "said to be: "+about)
 		}
-		if in.media != "" {
+		if in.media != "" && !in.whole {
 			r.unseen = append(r.unseen, fmt.Sprintf("%s is no text (%s, %d bytes): look at %s", in.Path(), in.media,
 				in.Size, in.Host))
 		}
@@ -270,7 +258,9 @@ func (r *reading) inputs(ctx context.Context, p *approval) (map[string][]byte, e
 		if in.media != "" {
 			continue
 		}
-		texts[in.Rel] = in.data
+		if in.tree == "" {
+			texts[in.Rel] = in.data
+		}
 		what := "Input "
 		if in.program {
 			what = "Program "
@@ -286,6 +276,70 @@ func (r *reading) inputs(ctx context.Context, p *approval) (map[string][]byte, e
 		}
 	}
 	return texts, nil
+}
+
+// input is a file that a run will find below /in, or the tar of a folder tree.
+type input struct {
+	bundle.File
+	data    []byte
+	program bool
+	media   string // of what is no text
+	tree    string // the tree that it is a member of
+	whole   bool   // a tar: its members, which follow, are all that a run gets of it
+}
+
+// inputsOf reads all inputs, and after each folder tree what is in it.
+func inputsOf(ctx context.Context, p *approval) ([]input, error) {
+	trees := p.request.Trees()
+	var list []input
+	add := func(in input) {
+		in.program = programs[filepath.Ext(in.Rel)] || bytes.HasPrefix(in.data, []byte("#!"))
+		if !isText(in.data) {
+			in.media = mimetype.Detect(in.data).String()
+		}
+		list = append(list, in)
+	}
+	for _, f := range p.inputs {
+		var b bytes.Buffer
+		err := bundle.Read(ctx, f, &b)
+		if errors.Is(err, bundle.ErrChanged) {
+			return nil, cli.Troublef(err, "review it again",
+				"an input was changed during the review; nothing was written")
+		}
+		if err != nil {
+			return nil, inputFault(err)
+		}
+		if !slices.Contains(trees, f.Rel) {
+			add(input{File: f, data: b.Bytes()})
+			continue
+		}
+		at := len(list)
+		list = append(list, input{File: f, whole: true})
+		_, err = intree.Each(bytes.NewReader(b.Bytes()), func(m intree.Member, content io.Reader) error {
+			member := input{File: bundle.File{Rel: path.Join(f.Rel, m.Path), Host: f.Host, Size: m.Size}, tree: f.Rel}
+			if m.Dir {
+				return nil
+			}
+			var err error
+			if member.data, err = io.ReadAll(content); err == nil {
+				add(member)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, treeFault(f, err)
+		}
+		list[at].media = "folder tree of " + term.Plural(len(list)-at-1, "file", "files") + ", unpacked read-only"
+	}
+	var files []bundle.File
+	for _, in := range list {
+		files = append(files, in.File)
+	}
+	first := firstNamed(p.request.Argv, files)
+	for i := range list {
+		list[i].program = list[i].program || list[i].Rel == first
+	}
+	return list, nil
 }
 
 // isText says whether a person can read data. Bytes that are none of a text are shown by their

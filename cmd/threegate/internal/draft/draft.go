@@ -42,6 +42,8 @@ type Draft struct {
 type Input struct {
 	bundle.File
 	Description string
+	// Unpack is schemas.UnpackTar for a folder tree.
+	Unpack string
 }
 
 var page = template.Must(template.New("request").Funcs(template.FuncMap{
@@ -65,6 +67,9 @@ inputs:
 {{- range .Inputs}}
   - path: {{yaml .Path}}
     sha256: {{yaml .SHA256}}
+{{- if .Unpack}}
+    unpack: {{.Unpack}}
+{{- end}}
 {{- end}}
 {{- end}}
 ---

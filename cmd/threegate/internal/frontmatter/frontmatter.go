@@ -27,6 +27,7 @@ var ErrShape = errors.New("the front matter can't be edited")
 type Input struct {
 	Path   string `yaml:"path"`
 	SHA256 string `yaml:"sha256"`
+	Unpack string `yaml:"unpack"`
 }
 
 // Doc is a document whose front matter has been found.
@@ -126,7 +127,7 @@ func (d *Doc) parseInputs(n *yaml.Node) error {
 		return nil
 	}
 	if err := n.Load(&d.Inputs, yaml.WithKnownFields()); err != nil {
-		return fmt.Errorf("%w: inputs must list `path` and `sha256`: %w", ErrShape, err)
+		return fmt.Errorf("%w: inputs must list `path` and `sha256`, and may say `unpack`: %w", ErrShape, err)
 	}
 	return nil
 }
@@ -149,6 +150,9 @@ func (d *Doc) SetInputs(inputs []Input) {
 	}
 	for _, in := range inputs {
 		lines = append(lines, "  - path: "+Quote(in.Path), "    sha256: "+Quote(in.SHA256))
+		if in.Unpack != "" {
+			lines = append(lines, "    unpack: "+Quote(in.Unpack))
+		}
 	}
 	d.replace("inputs", "", lines)
 }

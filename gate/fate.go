@@ -119,6 +119,9 @@ func FateOf(cfg *config.Loaded, requestID string) (*Fate, error) {
 }
 
 func (f *Fate) follow(cfg *config.Loaded, e ledger.Event) {
+	if e.Type == ledger.RequestRefused {
+		return // before it came
+	}
 	// A duplicate that was refused does not change what became of the first.
 	if f.Job != "" && e.RunID != f.Job && f.State != "quarantined" {
 		return

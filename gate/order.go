@@ -100,7 +100,7 @@ func (g *Gate) order(ctx context.Context, name string) error {
 func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, digest string) (orders.Order, error) {
 	was, known := g.journal.ordered(digest)
 	o, err := orders.Read(name, raw)
-	if err == nil && !known { // who may give it was found before it came on record
+	if err == nil && !known && o.ByPerson() { // who may give it was found before it came on record
 		err = orders.Allowed(g.config().Policy(g.now()), o.By, raw, sig)
 	}
 	if err != nil {
@@ -115,6 +115,9 @@ func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, diges
 		d, err = g.rejectItem(&o, known)
 	case orders.Release:
 		d, err = g.releaseItem(ctx, &o, known)
+	case orders.Refused: // nothing is done: the request never came
+		d.event = ledger.Event{Type: ledger.RequestRefused, RequestID: o.Subject, RequestSHA256: o.RequestSHA256,
+			Rules: o.Rules}
 	default:
 		err = orders.Refusef("there is no order %s", spool.Quote(string(o.Kind)))
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
@@ -113,6 +114,62 @@ func TestReject(t *testing.T) {
 	if n := len(w.events(t, ledger.QuarantineRejected, ledger.OrderRefused)); n != 4 || w.answer(t, first) != "" {
 		t.Errorf("%d events, want 4; %q", n, w.answer(t, first))
 	}
+}
+
+// A refusal before the inbox comes on record once, and changes nothing of what became of the request.
+func TestNotedRefusals(t *testing.T) {
+	w := ended(t, "refused request")
+	item := w.items(t)[0]
+	before, err := gate.FateOf(w.cfg, crashID)
+	must(t, err)
+	sum := strings.Repeat("ab", 32)
+	give := func(o orders.Order) (string, error) {
+		o.Kind = orders.Refused
+		return orders.Give(w.dir, o, time.Now(), nil)
+	}
+	for name, o := range map[string]orders.Order{
+		"no id":           {Subject: "../x", RequestSHA256: sum, By: "alice", Reason: "no"},
+		"no digest":       {Subject: crashID, By: "alice", Reason: "no"},
+		"an unknown rule": {Subject: crashID, RequestSHA256: sum, Rules: []string{"x.y"}},
+		"no reason":       {Subject: crashID, RequestSHA256: sum, By: "alice"},
+		"nobody":          {Subject: crashID, RequestSHA256: sum, Reason: "no"},
+	} {
+		if _, err := give(o); err == nil {
+			t.Errorf("%s: it was given", name)
+		}
+	}
+	if _, err := orders.Give(w.dir, orders.Order{Kind: orders.Reject, Subject: item, By: "alice", Reason: "no",
+		Rules: []string{"request.id"}}, time.Now(), nil); err == nil {
+		t.Error("another order has rules")
+	}
+	byRules, err := give(orders.Order{Subject: crashID, RequestSHA256: sum, Rules: []string{"approval.missing", "request.id"}})
+	must(t, err)
+	byPerson, err := give(orders.Order{Subject: crashID, RequestSHA256: sum, By: "alice", Reason: "reads too much"})
+	must(t, err)
+	machine, err := give(orders.Order{Subject: crashID, RequestSHA256: sum, By: "auto-approver", Reason: "no"})
+	must(t, err)
+	w.until(t)
+	if a, b := w.answer(t, byRules), w.answer(t, byPerson); a+b != "" {
+		t.Errorf("refused: %s %s", a, b)
+	}
+	if why := w.answer(t, machine); !strings.Contains(why, "is the name of a machine") {
+		t.Errorf("a machine: %q", why)
+	}
+	on := w.events(t, ledger.RequestRefused)
+	if len(on) != 2 || on[0].By != "" || len(on[0].Rules) != 2 || on[1].By != "alice" || on[1].Rules != nil {
+		t.Fatalf("on record: %+v", on)
+	}
+	for _, e := range on {
+		if e.RequestID != crashID || e.RequestSHA256 != sum || len(e.Order) != 64 || e.RunID != "" || e.Notice != "" {
+			t.Errorf("on record: %+v", e)
+		}
+	}
+	after, err := gate.FateOf(w.cfg, crashID)
+	must(t, err)
+	if before.State != after.State || before.Job != after.Job {
+		t.Errorf("it was %+v, and is %+v", before, after)
+	}
+	w.whole(t)
 }
 
 // Orders are carried out in the order in which they were given, also of one moment and after the

@@ -36,11 +36,13 @@ const (
 	// request, or with a ResultID its result.
 	QuarantineReleased Type = "quarantine.released"
 	OrderRefused       Type = "order.refused" // an order of a person that was not carried out
+	// RequestRefused: a request was not approved, or not promoted. It never came.
+	RequestRefused Type = "request.refused"
 )
 
 var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
 	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined, QuarantineRejected, QuarantineReleased,
-	OrderRefused, ArchivePruned}
+	OrderRefused, ArchivePruned, RequestRefused}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted.
 type DeliveryOutcome string

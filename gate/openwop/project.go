@@ -27,6 +27,7 @@ var Unmapped = map[ledger.Type]string{
 	ledger.DeliveryAttempted: "needs triggerBridge, which needs a readable delivery ledger; a refused request " +
 		"has no run, and an event has a run",
 	ledger.QuarantineRejected: "the run, if there was one, ended when its result was quarantined",
+	ledger.RequestRefused:     "a request that never came has no run",
 	ledger.QuarantineReleased: "a run that ended when its result was quarantined stays ended; a released request " +
 		"starts its run later",
 	ledger.OrderRefused:  "an order of a person is about no run's course",

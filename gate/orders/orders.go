@@ -27,6 +27,8 @@ const (
 	Reject Kind = "quarantine.reject"
 	// Release has a quarantined item judged again without the findings that Order.Released names.
 	Release Kind = "quarantine.release"
+	// Refused notes that a request was not approved or not promoted; the gate only records it.
+	Refused Kind = "request.refused"
 )
 
 // Namespace is what the signature of an order must be made for.
@@ -50,6 +52,10 @@ type Order struct {
 	OrderedUTC time.Time `json:"ordered_utc"`
 	// Released is what a Release says are false alarms.
 	Released []schemas.Release `json:"released,omitempty"`
+	// RequestSHA256 is the digest of the request that a Refused is about, Rules are those that refused it. Without
+	// a rule a person did.
+	RequestSHA256 string   `json:"request_sha256,omitempty"`
+	Rules         []string `json:"rules,omitempty"`
 }
 
 // Bounds of an order.
@@ -67,6 +73,12 @@ func (o *Order) check(name string) string {
 		return fmt.Sprintf("it has version %d; this node knows %d", o.Version, version)
 	case o.Name != name:
 		return "it was given under another name before"
+	case o.Kind == Refused && o.checkRefused() != "":
+		return o.checkRefused()
+	case o.Kind != Refused && (o.RequestSHA256 != "" || len(o.Rules) > 0):
+		return "only the order request.refused has request_sha256 and rules"
+	case o.byRules():
+		return ""
 	case !plainText(o.By) || o.By == "" || len(o.By) > maxName:
 		return "it does not say whose it is: by is one line of at most 200 bytes"
 	case !plainText(o.Reason) || strings.TrimSpace(o.Reason) == "" || len(o.Reason) > maxReason:

@@ -111,6 +111,8 @@ type approval struct {
 	signer *signer
 	// planSigner signs the plan of what would run, or is nil.
 	planSigner *signer
+	// refusals tells the node of one by a person, or is nil.
+	refusals *noter
 	// also says that it was approved, and one more person signs it.
 	also bool
 	// replaces is the approval that stood there before.
@@ -119,7 +121,7 @@ type approval struct {
 	notes []string
 }
 
-func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
+func (a *app) approve(ctx context.Context, file string, f approveFlags) (err error) {
 	if a.JSON && !f.yes {
 		return cli.Usagef("add --yes once the request has been reviewed", "with --json nobody can be asked")
 	}
@@ -136,6 +138,9 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) error {
 		return err
 	}
 	defer stop()
+	notes := startNoter(ctx, p.node, "")
+	defer a.stopNoter(notes)
+	defer func() { notes.refusedByRules(file, p.original, err) }()
 	n := approveNeeds(file, f.inputs)
 	if p.node != nil {
 		n.Read = append(n.Read, archiveOf(p.node))
@@ -389,8 +394,10 @@ func (a *app) refuseBlocking(file string, raw []byte, found []schemas.Finding, w
 	}
 	i := slices.IndexFunc(found, func(f schemas.Finding) bool { return f.Severity == schemas.SeverityBlocking })
 	first := found[i] // there is one: it rejects
-	return cli.Rejectf(first.Rule, "mend what is blocking; threegate lint "+file+" shows it again",
+	fault := cli.Rejectf(first.Rule, "mend what is blocking; threegate lint "+file+" shows it again",
 		"%s can't be %s: %s", file, what, first.Message)
+	fault.Cause = byRules{found}
+	return fault
 }
 
 // writeApproval signs and writes what was reviewed.

@@ -87,6 +87,8 @@ func (a *app) promote(ctx context.Context, files []string, f promoteFlags) error
 			n.Read = append(n.Read, in.Path)
 		}
 	}
+	to.notes = startNoter(ctx, to.node, "")
+	defer a.stopNoter(to.notes)
 	if err := a.Reach(n); err != nil {
 		return err
 	}
@@ -152,6 +154,7 @@ func (a *app) promoteOne(ctx context.Context, file, inputs string, to target) (p
 	}
 	b, err := LoadBundle(ctx, a.App, file, inputs, also.names, to.policy, to.node)
 	if err != nil {
+		to.notes.refusedByRules(file, b.Request, err)
 		return p, err
 	}
 	p.RequestID = b.ID
@@ -182,6 +185,7 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []str
 	if err != nil {
 		return b, cli.Troublef(err, lintHint(err), "can't read %s", file)
 	}
+	b.Request = raw
 	sig, err := signatureFile(file, also)
 	if err != nil {
 		return b, err
@@ -232,6 +236,8 @@ type target struct {
 	node   *config.Loaded
 	// also are the further approvers of each file.
 	also map[string]cosigned
+	// notes tells the node of what is refused.
+	notes *noter
 }
 
 type cosigned struct {

@@ -72,6 +72,10 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 			a.UI.Warn("this node wants signed approvals", "to approve, add --sign KEY")
 		}
 		f.plan = p.node != nil
+		if !p.policy.RequireSignature || f.sign != "" {
+			p.refusals = startNoter(ctx, p.node, f.sign)
+			defer a.stopNoter(p.refusals)
+		}
 		stop, err := p.startSigners(ctx, f)
 		if err != nil {
 			return err
@@ -182,6 +186,7 @@ func (a *app) writeRefusal(p *approval, name, reason string) error {
 	if err != nil {
 		return cli.Troublef(err, "", "can't write %s%s", p.file, refusedSuffix)
 	}
+	p.refusals.refused(p.request.RequestID, p.original, name, reason, nil)
 	fmt.Fprintf(a.UI.Out, "%s refused by %s\n", term.Visible(p.request.RequestID), term.Visible(name))
 	return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodePolicy, Message: "refused: " + reason,
 		Hint: "give the request back with " + p.file + refusedSuffix}

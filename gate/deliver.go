@@ -8,11 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
-	"strconv"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -148,53 +145,4 @@ func judgeFile(path, source string, p validate.Policy) (validate.ArtifactVerdict
 		return validate.ArtifactVerdict{}, fmt.Errorf("judge an artifact: %w", err)
 	}
 	return validate.Artifact(path, file, st.Size(), p)
-}
-
-// CoreAccess is to whom what CORE gets belongs. A name that this host does not know is an error that
-// says how to mend it.
-func CoreAccess(c config.CoreInbound) (spool.Access, error) {
-	a := spool.DefaultAccess()
-	var err error
-	if a.Mode, err = c.FileMode(); err != nil {
-		return a, err
-	}
-	if a.UID, err = LookUp(c.Owner, userID); err != nil {
-		return a, executors.WithMend(fmt.Errorf("core_inbound.owner: %w", err), "adduser --system "+c.Owner)
-	}
-	if a.GID, err = LookUp(c.Group, GroupID); err != nil {
-		return a, executors.WithMend(fmt.Errorf("core_inbound.group: %w", err), "addgroup --system "+c.Group)
-	}
-	return a, nil
-}
-
-// LookUp is the number of a user or group that is given by name or number, or -1 if none is.
-func LookUp(name string, find func(string) (string, error)) (int, error) {
-	if name == "" {
-		return -1, nil
-	}
-	id, err := find(name)
-	if err != nil {
-		if _, num := strconv.ParseUint(name, 10, 31); num != nil {
-			return -1, err
-		}
-		id = name
-	}
-	return strconv.Atoi(id)
-}
-
-func userID(name string) (string, error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return "", err
-	}
-	return u.Uid, nil
-}
-
-// GroupID finds a group by its name, for LookUp.
-func GroupID(name string) (string, error) {
-	g, err := user.LookupGroup(name)
-	if err != nil {
-		return "", err
-	}
-	return g.Gid, nil
 }

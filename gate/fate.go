@@ -78,19 +78,20 @@ func (w *FateWatch) Look() (*Fate, error) {
 }
 
 // waits says whether the request lies in an inbox, or was claimed, and as which job.
-// Of a claim in the making nobody can tell which request it is.
+// Of a claim in the making nobody can tell which request it is. Where the caller may not look,
+// nothing waits.
 func (w *FateWatch) waits() (waits bool, job string, err error) {
 	name := w.fate.RequestID + ".md"
 	for _, in := range w.cfg.Inboxes {
 		if _, err := os.Lstat(filepath.Join(in.Path, name)); err == nil {
 			return true, "", nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return false, "", err
 		}
 	}
 	claimed := filepath.Join(w.cfg.Dir, spool.DirSpool, string(spool.StateClaimed))
 	jobs, err := os.ReadDir(claimed)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		return false, "", err
 	}
 	for _, j := range jobs {

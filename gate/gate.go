@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
@@ -43,6 +44,7 @@ type Gate struct {
 	publisher *spool.Publisher
 	outbox    *spool.Outbox
 	orders    *spool.Orders
+	people    access.Groups
 	troubles  *troubles
 	posture   posture
 	alive     func()
@@ -90,6 +92,13 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 	if g.alive == nil {
 		g.alive = func() {}
 	}
+	core, err := access.Core(cfg.CoreInbound)
+	if err != nil {
+		return nil, err
+	}
+	if g.people, err = access.People(cfg.Access); err != nil {
+		return nil, err
+	}
 	inboxes := make([]spool.Inbox, len(cfg.Inboxes))
 	for i, in := range cfg.Inboxes {
 		inboxes[i] = spool.Inbox{Name: in.Name, Dir: in.Path}
@@ -113,16 +122,15 @@ func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
 			_ = g.spool.Close()
 		}
 	}()
-	access, err := CoreAccess(cfg.CoreInbound)
-	if err != nil {
+	if err = g.people.Share(cfg.Dir, inboxes); err != nil {
 		return nil, err
 	}
 	if g.publisher, err = spool.NewPublisher(cfg.CoreInbound.Path); err != nil {
 		return nil, err
 	}
-	g.publisher.Seam, g.publisher.Access = o.Seam, access
+	g.publisher.Seam, g.publisher.Access = o.Seam, core
 	g.outbox = spool.NewOutbox(cfg.Dir, cfg.CoreNotices.Path)
-	g.outbox.Seam, g.outbox.Access = o.Seam, access
+	g.outbox.Seam, g.outbox.Access = o.Seam, core
 	g.orders = spool.NewOrders(cfg.Dir, o.Seam)
 	dir := filepath.Join(cfg.Dir, spool.DirLedger)
 	g.ledger, err = ledger.Open(dir, ledger.Options{Now: g.now, Seam: o.Seam}, g.journal.note)

@@ -61,9 +61,10 @@ var mayImport = map[string][]string{
 	"deploy/mcp":           {}, // tests only
 	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},
-	"gate": {"gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
+	"gate": {"gate/access", "gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/image", "executors/intree", "quarantine",
 		"schemas"},
+	"gate/access":  {"gate/config", "executors", "spool"},
 	"gate/config":  {"executors", "executors/egress", "executors/image", "validate", "validate/approval", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
 	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
@@ -102,7 +103,7 @@ var mayImport = map[string][]string{
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger", "gate/orders",
 		"gate/openwop", "gate/prune", "gate/view", "quarantine", "spool", "validate", "schemas"},
 	"cmd/threegate/internal/qualify": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/source", "schemas"},
-	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/hold", "gate/metrics",
+	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/access", "gate/config", "gate/hold", "gate/metrics",
 		"spool", "executors", "executors/...", "quarantine", "schemas"},
 	// For others to embed: nothing of the gate but pure packages.
 	"toolruntime":         {"toolruntime/..."},

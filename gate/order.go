@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"strings"
 
+	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/spool"
@@ -82,7 +85,8 @@ func (g *Gate) order(ctx context.Context, name string) error {
 	}
 	if answer.Refused = string(why); why != "" {
 		if _, known := g.journal.ordered(answer.SHA256); !known {
-			if err := g.record(ledger.Event{Type: ledger.OrderRefused, Order: answer.SHA256}); err != nil {
+			e := ledger.Event{Type: ledger.OrderRefused, Order: answer.SHA256, ByUser: g.userOf(name)}
+			if err := g.record(e); err != nil {
 				return err
 			}
 		}
@@ -93,7 +97,7 @@ func (g *Gate) order(ctx context.Context, name string) error {
 	}
 	g.log.Info("an order was answered", "order", name, "kind", spool.Quote(string(o.Kind)),
 		"subject", spool.Quote(o.Subject), "refused", answer.Refused)
-	return g.orders.Finish(name, b)
+	return g.orders.Finish(name, raw, sig, b)
 }
 
 // carryOut does what an order asks for. An error that is a Refusal says why nothing was done.
@@ -102,6 +106,9 @@ func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, diges
 	o, err := orders.Read(name, raw)
 	if err == nil && !known && o.ByPerson() { // who may give it was found before it came on record
 		err = orders.Allowed(g.config().Policy(g.now()), o.By, raw, sig)
+	}
+	if err == nil && !known {
+		err = g.mayOrder(&o)
 	}
 	if err != nil {
 		return o, err
@@ -122,11 +129,33 @@ func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, diges
 		err = orders.Refusef("there is no order %s", spool.Quote(string(o.Kind)))
 	}
 	if err == nil && !known {
-		d.event.Order, d.event.By = digest, o.By
+		d.event.Order, d.event.By, d.event.ByUser = digest, o.By, g.userOf(name)
 		err = g.record(d.event)
 	}
 	if err == nil && d.act != nil {
 		err = d.act()
 	}
 	return o, err
+}
+
+// mayOrder refuses orders about the quarantine of users who are no auditors, whatever name stands in them.
+func (g *Gate) mayOrder(o *orders.Order) error {
+	uid, gid, err := g.orders.Giver(o.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return orders.Refusef("it was taken back")
+	case err != nil || uid == 0 || uid == os.Geteuid():
+		return err
+	case strings.HasPrefix(string(o.Kind), "quarantine.") && (gid != g.people.Auditors || gid == 0):
+		return orders.Refusef("user %s is no auditor of this node (access.auditors)", access.UserName(uid))
+	}
+	return nil
+}
+
+// userOf is the host's user who gave an order that waits, "" if that is root.
+func (g *Gate) userOf(name string) string {
+	if uid, _, err := g.orders.Giver(name); err == nil && uid != 0 && uid != os.Geteuid() {
+		return access.UserName(uid)
+	}
+	return ""
 }

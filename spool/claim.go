@@ -111,7 +111,7 @@ func (s *Spool) begin(a Arrival) (id string, err error) {
 
 // makeFolder makes the folder of a claim with its intent, durably.
 func (s *Spool) makeFolder(hidden string, in *intent) error {
-	if err := s.disk.Mkdir("claim.job", hidden, modePrivateDir); err != nil {
+	if err := s.disk.Mkdir("claim.job", hidden, modeGroupDir); err != nil {
 		return err
 	}
 	if err := s.disk.Mkdir("claim.raw", filepath.Join(hidden, DirRaw), modePrivateDir); err != nil {
@@ -198,7 +198,7 @@ func (s *Spool) copy(hidden string, found *Claim, timeUp bool) error {
 	if err != nil {
 		return err
 	}
-	if err := s.disk.Write("claim.record", hidden, FileClaim, append(data, '\n'), modePrivateFile, &b); err != nil {
+	if err := s.disk.Write("claim.record", hidden, FileClaim, append(data, '\n'), modeGroupFile, &b); err != nil {
 		return err
 	}
 	b.Dir("claim.raw", filepath.Join(hidden, DirRaw))

@@ -85,7 +85,7 @@ func (t *taker) copyIn(step string, dir int, name, dst string, limit int64) (dur
 	if err != nil {
 		return none, l, err
 	}
-	c, err := s.disk.Copy(step, dst, modePrivateFile, f, limit)
+	c, err := s.disk.Copy(step, dst, modeGroupFile, f, limit)
 	switch {
 	case errors.Is(err, durable.ErrTooLong):
 		return none, l, l.busy(timeUp) // it grew meanwhile

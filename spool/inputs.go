@@ -33,7 +33,7 @@ func (t *taker) inputs(raw int, hidden string) error {
 		return nil
 	}
 	dst := filepath.Join(hidden, DirInputs)
-	if err := t.s.disk.Mkdir("claim.inputs", dst, modePrivateDir); err != nil {
+	if err := t.s.disk.Mkdir("claim.inputs", dst, modeGroupDir); err != nil {
 		return err
 	}
 	w := walk{taker: t, left: t.s.o.MaxInputBytes, entries: t.s.o.MaxInputs + extraEntries}
@@ -157,7 +157,7 @@ func (w *walk) entry(dir int, name, rel, dst string, depth int) error {
 	case l.mode == unix.S_IFDIR:
 		sub := filepath.Join(dst, name)
 		if depth < MaxInputDepth {
-			if err := w.s.disk.Mkdir("claim.inputs", sub, modePrivateDir); err != nil {
+			if err := w.s.disk.Mkdir("claim.inputs", sub, modeGroupDir); err != nil {
 				return err
 			}
 		}

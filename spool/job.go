@@ -140,7 +140,7 @@ func (j *Job) WriteFile(name string, data []byte) error {
 	if name == FileClaim || name == FileRequest {
 		return fmt.Errorf("%s of a job never changes", name)
 	}
-	return j.s.disk.Write("job."+name, j.dir, name, data, modePrivateFile, &j.batch)
+	return j.s.disk.Write("job."+name, j.dir, name, data, modeGroupFile, &j.batch)
 }
 
 // Wrote notes that somebody else wrote files or trees of these names into the
@@ -229,7 +229,7 @@ func (j *Job) move(to State, dir string) error {
 	return nil
 }
 
-// ensureDir makes a private folder durably unless it is there.
+// ensureDir makes a folder durably unless it is there.
 func (s *Spool) ensureDir(parent, name string) error {
 	p := filepath.Join(parent, name)
 	s.mu.Lock()
@@ -238,7 +238,7 @@ func (s *Spool) ensureDir(parent, name string) error {
 	if there, err := exists(p); err != nil || there && made {
 		return err
 	} else if !there {
-		if err := s.disk.Mkdir("archive.month", p, modePrivateDir); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := s.disk.Mkdir("archive.month", p, modeGroupDir); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}

@@ -33,11 +33,13 @@ const (
 	DefaultInbox = "inbox/default"
 )
 
-// Modes of what the node makes. An inbox is for a group of operators: each may
-// put files there, none may remove another's.
+// Modes of what the node makes. An inbox is for a group of operators: each may put files there,
+// none may remove another's. What lies in private folders is for a group if they are given to one.
 const (
 	modePrivateDir  fs.FileMode = 0o700
 	modePrivateFile fs.FileMode = 0o600
+	modeGroupDir                = 0o750 | fs.ModeSetgid // what is made in it gets its group
+	modeGroupFile   fs.FileMode = 0o640
 	modePublicDir   fs.FileMode = 0o755
 	modeInbox                   = 0o770 | fs.ModeSticky
 	modeOutbound    fs.FileMode = 0o750
@@ -137,7 +139,7 @@ func checkLayout(dir string) error {
 			return err
 		case !fi.IsDir():
 			return fmt.Errorf("%q is no folder", p)
-		case fi.Mode().Perm()&0o077 != 0:
+		case fi.Mode().Perm()&0o027 != 0, fi.Mode().Perm()&0o050 != 0 && fi.Mode()&fs.ModeSetgid == 0:
 			return fmt.Errorf("folder %q is open to other users (mode %04o): run chmod 0700 on it", p, fi.Mode().Perm())
 		}
 	}

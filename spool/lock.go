@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/spool/internal/durable"
 )
 
 const lockName = ".lock"
@@ -68,11 +70,17 @@ func tryLock(f *os.File) error {
 	return err
 }
 
+// FileLocks is where Locked looks for users who may not open the lock.
+const FileLocks = durable.FileLocks
+
 // Locked says whether a process owns the node in dir.
 func Locked(dir string) (bool, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDONLY|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
+	case errors.Is(err, fs.ErrPermission):
+		return durable.LockListed(filepath.Join(dir, lockName))
 	}
 	if err != nil {
 		return false, fmt.Errorf("looking at the lock of the node: %w", err)

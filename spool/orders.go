@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/spool/internal/durable"
 )
@@ -27,6 +28,9 @@ import (
 //	orders/done/or-NUMBER.json.sig
 //	orders/done/or-NUMBER.answer     what came of it
 type Orders struct {
+	// Group, if there is one, is that of orders that are put there.
+	Group int
+
 	dir  string
 	disk durable.Disk
 }
@@ -78,13 +82,26 @@ func (o *Orders) NextName(now time.Time) (string, error) {
 // Put gives an order durably, with its signature unless that is empty. A name that is taken is an
 // error that matches fs.ErrExist.
 func (o *Orders) Put(name string, order, sig []byte) error {
+	d := o.disk
+	if o.Group > 0 {
+		d.Owner = &durable.Owner{UID: -1, GID: o.Group}
+	}
 	if len(sig) > 0 {
-		err := o.disk.WriteFile("order.sig", o.path(), name+orderSuffix+orderSigSuffix, sig, modePrivateFile, false)
+		err := d.WriteFile("order.sig", o.path(), name+orderSuffix+orderSigSuffix, sig, modePrivateFile, false)
 		if err != nil {
 			return err
 		}
 	}
-	return o.disk.WriteFile("order.put", o.path(), name+orderSuffix, order, modePrivateFile, false)
+	return d.WriteFile("order.put", o.path(), name+orderSuffix, order, modePrivateFile, false)
+}
+
+// Giver is the owner and the group of an order that waits: who gave it, as nobody touches files of others.
+func (o *Orders) Giver(name string) (uid, gid int, err error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(o.path(name+orderSuffix), &st); err != nil {
+		return 0, 0, &fs.PathError{Op: "lstat", Path: o.path(name + orderSuffix), Err: err}
+	}
+	return int(st.Uid), int(st.Gid), nil
 }
 
 // Pending lists the orders that are not carried out, in the order in which they were given.
@@ -108,10 +125,8 @@ var ErrNoOrder = errors.New("this is no order")
 
 // Read returns an order, whether it waits or is done, with its signature, if it has one.
 func (o *Orders) Read(name string) (order, sig []byte, err error) {
-	dir := o.path()
 	order, err = ReadRegular(o.path(name+orderSuffix), MaxOrderBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		dir = o.done()
 		order, err = ReadRegular(o.done(name+orderSuffix), MaxOrderBytes)
 	}
 	if errors.Is(err, errNotRegular) || errors.Is(err, durable.ErrTooLong) {
@@ -120,7 +135,7 @@ func (o *Orders) Read(name string) (order, sig []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, dir := range []string{o.path(), dir} { // a signature goes first
+	for _, dir := range []string{o.path(), o.done()} { // a signature goes first
 		sig, err = ReadRegular(filepath.Join(dir, name+orderSuffix+orderSigSuffix), MaxSignatureBytes)
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -135,13 +150,22 @@ func (o *Orders) Read(name string) (order, sig []byte, err error) {
 	return order, sig, err
 }
 
-// Finish notes durably what came of an order, and puts it away. It can be called again after a crash.
-func (o *Orders) Finish(name string, answer []byte) error {
-	if err := o.disk.WriteFile("order.answer", o.done(), name+answerSuffix, answer, modePrivateFile, true); err != nil {
+// Finish notes durably what came of an order, and puts away a copy of what Read gave: its giver may have the file
+// open. What could not be read is moved as it is. It can be called again after a crash.
+func (o *Orders) Finish(name string, order, sig, answer []byte) error {
+	err := o.disk.WriteFile("order.answer", o.done(), name+answerSuffix, answer, modeGroupFile, true)
+	if err != nil {
 		return err
 	}
-	for _, file := range []string{name + orderSuffix + orderSigSuffix, name + orderSuffix} {
-		err := o.disk.Move("order.done", o.path(file), o.done(file), true)
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{name + orderSuffix + orderSigSuffix, sig}, {name + orderSuffix, order}} {
+		if len(f.data) == 0 {
+			err = o.disk.Move("order.done", o.path(f.name), o.done(f.name), true)
+		} else if err = o.disk.WriteFile("order.done", o.done(), f.name, f.data, modeGroupFile, true); err == nil {
+			err = o.disk.Remove("order.done", o.path(f.name))
+		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

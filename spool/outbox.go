@@ -50,7 +50,7 @@ func (o *Outbox) disk() durable.Disk { return durable.Disk{Seam: o.Seam} }
 func (o *Outbox) Put(name string, notice []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.disk().WriteFile("notice", o.dir, name, notice, modePrivateFile, true); err != nil {
+	if err := o.disk().WriteFile("notice", o.dir, name, notice, modeGroupFile, true); err != nil {
 		return err
 	}
 	select {

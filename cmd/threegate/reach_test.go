@@ -50,6 +50,7 @@ var unconfined = map[string]string{
 	"schema":         "reads nothing", "version": "reads nothing", "docs": "for those who build it",
 	"sign":       "has the key, and reads what was approved",
 	"try-core":   "reads and deletes what doctor made",
+	"try-people": "has no rights but those of a member",
 	"exit-codes": "text", "environment": "text", "output": "text",
 }
 

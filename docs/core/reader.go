@@ -52,8 +52,8 @@ func result(path string) (string, error) {
 	if keys["schema_version"] != "1" || stdout < 0 {
 		return "", errors.New("it has another version")
 	}
-	return fmt.Sprintf("%s: result, cause %s, exit code %s, %d lines, files: %s. %s", keys["request_id"], keys["- Cause"],
-		keys["exit_code"], stdout, cmp.Or(strings.Join(files, ", "), "none"),
+	return fmt.Sprintf("%s: result, cause %s, exit code %s, %d lines, files: %s. %s", keys["request_id"],
+		keys["- Cause"], keys["exit_code"], stdout, cmp.Or(strings.Join(files, ", "), "none"),
 		cmp.Or(words.Results[keys["- Cause"]], "Ask a person.")), nil
 }
 

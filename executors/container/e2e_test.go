@@ -200,7 +200,7 @@ func TestCollectIsNotFooled(t *testing.T) {
 	if got := r.file(t, "out/sub/deep/also.txt"); got != "also good\n" {
 		t.Errorf("also.txt is %q", got)
 	}
-	if st, err := os.Stat(filepath.Join(r.dir, "out/sub/deep/also.txt")); err != nil || st.Mode() != 0o600 {
+	if st, err := os.Stat(filepath.Join(r.dir, "out/sub/deep/also.txt")); err != nil || st.Mode() != 0o640 {
 		t.Errorf("mode %v, %v", st.Mode(), err)
 	}
 }

@@ -70,7 +70,7 @@ func (w *walk) file(d *os.File, path, name, prefix string, made *bool) error {
 		return err
 	}
 	if !*made {
-		if err := w.dst.MkdirAll(prefix, 0o700); err != nil {
+		if err := w.dst.MkdirAll(prefix, 0o750); err != nil {
 			return err
 		}
 		*made = true
@@ -95,7 +95,7 @@ var (
 
 // copyFile writes at most limit bytes of src to a new file of dst and returns their count and hash.
 func copyFile(dst *os.Root, path string, src io.Reader, limit int64) (int64, string, error) {
-	out, err := dst.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := dst.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
 	if err != nil {
 		return 0, "", err
 	}
@@ -139,7 +139,7 @@ func CopyStream(src, dst string, limit int64) (executors.Stream, error) {
 		}
 		in = io.LimitReader(f, limit)
 	}
-	out, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	out, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o640)
 	if err != nil {
 		return executors.Stream{}, fmt.Errorf("collect a stream: %w", err)
 	}

@@ -82,7 +82,7 @@ type walk struct {
 // open makes the folder that is copied to, unless that was done.
 func (w *walk) open() (err error) {
 	if w.dst == nil {
-		if err = os.Mkdir(w.path, 0o700); err == nil {
+		if err = os.Mkdir(w.path, 0o750); err == nil {
 			w.dst, err = os.OpenRoot(w.path)
 		}
 	}

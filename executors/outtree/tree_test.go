@@ -61,7 +61,7 @@ func checkCopied(t *testing.T, dst string, tree Tree) {
 		if int64(len(data)) != f.Size || hex.EncodeToString(sum[:]) != f.SHA256 {
 			t.Errorf("%s: size or hash is not that of the copy", f.Path)
 		}
-		if st, err := os.Lstat(path); err != nil || st.Mode() != 0o600 {
+		if st, err := os.Lstat(path); err != nil || st.Mode() != 0o640 {
 			t.Errorf("%s: mode %v, %v", f.Path, st.Mode(), err)
 		}
 	}

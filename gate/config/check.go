@@ -112,6 +112,10 @@ func (c *checker) inboxes() {
 		c.bad("core_inbound.mode", err.Error(),
 			"write octal digits, r and w only, none for others to write: 0640, 0660")
 	}
+	if a := c.Access; a.People == "" && a.Approvers != "" && a.Auditors != "" && a.Approvers != a.Auditors {
+		c.bad("access.people", "is empty",
+			"name a group that approvers and auditors are all in: it may read the record")
+	}
 	if p := filepath.Clean(c.CoreNotices.Path); c.CoreNotices.Enabled {
 		switch {
 		case c.CoreNotices.Path == "":

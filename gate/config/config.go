@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -26,6 +27,7 @@ type Config struct {
 	Inboxes     []Inbox     `yaml:"inboxes"`
 	CoreInbound CoreInbound `yaml:"core_inbound"`
 	CoreNotices CoreNotices `yaml:"core_notices"`
+	Access      Access      `yaml:"access"`
 	Network     Network     `yaml:"network"`
 	// ShellAllow, when present, are regular expressions of which one must match the command line.
 	ShellAllow []string    `yaml:"shell_allow"`
@@ -85,6 +87,19 @@ type CoreNotices struct {
 	Enabled bool   `yaml:"enabled"`
 	Path    string `yaml:"path"`
 }
+
+// Access names groups, by name or number, whose members use the node without root.
+type Access struct {
+	// People may read the record and give orders. Empty is the one of the others that is set.
+	People string `yaml:"people"`
+	// Approvers may put requests into inboxes.
+	Approvers string `yaml:"approvers"`
+	// Auditors may read what lies in quarantine and in the archive, and order about it.
+	Auditors string `yaml:"auditors"`
+}
+
+// All is the group that everybody of the others is in.
+func (a Access) All() string { return cmp.Or(a.People, a.Approvers, a.Auditors) }
 
 // Network is the egress allowlist.
 type Network struct {

@@ -18,6 +18,9 @@ import (
 func (n *node) core() {
 	dir := n.cfg.CoreInbound.Path
 	es, err := os.ReadDir(dir)
+	if n.unseen(dir, err) {
+		return
+	}
 	if err != nil {
 		n.found(CheckLayout, "", dir, "make the folder again, or mount it: results wait until it is there",
 			"CORE's folder can't be read: %v", err)

@@ -10,7 +10,9 @@ package fsck
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +87,8 @@ type Report struct {
 	Head    string    `json:"head"`
 	Visible int       `json:"results_visible"` // results that CORE has not taken away
 	Found   []Finding `json:"findings"`
+	// Unseen are inboxes and folders of CORE's that the caller may not read.
+	Unseen []string `json:"unseen,omitempty"`
 	// Pending are temporaries that the next start removes by itself.
 	Pending []string `json:"temporaries"`
 }
@@ -213,6 +217,15 @@ func (n *node) found(c Check, job, where, mend, format string, args ...any) {
 func (n *node) unreadable(job, where string, err error) {
 	n.found(CheckUnreadable, job, where, "run it as a user who may read the node; if that is so, look at the disk",
 		"can't be read: %v", err)
+}
+
+// unseen notes a folder of others that the caller has no right to read, if it is that.
+func (n *node) unseen(dir string, err error) bool {
+	closed := errors.Is(err, fs.ErrPermission)
+	if closed {
+		n.report.Unseen = append(n.report.Unseen, dir)
+	}
+	return closed
 }
 
 // leftover notes a temporary that no start would remove.

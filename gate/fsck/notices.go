@@ -35,6 +35,9 @@ func (n *node) notices() {
 	}
 	dir := n.cfg.CoreNotices.Path
 	es, err := os.ReadDir(dir)
+	if n.unseen(dir, err) {
+		return
+	}
 	if err != nil {
 		n.found(CheckLayout, "", dir, "make the folder again, or mount it: notices wait until it is there",
 			"CORE's folder of notices can't be read: %v", err)

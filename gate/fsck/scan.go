@@ -82,7 +82,7 @@ func (n *node) folders() {
 	}
 	for _, in := range n.cfg.Inboxes {
 		waiting, err := spool.Waiting(in.Path)
-		if err != nil {
+		if err != nil && !n.unseen(in.Path, err) {
 			n.found(CheckLayout, "", in.Path, "make the folder again, or mount it", "inbox %s can't be read: %v",
 				in.Name, err)
 		}

@@ -101,6 +101,8 @@ type Event struct {
 	By    string `json:"by,omitempty"`
 	// Released is what a QuarantineReleased takes back, of the job and the request of this digest.
 	Released []schemas.Release `json:"released,omitempty"`
+	// ByUser is the host's user who gave it, if that is not root.
+	ByUser string `json:"byUser,omitempty"`
 	// Jobs are the ids of those that an ArchivePruned removes.
 	Jobs []string `json:"jobs,omitempty"`
 	// Dropped is how many bytes a LedgerRecovered cut off.

@@ -7,7 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -111,6 +115,7 @@ type Answer struct {
 // set here. sign makes a signature for Namespace; it may be nil.
 func Give(dir string, o Order, now time.Time, sign func(order []byte) ([]byte, error)) (string, error) {
 	folder := spool.NewOrders(dir, nil)
+	folder.Group = auditors(dir)
 	for {
 		var err error
 		if o.Name, err = folder.NextName(now); err != nil {
@@ -137,6 +142,21 @@ func Give(dir string, o Order, now time.Time, sign func(order []byte) ([]byte, e
 		}
 		return o.Name, err
 	}
+}
+
+// auditors is the group of the auditors of the node in dir if the caller is in it and is not root, else 0. Only
+// a member can give a file to a group, so that of an order proves it.
+func auditors(dir string) int {
+	fi, err := os.Stat(filepath.Join(dir, spool.DirQuarantine))
+	groups, errGroups := os.Getgroups()
+	if err != nil || errGroups != nil || os.Geteuid() == 0 {
+		return 0
+	}
+	gid := int(fi.Sys().(*syscall.Stat_t).Gid)
+	if !slices.Contains(append(groups, os.Getegid()), gid) {
+		return 0
+	}
+	return gid
 }
 
 // Bytes is the answer as a file.

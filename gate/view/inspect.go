@@ -28,7 +28,7 @@ type NodeStatus struct {
 	Inboxes []InboxStatus `json:"inboxes"`
 	// Holds are what an operator holds: see threegate hold.
 	Holds []hold.Hold `json:"holds"`
-	// Jobs counts the jobs in each state folder.
+	// Jobs counts the jobs in each state folder; there is none for people who may not look there.
 	Jobs map[spool.State]int `json:"jobs"`
 	// Totals come from the ledger, since the node was made or the time that was asked for; its last
 	// event and their number are those of all of it.
@@ -72,6 +72,9 @@ func Inspect(cfg *config.Loaded, since time.Time) (*NodeStatus, error) {
 	}
 	for _, st := range spool.States {
 		n, err := countEntries(filepath.Join(cfg.Dir, spool.DirSpool, string(st)))
+		if errors.Is(err, fs.ErrPermission) {
+			break
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -85,7 +85,7 @@ func Results(cfg *config.Loaded) ([]*Result, error) {
 func whereIs(cfg *config.Loaded, r *Result) (string, error) {
 	_, err := os.Lstat(r.Path)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, fs.ErrPermission): // who may not look hears what is on record
 		return "delivered", nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err

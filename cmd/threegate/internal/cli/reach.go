@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/spool"
 )
 
 // Reach leaves a command nothing but the files that it names: it is called once what
@@ -31,9 +32,9 @@ func (a *App) ReadNode() (*config.Loaded, error) {
 	return l, a.ReachNode(l)
 }
 
-// NodeFolders are all folders of a node.
+// NodeFolders are all folders of a node, and where the kernel says whether it is served.
 func NodeFolders(l *config.Loaded) []string {
-	folders := []string{l.Dir, l.CoreInbound.Path, l.CoreNotices.Path}
+	folders := []string{l.Dir, l.CoreInbound.Path, l.CoreNotices.Path, spool.FileLocks}
 	for _, in := range l.Inboxes {
 		folders = append(folders, in.Path)
 	}

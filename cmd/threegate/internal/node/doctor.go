@@ -223,6 +223,7 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 		cs.add("core notices", err, l.CoreNotices.Path, backend.NoticesMend(l))
 	}
 	coreChecks(ctx, cs, l)
+	peopleChecks(ctx, cs, l)
 	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
 		digest := l.Backends.ERA.Languages[name].Image
 		cs.add("language "+name, image.Verify(l.Backends.Images, digest), digest+programsOf(l.Programs[name]),

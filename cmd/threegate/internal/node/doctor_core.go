@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -37,7 +37,7 @@ func coreChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 		return
 	}
 	const name = "core access"
-	access, err := gate.CoreAccess(c)
+	to, err := access.Core(c)
 	if err != nil {
 		cs.add(name, err, "", executors.MendOf(err))
 		return
@@ -50,12 +50,12 @@ func coreChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	if l.CoreNotices.Enabled {
 		folders = append(folders, l.CoreNotices.Path)
 	}
-	who, as := coreUser(c, access)
+	who, as := coreUser(c, to)
 	for _, dir := range folders {
 		if _, err := os.Stat(dir); err != nil {
 			continue // said already
 		}
-		if failed := tryFolder(ctx, dir, access, as); failed != nil {
+		if failed := tryFolder(ctx, dir, to, as); failed != nil {
 			cs.add(name, fmt.Errorf("as %s: %w", who, failed), "", failed.mend(c, dir, as))
 			return
 		}
@@ -137,17 +137,18 @@ func tryFolder(ctx context.Context, dir string, access spool.Access, as *syscall
 	}
 	p.Access = access
 	var failed *trial
-	err = p.Probe(func(file, folder, inner string) { failed = tryAs(ctx, as, dir, file, folder, inner) })
+	err = p.Probe(func(file, folder, inner string) { failed = tryAs(ctx, as, "try-core", dir, file, folder, inner) })
 	if failed == nil && err != nil {
 		failed = &trial{stepRun, dir, err.Error()}
 	}
 	return failed
 }
 
-func tryAs(ctx context.Context, as *syscall.Credential, paths ...string) *trial {
+// tryAs runs a hidden command as somebody else. It returns what failed.
+func tryAs(ctx context.Context, as *syscall.Credential, command string, paths ...string) *trial {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{"try-core"}, paths...)...)
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{command}, paths...)...)
 	cmd.Args[0], cmd.Dir, cmd.Env = os.Args[0], "/", []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
 	cmd.WaitDelay = time.Second

@@ -11,7 +11,10 @@ import (
 type app struct{ *cli.App }
 
 // Hidden are commands that others of this package call.
-func Hidden(c *cli.App) []*cobra.Command { return []*cobra.Command{newTryCore(&app{c})} }
+func Hidden(c *cli.App) []*cobra.Command {
+	a := &app{c}
+	return []*cobra.Command{newTryCore(a), newTryPeople(a)}
+}
 
 // Commands are those of this package.
 func Commands(c *cli.App) []*cobra.Command {

@@ -44,6 +44,7 @@ func privateConfig(l *config.Loaded, dir string) *config.Loaded {
 	c.CoreInbound = config.CoreInbound{Path: filepath.Join(dir, spool.DirCoreInbound),
 		Mode: config.Default().CoreInbound.Mode}
 	c.CoreNotices.Enabled = false
+	c.Access = config.Access{}
 	return &c
 }
 

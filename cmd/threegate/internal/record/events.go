@@ -198,6 +198,9 @@ func eventDetail(e ledger.Event) string {
 	if e.By != "" {
 		add("by %s", e.By)
 	}
+	if e.ByUser != "" {
+		add("given by the user %s", e.ByUser)
+	}
 	if len(e.Rules) > 0 {
 		add("[%s]", strings.Join(e.Rules, " "))
 	}

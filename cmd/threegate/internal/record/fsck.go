@@ -122,6 +122,9 @@ func (a *app) printFsck(r *fsck.Report) error {
 		return err
 	}
 	fmt.Fprintln(a.UI.Out)
+	for _, dir := range r.Unseen {
+		fmt.Fprintf(a.UI.Out, "%s %s: you may not read it\n\n", style.Yellow("not looked at:"), term.Visible(dir))
+	}
 	a.printFindings(r.Found)
 	last := style.Green("The node is whole.")
 	if !r.Whole() {

@@ -122,7 +122,12 @@ func (a *app) printStatus(s *view.NodeStatus, missing []backend.Lack) error {
 	}
 	var jobs []string
 	for _, st := range spool.States {
-		jobs = append(jobs, fmt.Sprintf("%d %s", s.Jobs[st], st))
+		if n, seen := s.Jobs[st]; seen {
+			jobs = append(jobs, fmt.Sprintf("%d %s", n, st))
+		}
+	}
+	if len(jobs) == 0 {
+		jobs = []string{"you may not look at them"}
 	}
 	t := s.Totals
 	fields = append(fields,

@@ -50,7 +50,8 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if err := g.notePlace(j); err != nil {
 		return err
 	}
-	if err := j.Sync(); err != nil {
+	digest, err := sealed(j) // nothing may change behind what is staged
+	if err != nil {
 		return err
 	}
 	name := res.ResultID + spool.ResultSuffix
@@ -65,8 +66,8 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	}
 	sum := sha256.Sum256(m.raw)
 	ev := ledger.Event{Type: ledger.ResultDelivered, RunID: j.ID, RequestID: a.Request.RequestID,
-		RequestSHA256: a.RequestSHA256,
-		ResultID:      res.ResultID, ResultSHA256: hex.EncodeToString(sum[:]), Withheld: len(m.withheld),
+		RequestSHA256: a.RequestSHA256, Seal: digest,
+		ResultID: res.ResultID, ResultSHA256: hex.EncodeToString(sum[:]), Withheld: len(m.withheld),
 		Filters: filters.names()}
 	if refused {
 		ev.Type, ev.Rules = ledger.ResultQuarantined, blockingRules(findings)

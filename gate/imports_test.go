@@ -61,17 +61,19 @@ var mayImport = map[string][]string{
 	"deploy/mcp":           {}, // tests only
 	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},
-	"gate": {"gate/access", "gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
+	"gate": {"gate/access", "gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/image", "executors/intree", "quarantine",
 		"schemas"},
 	"gate/access":  {"gate/config", "executors", "spool"},
 	"gate/config":  {"executors", "executors/egress", "executors/image", "validate", "validate/approval", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
 	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
-	"gate/fsck":    {"gate", "gate/config", "gate/ledger", "spool", "validate", "executors", "quarantine", "schemas"},
+	"gate/fsck": {"gate", "gate/config", "gate/ledger", "gate/seal", "spool", "validate", "executors", "quarantine",
+		"schemas"},
 
 	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/view", "spool"},
 	"gate/prune":   {"gate/config", "gate/fsck", "gate/ledger", "spool"},
+	"gate/seal":    {"spool", "schemas"},
 	"gate/hold":    {"gate/config", "spool", "schemas"},
 	"gate/orders":  {"spool", "validate", "validate/approval", "schemas"},
 	"gate/view":    {"gate", "gate/config", "gate/hold", "gate/ledger", "spool", "schemas"},
@@ -101,7 +103,7 @@ var mayImport = map[string][]string{
 	"cmd/threegate/internal/openwop": {"cmd/threegate/internal/...", "gate/config", "gate/ledger", "gate/openwop",
 		"spool", "schemas", "schemas/openwop"},
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger", "gate/orders",
-		"gate/openwop", "gate/prune", "gate/view", "quarantine", "spool", "validate", "schemas"},
+		"gate/openwop", "gate/prune", "gate/seal", "gate/view", "quarantine", "spool", "validate", "schemas"},
 	"cmd/threegate/internal/qualify": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/source", "schemas"},
 	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/access", "gate/config", "gate/hold", "gate/metrics",
 		"spool", "executors", "executors/...", "quarantine", "schemas"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/gate/seal"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -111,6 +112,12 @@ func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (de
 		return deed{}, err
 	}
 	e := it.Refused
+	if broken, err := seal.Check(it.Dir, e.Seal, FileStagedIn); err != nil {
+		return deed{}, err
+	} else if len(broken) > 0 {
+		return deed{}, orders.Refusef("%s is not as it was refused: %s: %s", o.Subject, spool.Quote(broken[0].Path),
+			broken[0].What)
+	}
 	if first, ok := g.journal.admittedAs(e.RequestID); ok && first.job != j.ID {
 		return deed{}, orders.Refusef("%s was taken in as job %s since", e.RequestID, first.job)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
@@ -58,7 +59,7 @@ func (g *Gate) follow(ctx context.Context, j *spool.Job) error {
 		err = g.tell(j)
 	}
 	if err == nil && to == spool.StateDelivered {
-		err = j.Archive(g.now())
+		err = j.Archive(g.journal.endOf(j.ID))
 	} else if err == nil {
 		err = j.Move(to)
 	}
@@ -136,6 +137,7 @@ type announced struct {
 	to        spool.State
 	requestID string
 	resultID  string
+	at        time.Time
 	// tells is the name of a notice: that of notice, or without one of a notice that is no longer true.
 	tells  string
 	notice *schemas.Notice
@@ -160,7 +162,7 @@ func (b *journal) note(e ledger.Event) {
 		b.released[e.RunID] = append(b.released[e.RunID], e)
 	}
 	to := Announces(e)
-	next := announced{to: to, requestID: e.RequestID, resultID: e.ResultID}
+	next := announced{to: to, requestID: e.RequestID, resultID: e.ResultID, at: e.Time}
 	if notice := NoticeOf(e); notice != nil {
 		next.tells, next.notice = e.Notice, notice
 		b.tell(e.Notice, told{job: e.RunID, seq: e.Seq})
@@ -269,6 +271,13 @@ func (b *journal) resultOf(job string) (result, request string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.jobs[job].resultID, b.jobs[job].requestID
+}
+
+// endOf is when a job's last event was recorded. Its month in the archive is that one's.
+func (b *journal) endOf(job string) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.jobs[job].at
 }
 
 // tells returns the name and the content of the notice that a job's last event announced;

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/seal"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -32,10 +33,7 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 	if err := writeReasons(j, reasons); err != nil {
 		return err
 	}
-	if err := j.Sync(); err != nil {
-		return err
-	}
-	if err := g.record(ev); err != nil {
+	if err := g.end(j, ev); err != nil {
 		return err
 	}
 	g.log.Info("request quarantined", "job", j.ID, "request", ev.RequestID, "inbox", j.Origin.Inbox, "rules", ev.Rules)
@@ -96,15 +94,37 @@ func (g *Gate) refuseDamaged(ctx context.Context, j *spool.Job) error {
 	if err := writeReasons(j, r); err != nil {
 		return err
 	}
-	if err := j.Sync(); err != nil {
-		return err
-	}
-	if err := g.record(ev); err != nil {
+	if err := g.end(j, ev); err != nil {
 		return err
 	}
 	g.log.Error("a damaged job was quarantined",
 		"job", ev.RunID, "request", ev.RequestID, "state", j.State, "error", j.Damage)
 	return nil
+}
+
+// end seals a job's folder as it is now, and records the event that ends the job. From then on
+// nothing in the folder changes. A job that goes back to work ends again, with a new seal.
+func (g *Gate) end(j *spool.Job, e ledger.Event) (err error) {
+	if e.Seal, err = sealed(j); err != nil {
+		return err
+	}
+	return g.record(e)
+}
+
+// sealed puts the list of a job's files into its folder, makes all of it durable, and returns the
+// digest of the list.
+func sealed(j *spool.Job) (string, error) {
+	if err := j.Tidy(); err != nil {
+		return "", err
+	}
+	list, digest, err := seal.Make(j.Path(), j.Damage == nil)
+	if err != nil {
+		return "", err
+	}
+	if err := j.WriteFile(seal.File, list); err != nil {
+		return "", err
+	}
+	return digest, j.Sync()
 }
 
 // NoticeOf is what CORE is told by an event, or nil if the event tells it nothing.

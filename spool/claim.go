@@ -143,7 +143,7 @@ func (s *Spool) complete(h *held, timeUp bool) (*Job, error) {
 	}
 	j, err := s.load(StateClaimed, h.id)
 	if err == nil {
-		_ = j.tidy() // Move tries again
+		_ = j.Tidy() // Move tries again
 	}
 	return j, err
 }
@@ -218,9 +218,9 @@ func (s *Spool) syncInbox(dir string) error {
 	return durable.Uncertain(err)
 }
 
-// tidy moves to the trash what a job no longer needs of its claim. The job's next
-// Sync makes that durable.
-func (j *Job) tidy() error {
+// Tidy moves to the trash what a job no longer needs of its claim. The job's next
+// Sync makes that durable. Move calls it, too.
+func (j *Job) Tidy() error {
 	if j.Damage != nil {
 		return nil
 	}

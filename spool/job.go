@@ -215,7 +215,7 @@ func (j *Job) move(to State, dir string) error {
 	if !legal {
 		return fmt.Errorf("%w: job %s can't go from %s to %q", ErrTransition, j.ID, j.State, string(to))
 	}
-	if err := j.tidy(); err != nil {
+	if err := j.Tidy(); err != nil {
 		return err
 	}
 	if err := j.Sync(); err != nil {

@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -38,16 +41,27 @@ func (n *node) core() {
 		case hidden && strings.HasSuffix(id, spool.StagedSuffix):
 			n.temporary(id, path)
 		case hidden || !strings.HasPrefix(name, spool.ResultPrefix):
+			n.foreign(path)
 		case strings.HasSuffix(name, spool.ArtifactsSuffix):
-			id := strings.TrimSuffix(name, spool.ArtifactsSuffix)
-			if n.results[id] == nil && !n.inFinished(id) && !n.blind {
-				n.found(CheckResult, "", path,
-					"it belongs to no result of this node; remove it if CORE does not need it",
-					"artifacts of a result that the ledger does not know")
-			}
+			n.artifacts(strings.TrimSuffix(name, spool.ArtifactsSuffix), path)
 		case strings.HasSuffix(name, spool.ResultSuffix):
 			n.visible(strings.TrimSuffix(name, spool.ResultSuffix), path)
+		default:
+			n.found(CheckResult, "", path, "move it away, so that CORE does not take it for a result",
+				"it is named like a result of this node, and is none")
 		}
+	}
+}
+
+// foreign notes what is not the node's in a folder of CORE's: CORE, or its folder's file system, may
+// have put it there, and CORE reads only what is named as the node's is.
+func (n *node) foreign(path string) {
+	if name := filepath.Base(path); name == "lost+found" {
+		return
+	}
+	if n.strangers++; n.strangers <= maxNamed {
+		n.warn(CheckStray, "", whereOf(filepath.Split(path)),
+			"nothing if it is CORE's; else find out who may write there", "the node did not put it there")
 	}
 }
 
@@ -88,21 +102,15 @@ func (n *node) visible(id, path string) {
 	}
 	n.report.Visible++
 	j := n.results[id]
-	if j == nil && n.blind {
-		return
-	}
-	if j == nil || j.announced != spool.StateDelivered {
+	switch {
+	case j == nil && n.blind:
+		n.unjudged("", path, "the ledger knows of no delivery of this result")
+		j = &job{}
+	case j == nil || j.announced != spool.StateDelivered:
 		n.found(CheckResult, "", path, mend, "the ledger knows of no delivery of this result")
 		return
-	}
-	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != j.resultSHA {
-		n.found(CheckDigest, j.id, path, mend, "its sha256 is not the one that the ledger has for the result")
-	}
-	switch j.kind() {
-	case spool.DirArchive, string(spool.StateFinished), "": // of a job in no folder, CheckLost tells
 	default:
-		n.found(CheckResult, j.id, path, mend, "its job is neither in the archive nor on its way there but in %s",
-			orNone(j.kind()))
+		n.delivered(j, path, raw, mend)
 	}
 	p := validate.DefaultPolicy(n.now)
 	p.Released = j.released
@@ -111,9 +119,10 @@ func (n *node) visible(id, path string) {
 		n.found(CheckResult, j.id, path, mend, "the result is not valid: %s", firstBlocking(findings))
 		return
 	}
+	folder := strings.TrimSuffix(path, spool.ResultSuffix) + spool.ArtifactsSuffix
+	n.extra(j, folder, r.Artifacts)
 	for _, a := range r.Artifacts {
-		file := filepath.Join(strings.TrimSuffix(path, spool.ResultSuffix)+spool.ArtifactsSuffix,
-			filepath.FromSlash(a.Path))
+		file := filepath.Join(folder, filepath.FromSlash(a.Path))
 		switch got, err := spool.Digest(file); {
 		case errors.Is(err, fs.ErrNotExist):
 			if _, gone := os.Lstat(path); gone == nil {
@@ -125,4 +134,59 @@ func (n *node) visible(id, path string) {
 			n.found(CheckResult, j.id, file, mend, "the artifact's sha256 is %s; the result says %s", got, a.SHA256)
 		}
 	}
+}
+
+// delivered compares a visible result with the record of its delivery.
+func (n *node) delivered(j *job, path string, raw []byte, mend string) {
+	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != j.resultSHA {
+		n.found(CheckDigest, j.id, path, mend, "its sha256 is not the one that the ledger has for the result")
+	}
+	switch j.kind() {
+	case spool.DirArchive, string(spool.StateFinished), "": // of a job in no folder, CheckLost tells
+	default:
+		n.found(CheckResult, j.id, path, mend, "its job is neither in the archive nor on its way there but in %s",
+			orNone(j.kind()))
+	}
+}
+
+// artifacts looks at a folder of artifacts. While its result is there, visible does that.
+func (n *node) artifacts(id, path string) {
+	j := n.results[id]
+	switch {
+	case j == nil && n.inFinished(id):
+	case j == nil && n.blind:
+		n.unjudged("", path, "artifacts of a result that the ledger does not know")
+	case j == nil:
+		n.found(CheckResult, "", path, "it belongs to no result of this node; remove it if CORE does not need it",
+			"artifacts of a result that the ledger does not know")
+	case len(j.places) > 0 && j.announced == spool.StateDelivered:
+		if _, err := os.Lstat(strings.TrimSuffix(path, spool.ArtifactsSuffix) + spool.ResultSuffix); err == nil {
+			return
+		}
+		raw, err := spool.ReadRegular(filepath.Join(j.places[0].dir, gate.FileResult), maxResultBytes)
+		if err != nil {
+			return // named already
+		}
+		if r, _ := validate.Result(id+spool.ResultSuffix, raw, validate.DefaultPolicy(n.now)); r != nil {
+			n.extra(j, path, r.Artifacts)
+		}
+	}
+}
+
+// extra names what lies in a folder of artifacts and is none of its result's.
+func (n *node) extra(j *job, folder string, known []schemas.Artifact) {
+	named := 0
+	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		rel, relErr := filepath.Rel(folder, path)
+		is := func(a schemas.Artifact) bool { return a.Path == filepath.ToSlash(rel) }
+		if err != nil || relErr != nil || e.IsDir() || slices.ContainsFunc(known, is) {
+			return nil // what can't be read and belongs to the result, visible finds
+		}
+		if named++; named > maxNamed {
+			return fs.SkipAll
+		}
+		n.found(CheckResult, j.id, whereOf(folder, rel),
+			"remove it: CORE must not take it for an artifact of the result", "no artifact of the result is named so")
+		return nil
+	})
 }

@@ -38,6 +38,7 @@ const (
 	CheckFiles      Check = "files"      // a job's files are there and are what was claimed
 	CheckDigest     Check = "digest"     // request.md and result.md are what the ledger says
 	CheckReasons    Check = "reasons"    // a refused item has reasons that can be read
+	CheckSeal       Check = "seal"       // the folder of a job that has ended is as it was then, to the byte
 	CheckResult     Check = "result"     // a visible result is valid, whole and on record
 	CheckNotice     Check = "notice"     // what CORE is told of a request without a result is what is on record
 	CheckTemporary  Check = "temporary"  // no temporary is left that no start would remove
@@ -89,6 +90,10 @@ type Report struct {
 	Found   []Finding `json:"findings"`
 	// Unseen are inboxes and folders of CORE's that the caller may not read.
 	Unseen []string `json:"unseen,omitempty"`
+	// Warnings are no fault of the node's, and may be one of somebody else.
+	Warnings []Finding `json:"warnings"`
+	// Unsealed are jobs that ended before this node sealed any.
+	Unsealed int `json:"unsealed"`
 	// Pending are temporaries that the next start removes by itself.
 	Pending []string `json:"temporaries"`
 }
@@ -116,6 +121,9 @@ const (
 	readingPause = 200 * time.Millisecond
 )
 
+// maxNamed bounds how many things of a kind are named.
+const maxNamed = 20
+
 // Run checks the node that cfg configures. An error means that the check could
 // not be made; what is wrong with the node is in the report.
 func Run(ctx context.Context, cfg *config.Loaded, o Options) (*Report, error) {
@@ -136,7 +144,7 @@ func Run(ctx context.Context, cfg *config.Loaded, o Options) (*Report, error) {
 	}
 	r := n.report
 	for range readings - 1 {
-		if !r.Served || len(r.Found) == 0 {
+		if !r.Served || len(r.Found)+len(r.Warnings) == 0 {
 			break
 		}
 		select {
@@ -147,11 +155,17 @@ func Run(ctx context.Context, cfg *config.Loaded, o Options) (*Report, error) {
 		if n, err = read(ctx, cfg, o); err != nil {
 			return nil, err
 		}
-		before := r.Found
+		before := r
 		r = n.report
-		r.Found = slices.DeleteFunc(r.Found, func(f Finding) bool { return !slices.Contains(before, f) })
+		r.Found = still(r.Found, before.Found)
+		r.Warnings = still(r.Warnings, before.Warnings)
 	}
 	return r, nil
+}
+
+// still leaves of findings those that were there before.
+func still(found, before []Finding) []Finding {
+	return slices.DeleteFunc(found, func(f Finding) bool { return !slices.Contains(before, f) })
 }
 
 // read reads the node once.
@@ -159,7 +173,7 @@ func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
 	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*job{},
 		told: map[string]told{}}
 	n.report = &Report{Dir: cfg.Dir, Balance: Balance{Progress: map[string]int{}}, Found: []Finding{},
-		Pending: []string{}}
+		Warnings: []Finding{}, Pending: []string{}}
 	var err error
 	if n.report.Served, err = spool.Locked(cfg.Dir); err != nil {
 		return nil, err
@@ -182,11 +196,21 @@ func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
 		}
 	}
 	n.quarantine()
+	for _, j := range n.sorted() { // last of what looks at jobs: it names what nothing else named
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if !j.pruned && len(j.places) > 0 && j.kind() != claiming {
+			n.sealed(j, j.places[0].dir)
+		}
+	}
 	n.core()
 	n.notices()
-	slices.SortFunc(n.report.Found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What))
-	})
+	for _, list := range [][]Finding{n.report.Found, n.report.Warnings} {
+		slices.SortFunc(list, func(a, b Finding) int {
+			return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What))
+		})
+	}
 	return n, nil
 }
 
@@ -201,7 +225,14 @@ type node struct {
 	results map[string]*job
 	told    map[string]told // what CORE was told last, by subject
 	stale   []string        // temporaries that may be removed
-	blind   bool            // the ledger could not be read to its end
+	sealing bool            // an event had a seal
+	// blind is set if the ledger is damaged, since then: an event may be missing.
+	blind  bool
+	since  string // what the first damage is
+	damage int    // places
+	doubts int    // see unjudged
+	// strangers are what is not the node's in CORE's folders.
+	strangers int
 }
 
 func (n *node) path(elem ...string) string {
@@ -210,6 +241,24 @@ func (n *node) path(elem ...string) string {
 
 func (n *node) found(c Check, job, where, mend, format string, args ...any) {
 	n.report.Found = append(n.report.Found, Finding{Check: c, Job: job, Where: where,
+		What: fmt.Sprintf(format, args...), Mend: mend})
+}
+
+// unjudged notes what would be wrong, or may only look so because the record is damaged.
+func (n *node) unjudged(job, where, what string) {
+	const mend = "restore the ledger from a backup first, and check again"
+	switch n.doubts++; {
+	case n.doubts < maxNamed:
+		n.found(CheckLedger, job, where, mend, "it can't be judged since the record is damaged (%s): %s", n.since, what)
+	case n.doubts == maxNamed:
+		n.found(CheckLedger, "", n.path(spool.DirLedger), mend,
+			"more than %d things can't be judged since the record is damaged", maxNamed-1)
+	}
+}
+
+// warn notes what is no fault of the node's.
+func (n *node) warn(c Check, job, where, mend, format string, args ...any) {
+	n.report.Warnings = append(n.report.Warnings, Finding{Check: c, Job: job, Where: where,
 		What: fmt.Sprintf(format, args...), Mend: mend})
 }
 

@@ -90,7 +90,7 @@ func (n *node) outcome(j *job, dir string) *gate.Outcome {
 		n.found(CheckFiles, j.id, path, "look for the file in a backup", "the outcome can't be used: %v", err)
 		return nil
 	}
-	if !n.blind && j.end.ExitCode != nil {
+	if j.end.ExitCode != nil {
 		if got, want := endOf(&o.Outcome), recordedEnd(j.end); got != want {
 			n.found(CheckRecord, j.id, path,
 				"the ledger's line was written when the run ended and is chained; compare the file with a backup",
@@ -150,7 +150,7 @@ func (n *node) claimedFiles(j *job, dir string) *spool.Claim {
 	if r.HasRequest {
 		n.digest(CheckFiles, j, filepath.Join(dir, spool.FileRequest), r.SHA256, "the claim")
 	}
-	if j.announced != "" && r.SHA256 != j.requestSHA {
+	if j.announced != "" && r.SHA256 != j.requestSHA && !(n.blind && j.requestSHA == "") {
 		n.found(CheckDigest, j.id, path, "keep both; the ledger's line is chained and can't be changed unnoticed",
 			"the request was claimed with sha256 %s, and the ledger says %s", orNone(r.SHA256), orNone(j.requestSHA))
 	}

@@ -53,8 +53,11 @@ func (n *node) notices() {
 			// on its way
 		case spool.IsTemporary(name):
 			n.report.Pending = append(n.report.Pending, path)
+		case !ok:
+			n.foreign(path)
 		case n.blind && !known:
-		case !ok || !strings.HasSuffix(name, spool.NoticeSuffix) || !known || of.notice == nil:
+			n.unjudged("", path, "nothing on record tells CORE this")
+		case !strings.HasSuffix(name, spool.NoticeSuffix) || !known || of.notice == nil:
 			n.found(CheckNotice, "", path, "remove it: CORE must not believe it",
 				"nothing on record tells CORE this")
 		default:

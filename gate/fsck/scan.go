@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -29,6 +30,9 @@ type job struct {
 	end                   *ledger.Event // the run's
 	rules                 []string      // that refused the request or the result
 	released              []schemas.Release
+	seal                  string    // of its folder, at its end
+	early                 bool      // it ended before this node sealed any
+	ended                 time.Time // if announced is an end
 }
 
 // place is where a job's folder lies.
@@ -134,7 +138,8 @@ func (n *node) known(id string) *job {
 func (n *node) ledger() {
 	dir := n.path(spool.DirLedger)
 	admitted := map[string]string{}
-	seq, head, err := ledger.Read(dir, func(e ledger.Event) error {
+	const mend = "keep the folder as it is and compare it with a backup; threegate audit verify says the same"
+	seq, head, err := ledger.ReadOn(dir, func(e ledger.Event) error {
 		if e.Type == ledger.ArchivePruned {
 			n.prune(e)
 		}
@@ -142,13 +147,21 @@ func (n *node) ledger() {
 			n.event(n.known(e.RunID), e, admitted)
 		}
 		return n.ctx.Err()
+	}, func(err error) {
+		switch n.damage++; {
+		case n.damage == 1:
+			n.blind, n.since = true, err.Error()
+			fallthrough
+		case n.damage < maxNamed:
+			n.found(CheckLedger, "", dir, mend, "the record is not whole: %v", err)
+		case n.damage == maxNamed:
+			n.found(CheckLedger, "", dir, mend, "the record is damaged at more than %d places", maxNamed-1)
+		}
 	})
 	n.report.Events, n.report.Head = seq, head
 	if err != nil && n.ctx.Err() == nil {
-		n.blind = true
-		n.found(CheckLedger, "", dir,
-			"keep the folder as it is and compare it with a backup; threegate audit verify says the same",
-			"the record is not whole: %v", err)
+		n.blind, n.since = true, err.Error()
+		n.found(CheckLedger, "", dir, mend, "the record is not whole: %v", err)
 	}
 }
 
@@ -156,13 +169,14 @@ func (n *node) ledger() {
 func (n *node) prune(e ledger.Event) {
 	for _, id := range e.Jobs {
 		j := n.jobs[id]
-		if j == nil || j.announced != spool.StateDelivered || j.pruned {
+		switch {
+		case j != nil && (n.blind || j.announced == spool.StateDelivered && !j.pruned):
+			j.pruned = true
+		case !n.blind:
 			n.found(CheckRecord, id, n.path(spool.DirLedger),
 				"keep the node as it is and report it: this must not happen",
 				"event %d removes a job that was not delivered before, or a second time", e.Seq)
-			continue
 		}
-		j.pruned = true
 	}
 }
 
@@ -203,7 +217,7 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 	if to == "" {
 		return
 	}
-	if !from.MayBecome(to) && !j.damaged {
+	if !from.MayBecome(to) && !j.damaged && !n.blind {
 		check := CheckRecord
 		if to == from || from.Ended() {
 			check = CheckTwice
@@ -212,7 +226,9 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 			"event %d, %s, can't follow what came before: the job was %s", e.Seq, e.Type, from)
 		return
 	}
-	j.announced = to
+	j.announced, j.seal, j.ended = to, e.Seal, e.Time
+	n.sealing = n.sealing || e.Seal != ""
+	j.early = !n.sealing
 }
 
 // account makes the balance, and finds what is lost or happened twice.
@@ -242,10 +258,10 @@ func (n *node) account() {
 			b.InProgress++
 			b.Progress[k]++
 		}
-		if n.blind {
-			continue // what comes after the damage is not known
-		}
-		if why := j.disagrees(); why != "" {
+		why := j.disagrees()
+		if why != "" && n.blind {
+			n.unjudged(j.id, j.places[0].dir, why)
+		} else if why != "" {
 			n.found(CheckRecord, j.id, j.places[0].dir,
 				"keep the node as it is; the ledger's events of the job say how far it came", "%s", why)
 		}
@@ -264,7 +280,8 @@ func (j *job) disagrees() string {
 	case at == spool.StateClaimed && j.announced == "":
 	case j.announced == "":
 		return fmt.Sprintf("it lies in %s, and the ledger has no verdict on it", at)
-	case !at.MayBecome(j.announced) && !j.damaged:
+	case j.damaged && !at.Ended() && (at == spool.StateClaimed) == (j.announced == spool.StateRequestRefused):
+	case !at.MayBecome(j.announced):
 		return fmt.Sprintf("it lies in %s, and the ledger announced it in %s", at, j.announced)
 	}
 	return ""

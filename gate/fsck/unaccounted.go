@@ -9,16 +9,13 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/seal"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
-const (
-	// maxUnaccounted is how many entries are named of one job.
-	maxUnaccounted = 20
-	mendStray      = "find out who put it there, and move it out of the node: no record of the job tells of it"
-)
+const mendStray = "find out who put it there, and move it out of the node: no record of the job tells of it"
 
 // unaccounted names what lies in the folder of a job that has ended, and is on no
 // record. Folders carry nothing by themselves.
@@ -39,14 +36,16 @@ func (n *node) unaccounted(j *job, dir string, c *spool.Claim, end *gate.Outcome
 			return fs.SkipDir
 		case e.IsDir() != known[rel], filepath.Dir(path) == dir && spool.IsTemporary(e.Name()): // found elsewhere
 			return nil
-		case named == maxUnaccounted:
+		case path == filepath.Join(dir, seal.File):
+			return nil
+		case named == maxNamed:
 			n.found(CheckStray, j.id, dir, mendStray, "more lies here that is on no record: only %d are named", named)
 			return fs.SkipAll
 		}
 		named++
 		kind := map[fs.FileMode]string{0: "a file", fs.ModeDir: "a folder"}[e.Type()]
-		n.found(CheckStray, j.id, filepath.Dir(path), mendStray, "%s, %s, is on no record",
-			spool.Quote(e.Name()), cmp.Or(kind, "no file and no folder"))
+		n.found(CheckStray, j.id, whereOf(dir, rel), mendStray, "%s that is on no record",
+			cmp.Or(kind, "neither a file nor a folder"))
 		return nil
 	})
 	if err != nil {

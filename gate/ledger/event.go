@@ -103,6 +103,8 @@ type Event struct {
 	Released []schemas.Release `json:"released,omitempty"`
 	// ByUser is the host's user who gave it, if that is not root.
 	ByUser string `json:"byUser,omitempty"`
+	// Seal is the sha256 of the list of the job's files, if the event ends the job.
+	Seal string `json:"seal,omitempty"`
 	// Jobs are the ids of those that an ArchivePruned removes.
 	Jobs []string `json:"jobs,omitempty"`
 	// Dropped is how many bytes a LedgerRecovered cut off.

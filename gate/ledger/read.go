@@ -93,20 +93,30 @@ func readLines(f io.Reader, path string, r replayed, last bool, each func(Event,
 
 // decode reads one line strictly and checks that it follows on.
 func decode(line []byte, seq int64, prev string) (Event, error) {
+	e, err := parse(line)
+	if err == nil {
+		err = e.follows(seq, prev)
+	}
+	return e, err
+}
+
+func parse(line []byte) (Event, error) {
 	var e Event
 	if err := schemas.DecodeStrict(line, &e); err != nil {
 		return e, fmt.Errorf("is damaged: %w", err)
 	}
-	if err := e.check(); err != nil {
-		return e, err
-	}
+	return e, e.check()
+}
+
+// follows checks the place of an event in the chain.
+func (e *Event) follows(seq int64, prev string) error {
 	if e.Seq != seq {
-		return e, fmt.Errorf("has sequence number %d: an event is missing or was inserted", e.Seq)
+		return fmt.Errorf("has sequence number %d: an event is missing or was inserted", e.Seq)
 	}
 	if e.Prev != prev {
-		return e, errors.New("does not fit the event before it: one of the two was changed")
+		return errors.New("does not fit the event before it: one of the two was changed")
 	}
-	return e, nil
+	return nil
 }
 
 // eachLine reads the whole lines of one file.

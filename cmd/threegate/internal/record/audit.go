@@ -76,7 +76,8 @@ type auditReport struct {
 }
 
 // recordChecks are the checks of fsck that compare the node with the record.
-var recordChecks = []fsck.Check{fsck.CheckLedger, fsck.CheckRecord, fsck.CheckDigest, fsck.CheckResult}
+var recordChecks = []fsck.Check{fsck.CheckLedger, fsck.CheckRecord, fsck.CheckDigest, fsck.CheckSeal,
+	fsck.CheckResult}
 
 func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error {
 	anchorSeq, anchorHash, err := parseAnchor(anchor)
@@ -137,7 +138,7 @@ func readRecord(ctx context.Context, dir string, anchorSeq int64, anchorHash str
 }
 
 func (a *app) printAudit(r *auditReport, anchor string) error {
-	a.printFindings(r.Findings)
+	a.printFindings(r.Findings, a.UI.OutStyle.Red)
 	_, err := fmt.Fprintf(a.UI.Out, "%s, each follows the one before it\nhead %s\n",
 		term.Plural(int(r.Events), "event", "events"), r.Head)
 	if anchor == "" && err == nil {

@@ -28,13 +28,14 @@ func newFsck(a *app) *cobra.Command {
 		Long: `fsck reads the whole node, served or not, and prints a balance: every request that
 was ever taken in was delivered, is in quarantine, or is in progress. It checks that
 every job lies in one place and that the ledger says the same, that files are what
-was claimed and recorded, that the folder of an ended job holds no other files,
+was claimed and recorded, that each file of an ended job is as it was sealed then,
 that what CORE sees is valid and whole, and that every refused item has its reasons.
 CORE may have taken results away: that is no fault.
 
 It changes nothing. With --repair, and only while the node is not served, it removes
 temporaries that nothing needs; everything else is for a person to mend. It ends with
-exit code 1 if something is wrong.`,
+exit code 1 if something is wrong. A warning is no fault of the node's: it may be CORE's
+own file in its folder, or a step that the next start does.`,
 		Example: `  threegate fsck --node /var/lib/threegate
   threegate fsck --json | jq '.findings[] | {check, where, mend}'`,
 		Args: cobra.NoArgs,
@@ -115,6 +116,10 @@ func (a *app) printFsck(r *fsck.Report) error {
 		{"visible to CORE", term.Plural(r.Visible, "result", "results")},
 		{"ledger", term.Plural(int(r.Events), "event", "events")},
 	}
+	if r.Unsealed > 0 {
+		fields = append(fields, [2]string{"not sealed", term.Plural(r.Unsealed, "job", "jobs") +
+			" ended before this node sealed any"})
+	}
 	if n := len(r.Pending); n > 0 {
 		fields = append(fields, [2]string{"temporaries", term.Plural(n, "is", "are") + " removed by the next start"})
 	}
@@ -125,7 +130,8 @@ func (a *app) printFsck(r *fsck.Report) error {
 	for _, dir := range r.Unseen {
 		fmt.Fprintf(a.UI.Out, "%s %s: you may not read it\n\n", style.Yellow("not looked at:"), term.Visible(dir))
 	}
-	a.printFindings(r.Found)
+	a.printFindings(r.Found, style.Red)
+	a.printFindings(r.Warnings, func(s string) string { return style.Yellow("warning: " + s) })
 	last := style.Green("The node is whole.")
 	if !r.Whole() {
 		last = style.Red(term.Plural(len(r.Found), "thing is wrong.", "things are wrong."))
@@ -134,10 +140,10 @@ func (a *app) printFsck(r *fsck.Report) error {
 	return err
 }
 
-func (a *app) printFindings(found []fsck.Finding) {
+func (a *app) printFindings(found []fsck.Finding, mark func(string) string) {
 	style := a.UI.OutStyle
 	for _, f := range found {
-		fmt.Fprintf(a.UI.Out, "%s %s\n  %s\n", style.Red(string(f.Check)+":"), term.Visible(f.Where),
+		fmt.Fprintf(a.UI.Out, "%s %s\n  %s\n", mark(string(f.Check)+":"), term.Visible(f.Where),
 			term.Block(f.What))
 		if f.Job != "" {
 			fmt.Fprintf(a.UI.Out, "  job %s\n", f.Job)

@@ -64,7 +64,8 @@ begins. The whole lies in the folder of the job, in the archive.`,
 		Short: "Show one refused request or result: every finding, with its line",
 		Long: `show prints why an item was refused, with the lines of the document. Name the item
 by its id, its request_id or its file name in the inbox. What is shown of a document
-can't steer the terminal and repeats no secret.`,
+can't steer the terminal and repeats no secret. The item is compared with its seal in the
+ledger first: if anything was changed since it was refused, show says so, and what.`,
 		Example: `  threegate quarantine show TR-20260209-160501Z-python-stats
   threegate quarantine show j01j8z3k4m5n6p7q8r9s0t1v2w3 --json | jq .findings`,
 		Args: cobra.ExactArgs(1),
@@ -126,6 +127,8 @@ type itemJSON struct {
 	Damage string `json:"damage,omitempty"`
 	*quarantine.Reasons
 	Files []fileJSON `json:"files,omitempty"`
+	// Changed is what is not as it was refused; only show looks.
+	Changed []changeJSON `json:"changed,omitempty"`
 }
 
 type fileJSON struct {
@@ -180,16 +183,20 @@ func (a *app) showQuarantine(store *quarantine.Store, key string) error {
 	if err != nil {
 		return err
 	}
+	list := changed(filepath.Dir(filepath.Dir(filepath.Dir(it.Dir))), it)
 	if a.JSON {
-		return a.PrintJSON(itemToJSON(it))
+		out := itemToJSON(it)
+		out.Changed = list
+		return a.PrintJSON(out)
 	}
+	a.tellChanged(list)
 	if it.Damage != nil {
 		return cli.Troublef(it.Damage, "the item lies in "+it.Dir, "item %s", it.ID)
 	}
 	r := it.Reasons
 	fields := [][2]string{{"item", it.ID}, {"kind", string(it.Kind)}, {"request", r.RequestID},
 		{"file", r.OriginalName}, {"inbox", r.Inbox},
-		{"approved by", r.ApprovedBy}, {"refused", fmt.Sprintf("%s, at stage %s", r.RefusedAt.Format(time.RFC3339),
+		{"approved by", approver(r, list)}, {"refused", fmt.Sprintf("%s, at stage %s", r.RefusedAt.Format(time.RFC3339),
 			r.Stage)},
 		{"sha256", r.SHA256}, {"folder", it.Dir}}
 	fields = slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })

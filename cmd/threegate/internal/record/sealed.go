@@ -1,0 +1,70 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/seal"
+	"github.com/threegate/tool-exec/quarantine"
+)
+
+// changeJSON is one thing that is not as it was when an item was refused.
+type changeJSON struct {
+	Path string `json:"path"`
+	What string `json:"what"`
+}
+
+// changed compares a quarantined item with its seal, which the ledger of the node in dir has.
+func changed(dir string, it quarantine.Item) []changeJSON {
+	record, err := gate.ItemOf(dir, it.ID)
+	switch {
+	case errors.Is(err, gate.ErrNoItem):
+		return []changeJSON{{".", "the ledger knows no such item"}}
+	case err != nil:
+		return []changeJSON{{".", "it can't be compared with the ledger: " + err.Error()}}
+	case record.Dir != it.Dir:
+		return []changeJSON{{".", "by the ledger it lies in " + filepath.Base(filepath.Dir(record.Dir))}}
+	case record.Refused.Seal == "":
+		return []changeJSON{{".", "it was refused before items were sealed: nobody can tell whether it was changed"}}
+	}
+	broken, err := seal.Check(it.Dir, record.Refused.Seal, gate.FileStagedIn)
+	if err != nil {
+		return []changeJSON{{".", "it can't be read: " + err.Error()}}
+	}
+	var list []changeJSON
+	for _, b := range broken {
+		list = append(list, changeJSON{b.Path, b.What})
+	}
+	return list
+}
+
+// tellChanged says loudly what is not as it was refused.
+func (a *app) tellChanged(list []changeJSON) {
+	if len(list) == 0 {
+		return
+	}
+	style := a.UI.OutStyle
+	fmt.Fprintln(a.UI.Out, style.Red("This item is not as it was when it was refused. Do not trust what is shown:"))
+	for _, c := range list[:min(len(list), maxChanges)] {
+		fmt.Fprintf(a.UI.Out, "  %s: %s\n", style.Red(term.Visible(c.Path)), term.Visible(c.What))
+	}
+	if more := len(list) - maxChanges; more > 0 {
+		fmt.Fprintf(a.UI.Out, "  and %d more\n", more)
+	}
+	fmt.Fprintln(a.UI.Out)
+}
+
+// maxChanges bounds how many are named.
+const maxChanges = 20
+
+// approver is whom the reasons of an item name. It is not said of reasons that were changed.
+func approver(r *quarantine.Reasons, list []changeJSON) string {
+	if slices.ContainsFunc(list, func(c changeJSON) bool { return c.Path == quarantine.FileJSON || c.Path == "." }) {
+		return "not known: see above"
+	}
+	return r.ApprovedBy
+}

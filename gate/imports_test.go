@@ -74,6 +74,7 @@ var mayImport = map[string][]string{
 	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/view", "spool"},
 	"gate/prune":   {"gate/config", "gate/fsck", "gate/ledger", "spool"},
 	"gate/seal":    {"spool", "schemas"},
+	"gate/hooks":   {"gate/config", "gate/ledger", "spool"},
 	"gate/hold":    {"gate/config", "spool", "schemas"},
 	"gate/orders":  {"spool", "validate", "validate/approval", "schemas"},
 	"gate/view":    {"gate", "gate/config", "gate/hold", "gate/ledger", "spool", "schemas"},
@@ -105,7 +106,7 @@ var mayImport = map[string][]string{
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger", "gate/orders",
 		"gate/openwop", "gate/prune", "gate/seal", "gate/view", "quarantine", "spool", "validate", "schemas"},
 	"cmd/threegate/internal/qualify": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/source", "schemas"},
-	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/access", "gate/config", "gate/hold", "gate/metrics",
+	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/access", "gate/config", "gate/hold", "gate/hooks", "gate/metrics",
 		"spool", "executors", "executors/...", "quarantine", "schemas"},
 	// For others to embed: nothing of the gate but pure packages.
 	"toolruntime":         {"toolruntime/..."},

@@ -21,6 +21,12 @@ func WriteFile(dir, name string, data []byte, mode fs.FileMode) error {
 	return durable.Disk{}.WriteFile("file", dir, name, data, mode, false)
 }
 
+// ReplaceFile is WriteFile that replaces a file that is there: it is the old one or the new one, whole, also after a
+// crash.
+func ReplaceFile(dir, name string, data []byte, mode fs.FileMode) error {
+	return durable.Disk{}.WriteFile("file", dir, name, data, mode, true)
+}
+
 // RemoveFile removes dir/name durably. One that is not there is an error that matches fs.ErrNotExist.
 func RemoveFile(dir, name string) error {
 	d := durable.Disk{}

@@ -29,6 +29,7 @@ func (l *Loaded) check() error {
 	c.limits()
 	c.backends()
 	c.metrics()
+	c.hooks()
 	return errors.Join(c.errs...)
 }
 

@@ -40,6 +40,7 @@ type Config struct {
 	Results    Results     `yaml:"results"`
 	Posture    Posture     `yaml:"posture"`
 	Metrics    Metrics     `yaml:"metrics"`
+	Hooks      []Hook      `yaml:"hooks"`
 }
 
 // Node names the node and bounds its work.
@@ -279,5 +280,6 @@ func Default() Config {
 			UserNamespace: UserNamespaceRequired, Root: "containerd", State: ""},
 		Results: Results{Judgement: JudgementDefault, StreamLines: schemas.DefaultStreamLines,
 			ArtifactTypes: schemas.DefaultArtifactTypes(), External: []External{}},
+		Hooks: []Hook{},
 	}
 }

@@ -174,6 +174,9 @@ func (l *Loaded) resolve() {
 	abs(&l.CoreInbound.Path)
 	abs(&l.CoreNotices.Path)
 	abs(&l.Approvals.AllowedSigners)
+	for i := range l.Hooks {
+		abs(&l.Hooks[i].SecretFile)
+	}
 	abs(&l.Backends.Images)
 	abs(&l.Backends.Init)
 	abs(&l.Containerd.Root)

@@ -17,6 +17,7 @@ import (
 	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/hooks"
 	"github.com/threegate/tool-exec/gate/metrics"
 	"github.com/threegate/tool-exec/spool"
 
@@ -102,11 +103,13 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logge
 	}
 	removeDeadRuns(ctx, cfg, log)
 	stopReloads, stopMetrics := reloads(g, cfg.Dir, log), serveMetrics(ctx, cfg, log)
+	stopHooks := hooks.Start(ctx, cfg, log)
 	log.Info("serving", "node", cfg.Dir, "name", cfg.Node.Name)
 	backend.WarnOfLacks(cfg, log)
 	err = g.Run(ctx)
 	stopReloads()
 	stopMetrics()
+	stopHooks()
 	if serr := errors.Join(shutDown(ctx, exec, cfg), g.Close()); err == nil {
 		err = serr
 	}

@@ -63,7 +63,8 @@ func judgePatch(out io.Writer, file string, r *registry.Registry) error {
 		checked = append(checked, rule.ID)
 		for _, v := range judge.Judge(rule.ID, changes, "") {
 			blocked = blocked || level == registry.Blocking
-			fmt.Fprintln(out, visible(fmt.Sprintf("%s: %q, line %d: %s (%s)", level, v.Path, v.Line, v.Message, v.Rule)))
+			text := fmt.Sprintf("%s: %q, line %d: %s (%s)", level, v.Path, v.Line, v.Message, v.Rule)
+			fmt.Fprintln(out, visible(text))
 			fmt.Fprintf(out, "  hint: %s\n", v.Hint)
 		}
 	}

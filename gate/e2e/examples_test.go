@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -70,10 +71,36 @@ func TestExamples(t *testing.T) {
 		t.Run(filepath.Base(filepath.Dir(x.dir))+"/"+filepath.Base(x.dir), func(t *testing.T) {
 			var w want
 			readJSON(t, filepath.Join(x.dir, "want.json"), &w)
-			compare(t, n, n.await(x.id), w)
+			f := n.await(x.id)
+			compare(t, n, f, w)
+			if _, ok := w.Outputs["changes.patch"]; ok && !t.Failed() {
+				applies(t, filepath.Join(x.dir, x.id+".inputs"),
+					strings.TrimSuffix(f.ResultPath, ".md")+".artifacts/changes.patch")
+			}
 		})
 	}
 	n.check()
+}
+
+// applies wants plain git to take a patch that was delivered, on the files that were the inputs of its plan.
+func applies(t *testing.T, inputs, patch string) {
+	t.Helper()
+	base := filepath.Join(t.TempDir(), "base")
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", args...)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(base), "GIT_CONFIG_NOSYSTEM=1"}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	if bundle := filepath.Join(inputs, "repository.bundle"); exists(bundle) {
+		git("clone", "-q", bundle, base)
+	} else {
+		must(t, os.CopyFS(base, os.DirFS(filepath.Join(inputs, "workspace"))))
+		git("init", "-q", base)
+	}
+	git("-C", base, "apply", patch)
 }
 
 // usageRe is how a result says what a run used.

@@ -48,8 +48,8 @@ func paths(changes []Change, _ string) (found []Violation) {
 	for _, c := range changes {
 		for _, p := range []string{c.Path, c.Old} {
 			if _, err := workspace.Clean(p); err != nil && p != "" {
-				found = append(found, Violation{Path: p, Message: "the path leaves the workspace, belongs to git, or is no text",
-					Hint: "keep to files below the workspace"})
+				found = append(found, Violation{Path: p, Hint: "keep to files below the workspace",
+					Message: "the path leaves the workspace, belongs to git, or is no text"})
 			}
 		}
 		if c.Path == "" && c.Old == "" {
@@ -61,8 +61,8 @@ func paths(changes []Change, _ string) (found []Violation) {
 		for _, l := range c.Added {
 			target := path.Join(path.Dir(c.Path), l.Text)
 			if _, err := workspace.Clean(target); err != nil || path.IsAbs(l.Text) {
-				found = append(found, Violation{Path: c.Path, Line: l.No, Message: "the link leads out of the workspace",
-					Hint: "link to a path below the workspace, or copy the file"})
+				found = append(found, Violation{Path: c.Path, Line: l.No,
+					Message: "the link leads out of the workspace", Hint: "link to a path below it, or copy the file"})
 			}
 		}
 	}
@@ -122,11 +122,13 @@ var (
 	without = regexp.MustCompile(`(?m)^Tests-Not-Needed: \S`)
 )
 
+func hasTest(l Line) bool { return inCode.MatchString(l.Text) }
+
 func tests(changes []Change, message string) []Violation {
 	first := ""
 	for _, c := range changes {
 		switch {
-		case test.MatchString(c.Path), slices.ContainsFunc(c.Added, func(l Line) bool { return inCode.MatchString(l.Text) }):
+		case test.MatchString(c.Path), slices.ContainsFunc(c.Added, hasTest):
 			return nil
 		case code.MatchString(c.Path) && !c.Deleted && len(c.Added)+c.Removed > 0 && first == "":
 			first = c.Path

@@ -29,6 +29,8 @@ const (
 
 // admit gives the verdict on a claimed job: it is admitted, or refused.
 func (g *Gate) admit(ctx context.Context, j *spool.Job) error {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
 	req, findings, err := g.judge(ctx, j)
 	if err != nil {
 		return err

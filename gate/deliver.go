@@ -11,6 +11,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -71,7 +72,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 		Filters: filters.names()}
 	if refused {
 		ev.Type, ev.Rules = ledger.ResultQuarantined, blockingRules(findings)
-		ev.Notice = g.noticeName(j, a.Request.RequestID)
+		ev.Notice, ev.Held = g.noticeName(j, a.Request.RequestID), quarantine.Held(findings)
 		g.log.Info("result quarantined", "job", j.ID, "request", a.Request.RequestID, "rules", ev.Rules)
 	} else {
 		ev.Artifacts = len(m.files)

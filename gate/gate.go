@@ -51,7 +51,9 @@ type Gate struct {
 	runs      *queue // jobs up to the end of their run
 	out       *deliveries
 	cleaner   *cleaner
-	telling   sync.Mutex // who tells CORE something is the last that may
+	// deciding keeps apart verdicts on requests and what people order, up to their event.
+	deciding sync.Mutex
+	telling  sync.Mutex // who tells CORE something is the last that may
 	// claimed are jobs without a verdict. They belong to the intake.
 	claimed []*spool.Job
 	back    returned // released jobs for the intake

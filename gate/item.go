@@ -202,10 +202,12 @@ func (r *returned) take() []*spool.Job {
 	return jobs
 }
 
-// rejectItem ends a quarantined item for good.
+// rejectItem ends a quarantined item for good. If CORE was told that it is held, it is told now that
+// nothing more comes.
 func (g *Gate) rejectItem(o *orders.Order, known bool) (deed, error) {
+	act := func() error { return g.tellRejected(o.Subject) }
 	if known {
-		return deed{}, nil
+		return deed{act: act}, nil
 	}
 	it, err := ItemOf(g.config().Dir, o.Subject)
 	switch {
@@ -217,6 +219,23 @@ func (g *Gate) rejectItem(o *orders.Order, known bool) (deed, error) {
 		return deed{}, orders.Refusef("%s was rejected before, by %s", o.Subject, spool.Quote(it.Rejected.By))
 	}
 	e := it.Refused
-	return deed{event: ledger.Event{Type: ledger.QuarantineRejected, RunID: e.RunID, RequestID: e.RequestID,
-		RequestSHA256: e.RequestSHA256, Rules: e.Rules}}, nil
+	d := deed{act: act, event: ledger.Event{Type: ledger.QuarantineRejected, RunID: e.RunID, RequestID: e.RequestID,
+		RequestSHA256: e.RequestSHA256, Rules: e.Rules}}
+	// A request that was promoted under the same id since has an answer of its own.
+	if by, _ := g.journal.toldBy(e.Notice); e.Held && by == e.RunID && !g.journal.withdrawn(e.Notice) {
+		d.event.Notice = e.Notice
+	}
+	return d, nil
+}
+
+// tellRejected tells CORE of a rejection that is on record.
+func (g *Gate) tellRejected(job string) error {
+	it, err := ItemOf(g.config().Dir, job)
+	if errors.Is(err, ErrNoItem) || err == nil && (it.Rejected == nil || it.Rejected.Notice == "") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return g.tellAs(it.Rejected.Notice, job, NoticeOf(*it.Rejected))
 }

@@ -196,6 +196,13 @@ func (b *journal) toldBy(subject string) (job string, ok bool) {
 	return t.job, ok
 }
 
+// withdrawn says whether what CORE was told about a subject is no longer true.
+func (b *journal) withdrawn(subject string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.told[subject].gone
+}
+
 // ordered returns the event that an order led to, if it is on record.
 func (b *journal) ordered(sha256 string) (ledger.Type, bool) {
 	b.mu.Lock()

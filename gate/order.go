@@ -116,6 +116,8 @@ func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, diges
 	if was == ledger.OrderRefused {
 		return o, orders.Refusef("it could not be carried out when it came; if that is no longer so, give it again")
 	}
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
 	var d deed
 	switch o.Kind {
 	case orders.Reject:

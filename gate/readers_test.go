@@ -119,7 +119,7 @@ func TestCoresReaders(t *testing.T) {
 			want = append(want, id+": refused, rules: sec.shell.chaining. "+say.Notices["refused"])
 			continue
 		case "secret":
-			want = append(want, id+": result-refused, rules: secrets.scan. "+say.Notices["result-refused"])
+			want = append(want, id+": held, rules: secrets.scan. "+say.Notices["held"])
 			continue
 		}
 		files, err := filepath.Glob(filepath.Join(core, "TS-*-"+id+".md"))
@@ -155,6 +155,9 @@ func TestCoresReaders(t *testing.T) {
 	for _, e := range []ledger.Event{ // stages that only years, or damage, lead to
 		{Type: ledger.DeliveryAttempted, RequestID: "TR-old", Notice: "TR-old", Rules: []string{"approval.age"}},
 		{Type: ledger.ResultQuarantined, RequestID: "TR-hurt", Notice: "TR-hurt", Rules: []string{"spool.job.damaged"}},
+		{Type: ledger.ResultQuarantined, RequestID: "TR-flood", Notice: "TR-flood",
+			Rules: []string{"result.payload.unread"}},
+		{Type: ledger.QuarantineRejected, RequestID: "TR-no", Notice: "TR-no", Rules: []string{"secrets.scan"}},
 		{Type: ledger.DeliveryAttempted, Notice: "TR-x", Rules: []string{"doc.empty", "spool.name"}},
 	} {
 		n := gate.NoticeOf(e)

@@ -29,7 +29,7 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 	if reasons.RequestID != "" {
 		ev.RequestID, ev.DedupKey = reasons.RequestID, dedupKey(reasons.RequestID)
 	}
-	ev.Notice = g.noticeName(j, ev.RequestID)
+	ev.Notice, ev.Held = g.noticeName(j, ev.RequestID), quarantine.Held(findings)
 	if err := writeReasons(j, reasons); err != nil {
 		return err
 	}
@@ -146,6 +146,10 @@ func NoticeOf(e ledger.Event) *schemas.Notice {
 		n.Rules = append(n.Rules, schemas.NoticeRule{Rule: id, Mend: r.Fix})
 	}
 	switch {
+	case e.Type == ledger.QuarantineRejected:
+		n.Stage = schemas.StageRejected
+	case e.Held:
+		n.Stage = schemas.StageHeld
 	case slices.Contains(e.Rules, spool.RuleDamaged):
 		n.Stage = schemas.StageInterrupted
 	case e.Type == ledger.ResultQuarantined:

@@ -161,3 +161,96 @@ func TestCrashRelease(t *testing.T) {
 		}
 	}
 }
+
+// stage is that of the one notice that CORE can see, or "".
+func (w *world) stage(t *testing.T) schemas.NoticeStage {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(w.cfg.CoreNotices.Path, "*"))
+	must(t, err)
+	if len(all) == 0 {
+		return ""
+	}
+	raw, err := os.ReadFile(all[0])
+	must(t, err)
+	must(t, valid(raw))
+	var n schemas.Notice
+	must(t, schemas.DecodeStrict(raw, &n))
+	if len(all) > 1 || n.RequestID != crashID {
+		t.Fatalf("notices: %v, of %s", all, n.RequestID)
+	}
+	return n.Stage
+}
+
+// What a person may release is held: CORE is told so, and then gets its one final answer.
+func TestHeld(t *testing.T) {
+	for _, sc := range releasable {
+		w := served(t, sc)
+		if got := w.stage(t); got != schemas.StageHeld {
+			t.Errorf("%s: before: %q", sc.name, got)
+		}
+		w.release(t, w.items(t)[0])
+		w.until(t)
+		if got := w.stage(t); got != "" {
+			t.Errorf("%s: after its release: %q", sc.name, got)
+		}
+		w = served(t, sc)
+		w.order(t, orders.Reject, w.items(t)[0], nil)
+		w.until(t)
+		if got := w.stage(t); got != schemas.StageRejected {
+			t.Errorf("%s: after its rejection: %q", sc.name, got)
+		}
+		w.whole(t)
+	}
+	w := ended(t, "refused request")
+	if got := w.stage(t); got != schemas.StageRefused {
+		t.Errorf("what nobody can release: %q", got)
+	}
+	w.order(t, orders.Reject, w.items(t)[0], nil)
+	w.until(t)
+	if got := w.stage(t); got != schemas.StageRefused {
+		t.Errorf("a final answer is another one after a rejection: %q", got)
+	}
+}
+
+// A request that was mended and promoted again has its own answer: what is done with the item that was
+// held under its id tells CORE nothing.
+func TestHeldAndPromotedAgain(t *testing.T) {
+	w := served(t, releasable[0])
+	item := w.items(t)[0]
+	must(t, w.put(w.cfg.Inboxes[0].Path, crashID, "ok"))
+	w.until(t)
+	if got := w.stage(t); got != "" {
+		t.Errorf("after the second was taken in: %q", got)
+	}
+	late := w.release(t, item)
+	w.until(t)
+	if why := w.answer(t, late); !strings.Contains(why, "was taken in as job") {
+		t.Errorf("released: %q", why)
+	}
+	w.order(t, orders.Reject, item, nil)
+	w.until(t)
+	if got := w.stage(t); got != "" || len(w.events(t, ledger.QuarantineRejected)) != 1 {
+		t.Errorf("after the rejection of the first: %q", got)
+	}
+	w.whole(t)
+}
+
+// The rejection of what was held survives a kill at each step, and CORE learns of it.
+func TestCrashRejectHeld(t *testing.T) {
+	calm := &injector{}
+	w := served(t, releasable[1])
+	w.order(t, orders.Reject, w.items(t)[0], nil)
+	must(t, w.process(calm))
+	for at := range calm.steps {
+		kind := []faultKind{killAfter, cutPerDir, happened}[at%3]
+		w := served(t, releasable[1])
+		w.order(t, orders.Reject, w.items(t)[0], nil)
+		_ = w.process(&injector{at: at + 1, kind: kind})
+		w.whole(t)
+		w.until(t)
+		if got := w.stage(t); got != schemas.StageRejected || len(w.events(t, ledger.QuarantineRejected)) != 1 {
+			t.Errorf("%s at step %d: %q", kind, at+1, got)
+		}
+		w.whole(t)
+	}
+}

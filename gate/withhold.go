@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -187,7 +188,7 @@ func (m *rendering) rawStream(file, sha string, raw []byte, v channel.Verdict, s
 	if verdict.Tier > content.Note {
 		note = rawKept
 	} else {
-		m.findings = append(m.findings, verdict.Findings...)
+		m.findings = append(m.findings, inFile(file, verdict.Findings)...)
 		m.deliver(artifact, m.j.Path(file), sha)
 	}
 	if shown.Note != "" {
@@ -247,7 +248,11 @@ const maxRefusals = 100
 
 // refuse notes the first place of a stream at which the same text breaks a rule.
 func (m *rendering) refuse(name string, s channel.Span) {
-	if f := validate.Refusal(name, s); len(m.refusals) < maxRefusals && !slices.ContainsFunc(m.refusals,
+	f := validate.Refusal(name, s)
+	if f.Line = s.First; f.Line > 0 {
+		f.File = name
+	}
+	if len(m.refusals) < maxRefusals && !slices.ContainsFunc(m.refusals,
 		func(r schemas.Finding) bool { return r.Rule == f.Rule && r.Span == f.Span }) {
 		m.refusals = append(m.refusals, f)
 	}
@@ -267,9 +272,19 @@ func (m *rendering) wholeStream(file, artifact, sha string, raw []byte, v channe
 	if err != nil {
 		return err
 	}
-	m.findings = append(m.findings, verdict.Findings...)
+	m.findings = append(m.findings, inFile(filepath.Base(source), verdict.Findings)...)
 	m.deliver(artifact, source, sha)
 	return nil
+}
+
+// inFile says of findings about an artifact in which file of the job's folder their lines are.
+func inFile(name string, fs []schemas.Finding) []schemas.Finding {
+	for i := range fs {
+		if fs[i].Line > 0 {
+			fs[i].File = name
+		}
+	}
+	return fs
 }
 
 // output delivers a file whole, or withholds all of it.
@@ -293,7 +308,7 @@ func (m *rendering) output(f executors.File, describe func() string) error {
 		m.note(fmt.Sprintf("%s of %d bytes", path, f.Size), 0, why.Rule)
 		return nil
 	}
-	m.findings = append(m.findings, verdict.Findings...)
+	m.findings = append(m.findings, inFile(DirOut+"/"+f.Path, verdict.Findings)...)
 	m.deliver(f.Path, source, f.SHA256)
 	m.res.Outputs = append(m.res.Outputs, schemas.Output{Path: path, SHA256: f.SHA256, Description: describe()})
 	return nil

@@ -25,7 +25,7 @@ func TestReleasable(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := Decode(raw)
-		if err != nil || r.Held() != c.held || r.Unreleasable() != c.first {
+		if err != nil || r.Held() != c.held || Held(c.findings) != c.held || r.Unreleasable() != c.first {
 			t.Errorf("%v: held %v, first %d, %v", c.findings, r.Held(), r.Unreleasable(), err)
 		}
 		if strings.Contains(string(people), "quarantine release") != c.held {

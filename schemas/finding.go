@@ -42,6 +42,8 @@ type Finding struct {
 	// Rule is the id of a rule of the catalogue.
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
+	// File is the file that Line counts in, if it is not the document: of a run, below its job's folder.
+	File string `json:"file,omitempty"`
 	// Line and Column count from 1, Column in bytes of the line; 0 means the whole document.
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
@@ -102,11 +104,11 @@ func VerdictOf(fs []Finding) Verdict {
 	return VerdictAccept
 }
 
-// SortFindings puts findings in the order of their place in the document, then
+// SortFindings puts findings in the order of their file and place, then
 // of their rule, and drops exact repetitions.
 func SortFindings(fs []Finding) []Finding {
 	slices.SortStableFunc(fs, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
 	return slices.Compact(fs)

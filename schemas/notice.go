@@ -43,6 +43,9 @@ const (
 	StageExpired       NoticeStage = "expired"        // its approval is too old; nothing of it ran
 	StageInterrupted   NoticeStage = "interrupted"    // what the node held of it was damaged
 	StageResultRefused NoticeStage = "result-refused" // it ran, and its result may not leave
+	StageRejected      NoticeStage = "rejected"       // a person looked at what was held, and rejected it
+	// StageHeld is no end: a person may still release the request, or its result. Another answer follows.
+	StageHeld NoticeStage = "held"
 )
 
 // Subject is what the notice is about, and names its file: the request's id, the name of its

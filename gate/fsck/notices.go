@@ -18,6 +18,7 @@ import (
 type told struct {
 	notice *schemas.Notice
 	by     *job
+	before *schemas.Notice // that CORE may still see while an order is carried out
 }
 
 // notices looks at what CORE is told of requests that got no result. CORE may remove every notice;
@@ -66,6 +67,20 @@ func (n *node) notices() {
 	}
 }
 
+// maxNoticeBytes is more than any notice has.
+const maxNoticeBytes = 1 << 20
+
+// ordered says whether an order waits, which may be one that is about to be carried out.
+func (n *node) ordered() bool {
+	waiting, err := spool.NewOrders(n.cfg.Dir, nil).Pending()
+	return err == nil && len(waiting) > 0
+}
+
+func same(notice *schemas.Notice, file []byte) bool {
+	b, err := notice.Encode()
+	return err == nil && bytes.Equal(b, file)
+}
+
 // notice compares one notice with the record.
 func (n *node) notice(path string, of told) {
 	want, err := of.notice.Encode()
@@ -73,8 +88,10 @@ func (n *node) notice(path string, of told) {
 		n.unreadable(of.by.id, path, err)
 		return
 	}
-	switch got, err := spool.ReadRegular(path, int64(len(want))); {
+	switch got, err := spool.ReadRegular(path, maxNoticeBytes); {
 	case errors.Is(err, fs.ErrNotExist): // CORE took it meanwhile
+	case err == nil && of.before != nil && n.ordered() && same(of.before, got):
+		n.report.Pending = append(n.report.Pending, path)
 	case err != nil || !bytes.Equal(got, want):
 		n.found(CheckNotice, of.by.id, path, "tell CORE not to use it, and remove it",
 			"it is not what the ledger has for it")

@@ -209,9 +209,13 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 		}
 	}
 	if notice := gate.NoticeOf(e); notice != nil {
-		n.told[e.Notice] = told{notice, j}
+		next := told{notice: notice, by: j}
+		if e.Type == ledger.QuarantineRejected {
+			next.before = n.told[e.Notice].notice
+		}
+		n.told[e.Notice] = next
 	} else if _, was := n.told[e.RequestID]; was && gate.Withdraws(e) {
-		n.told[e.RequestID] = told{nil, j}
+		n.told[e.RequestID] = told{by: j}
 	}
 	to, from := gate.Announces(e), cmp.Or(j.announced, spool.StateClaimed)
 	if to == "" {

@@ -41,8 +41,8 @@ const (
 )
 
 var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
-	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined, QuarantineRejected, QuarantineReleased,
-	OrderRefused, ArchivePruned, RequestRefused}
+	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined, QuarantineRejected,
+	QuarantineReleased, OrderRefused, ArchivePruned, RequestRefused}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted.
 type DeliveryOutcome string
@@ -74,6 +74,8 @@ type Event struct {
 	// Notice is the name under which CORE is told of a refusal: see gate.NoticeOf. It is empty
 	// if CORE has or gets another answer.
 	Notice string `json:"notice,omitempty"`
+	// Held says that a person may release what was refused, so that the notice is not CORE's last answer.
+	Held bool `json:"held,omitempty"`
 	// Rules are the ids of the blocking rules of a refusal, sorted.
 	Rules     []string        `json:"rules,omitempty"`
 	Backend   schemas.Backend `json:"backend,omitempty"`

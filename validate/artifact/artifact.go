@@ -218,6 +218,12 @@ func (a *reader) words(p part, d *filetype.Detector, w encoded.Window) {
 		default:
 			f.Line, f.Column = lines.Pos(f.Offset)
 			f.Line += w.Line
+			f.File = p.path
+			if p.depth > 0 { // its lines are those of no file
+				f.File = ""
+				f.Message = fmt.Sprintf("line %d: %s", f.Line, f.Message)
+				f.Line, f.Column = 0, 0
+			}
 			f.Message = p.label + f.Message
 		}
 		a.found.Add(f.Finding)

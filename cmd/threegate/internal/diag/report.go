@@ -31,7 +31,7 @@ func New(file string, kind schemas.Kind, source []byte, findings []schemas.Findi
 	// Places count from behind a byte order mark.
 	source = bytes.TrimPrefix(source, []byte("\xef\xbb\xbf"))
 	r := Report{File: file, Kind: kind, Verdict: schemas.VerdictOf(findings), Findings: findings, Source: source}
-	if len(findings) > 0 {
+	if len(findings) > 0 && len(source) > 0 {
 		r.starts = append(r.starts, 0)
 		for i, c := range source {
 			if c == '\n' {

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,60 +11,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/quarantine"
-	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
 func newQuarantine(a *app) *cobra.Command {
-	var kind string
-	var withheld bool
-	list := &cobra.Command{
-		Use:   "list",
-		Short: "List refused requests and results, oldest first",
-		Long: `list names the requests and results that were refused. With --withheld it lists what
-results do not hold that were delivered without it: where it stood, the rule, and how it
-begins. The whole lies in the folder of the job, in the archive.`,
-		Example: `  threegate quarantine list
-  threegate quarantine list --withheld
-  threegate quarantine list --kind result --json | jq -r '.[].item'`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if withheld {
-				if kind != "" {
-					return cli.Usagef("", "--kind and --withheld can't be used together")
-				}
-				return a.listWithheld()
-			}
-			if kind != "" && kind != string(schemas.KindRequest) && kind != string(schemas.KindResult) {
-				return cli.Usagef("", "--kind is request or result, not %q", kind)
-			}
-			store, err := a.quarantine()
-			if err != nil {
-				return err
-			}
-			items, err := store.List(schemas.Kind(kind))
-			if err != nil {
-				return cli.Troublef(err, "", "can't list the quarantine")
-			}
-			return a.listQuarantine(items)
-		},
-	}
-	a.NodeFlag(list)
-	list.Flags().StringVar(&kind, "kind", "", "only requests, or only results")
-	list.Flags().BoolVar(&withheld, "withheld", false, "what was left out of results, instead")
-	cli.Complete(list, "kind", "request", "result")
 	show := &cobra.Command{
 		Use:   "show ITEM",
 		Short: "Show one refused request or result: every finding, with its line",
-		Long: `show prints why an item was refused, with the lines of the document. Name the item
-by its id, its request_id or its file name in the inbox. What is shown of a document
-can't steer the terminal and repeats no secret. The item is compared with its seal in the
-ledger first: if anything was changed since it was refused, show says so, and what.`,
+		Long: `show prints why an item was refused: each finding with its number, its sentence, and the
+line that it is about, of the document, of a stream or of an output file. Name the item by its
+id, its request_id or its file name in the inbox. What is shown can't steer the terminal:
+hidden characters are spelled out. It repeats no secret: of an item with one no line is
+shown, but the excerpts in which it is masked. The item is compared with its seal in the ledger
+first: if anything was changed since it was refused, show says so, and what.`,
 		Example: `  threegate quarantine show TR-20260209-160501Z-python-stats
   threegate quarantine show j01j8z3k4m5n6p7q8r9s0t1v2w3 --json | jq .findings`,
 		Args: cobra.ExactArgs(1),
@@ -78,7 +39,8 @@ ledger first: if anything was changed since it was refused, show says so, and wh
 		},
 	}
 	a.NodeFlag(show)
-	return cli.Group("quarantine", "Look at what was refused, and decide on it", list, show, newRelease(a), newReject(a))
+	return cli.Group("quarantine", "Look at what was refused, and decide on it", newQuarantineList(a), show, newRelease(a),
+		newReject(a))
 }
 
 func newReject(a *app) *cobra.Command {
@@ -148,36 +110,6 @@ func itemToJSON(it quarantine.Item) itemJSON {
 	return out
 }
 
-func (a *app) listQuarantine(items []quarantine.Item) error {
-	if a.JSON {
-		out := []itemJSON{}
-		for _, it := range items {
-			out = append(out, itemToJSON(it))
-		}
-		return a.PrintJSON(out)
-	}
-	if len(items) == 0 {
-		a.UI.Say("nothing is in quarantine")
-		return nil
-	}
-	var rows [][]string
-	for _, it := range items {
-		row := []string{it.ID, string(it.Kind), "", "", "the reasons can't be read"}
-		if r := it.Reasons; r != nil {
-			var rules []string
-			for _, f := range r.Findings {
-				if f.Severity == schemas.SeverityBlocking && !slices.Contains(rules, f.Rule) {
-					rules = append(rules, f.Rule)
-				}
-			}
-			copy(row[2:], []string{r.RefusedAt.Format(time.RFC3339), cmp.Or(r.RequestID, r.OriginalName),
-				strings.Join(rules, " ")})
-		}
-		rows = append(rows, row)
-	}
-	return term.Table(a.UI.Out, a.UI.OutStyle, []string{"ITEM", "KIND", "REFUSED", "REQUEST", "RULES"}, rows)
-}
-
 func (a *app) showQuarantine(store *quarantine.Store, key string) error {
 	it, err := findQuarantined(store, key)
 	if err != nil {
@@ -239,22 +171,4 @@ func unreadable(err error) error {
 		return nil
 	}
 	return cli.Troublef(err, "", "can't read the quarantine")
-}
-
-// maxShownDocument bounds the document whose lines are shown.
-const maxShownDocument = 16 << 20
-
-// showFindings prints the findings with the lines that they are about, as far as
-// the document still is the one that was judged.
-func (a *app) showFindings(it quarantine.Item) error {
-	name, label := spool.FileRequest, cmp.Or(it.Reasons.OriginalName, spool.FileRequest)
-	if it.Kind == schemas.KindResult {
-		name, label = "result.md", "result.md"
-	}
-	raw, err := source.Read(filepath.Join(it.Dir, name), false, maxShownDocument)
-	if err != nil || len(raw) > maxShownDocument {
-		raw = nil
-	}
-	w := &diag.Text{W: a.UI.Out, Style: a.UI.OutStyle, Columns: a.UI.Columns}
-	return w.Report(diag.New(label, it.Kind, raw, it.Reasons.Findings))
 }

@@ -61,6 +61,7 @@ content. The chain is checked on the way; audit verify checks more.`,
 	a.NodeFlag(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.request, "request", "", "only events of this request `id`")
+	_ = cmd.RegisterFlagCompletionFunc("request", a.completeRequests)
 	fl.StringVar(&f.run, "run", "", "only events of this job `id`")
 	fl.StringSliceVar(&f.types, "type", nil, "only events of these `types`, like run.failed")
 	fl.IntVar(&f.last, "last", 0, "only the last `n` events")

@@ -38,7 +38,8 @@ With -f it waits for the run to begin, and ends with it.`,
 		Example: `  threegate logs TR-20260209-160501Z-python-stats
   threegate logs -f TR-20260209-160501Z-python-stats
   threegate logs TR-20260209-160501Z-python-stats 2>/dev/null | less`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, err := a.LoadNode()
 			if err != nil {

@@ -29,7 +29,8 @@ shown, but the excerpts in which it is masked. The item is compared with its sea
 first: if anything was changed since it was refused, show says so, and what.`,
 		Example: `  threegate quarantine show TR-20260209-160501Z-python-stats
   threegate quarantine show j01j8z3k4m5n6p7q8r9s0t1v2w3 --json | jq .findings`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeItems,
 		RunE: func(_ *cobra.Command, args []string) error {
 			store, err := a.quarantine()
 			if err != nil {
@@ -56,7 +57,8 @@ The command gives the node an order, a file in its folder orders, and waits unti
 has carried it out. What came of it stays in orders/done.`,
 		Example: `  threegate quarantine reject TR-20260209-160501Z-python-stats --as alice --reason "a host file"
   threegate quarantine reject j01j8z3k4m5n6p7q8r9s0t1v2w3 --as alice --reason no --sign KEY`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeItems,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := a.startOrder(cmd.Context(), f)
 			if err != nil {

@@ -38,7 +38,8 @@ the item again.`,
 		Example: `  threegate quarantine show TR-20260209-160501Z-python-stats
   threegate quarantine release TR-20260209-160501Z-python-stats --as alice --reason "a checksum"
   threegate quarantine release j01j8z3k4m5n6p7q8r9s0t1v2w3 --finding 2 --as alice --reason "a checksum" --sign KEY`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeItems,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := a.startOrder(cmd.Context(), f)
 			if err != nil {

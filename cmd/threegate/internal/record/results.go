@@ -71,7 +71,8 @@ result itself is the file that is printed as result; what the gate left out of i
 quarantine list --withheld.`,
 		Example: `  threegate results show TR-20260209-160501Z-python-stats
   threegate results show TR-20260209-160501Z-python-stats --json | jq .artifact_list`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeRequests,
 		RunE: func(_ *cobra.Command, args []string) error {
 			l, err := a.ReadNode()
 			if err != nil {

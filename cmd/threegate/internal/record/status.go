@@ -35,7 +35,8 @@ terminal is drawn anew, anything else gets each change.`,
   threegate status --watch
   threegate status TR-20260209-160501Z-python-stats
   threegate status --json | jq .jobs`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := since.Time(a.Now())
 			if err != nil {

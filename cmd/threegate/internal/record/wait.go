@@ -34,7 +34,8 @@ the program failed or something was quarantined, 5 when --timeout is over, and 3
 if the node knows no such request.`,
 		Example: `  threegate wait TR-20260209-160501Z-python-stats
   threegate wait TR-20260209-160501Z-python-stats --timeout 5m --json | jq -r .result_path`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, err := a.ReadNode()
 			if err != nil {

@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	"gate/config":  {"executors", "executors/egress", "executors/image", "validate", "validate/approval", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
 	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
-	"gate/fsck": {"gate", "gate/config", "gate/ledger", "gate/seal", "spool", "validate", "executors", "quarantine",
+	"gate/fsck": {"gate", "gate/config", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "executors", "quarantine",
 		"schemas"},
 
 	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/view", "spool"},

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/fsck"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/gate/seal"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -186,4 +188,117 @@ func TestAChangedItemIsNotReleased(t *testing.T) {
 	if why := w.answer(t, name); !strings.Contains(why, `not as it was refused: "REASONS.md"`) {
 		t.Errorf("the answer is %q", why)
 	}
+}
+
+// TestADamagedLedgerHidesNothing: whichever line of it can't be read, each changed file is named.
+func TestADamagedLedgerHidesNothing(t *testing.T) {
+	w := sealedNode(t)
+	var files []string
+	for _, pattern := range []string{inRequests + "/reasons.json", inResults + "/REASONS.md", inArchive + "/admission.json"} {
+		m, err := filepath.Glob(filepath.Join(w.dir, pattern))
+		must(t, err)
+		files = append(files, m[0])
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		must(t, err)
+		must(t, os.WriteFile(file, append(raw, ' '), 0o600))
+	}
+	ledger := w.one(t, "ledger/events-*")
+	raw, err := os.ReadFile(ledger)
+	must(t, err)
+	lines := bytes.SplitAfter(raw, []byte("\n"))
+	for i := range lines[:len(lines)-1] {
+		spoiled := slices.Clone(lines)
+		spoiled[i] = []byte("x" + string(lines[i]))
+		must(t, os.WriteFile(ledger, bytes.Join(spoiled, nil), 0o600))
+		r := w.report(t)
+		for _, want := range append([]string{filepath.Dir(ledger)}, files...) {
+			if !slices.ContainsFunc(r.Found, func(f fsck.Finding) bool { return f.Where == want }) {
+				t.Errorf("line %d: %s is not named: %+v", i+1, want, r.Found)
+			}
+		}
+		for _, f := range r.Found { // and nothing else is said for certain
+			sure := f.Check != fsck.CheckLedger && !slices.Contains(files, f.Where)
+			if sure || strings.Contains(f.Where, spool.DirCoreInbound) && !strings.Contains(f.What, "can't be judged") {
+				t.Errorf("line %d: %+v", i+1, f)
+			}
+		}
+	}
+	must(t, os.RemoveAll(ledger))
+	for _, file := range files {
+		w.names(t, "without a ledger", file)
+	}
+}
+
+// TestNothingForeignReachesCORE: what the node did not put into CORE's folders is named. If it is named
+// like the node's it is a fault, else it may be CORE's own.
+func TestNothingForeignReachesCORE(t *testing.T) {
+	w := ended(t, "delivered")
+	result := w.one(t, "core-inbound/TS-*.md")
+	artifacts := strings.TrimSuffix(result, ".md") + ".artifacts"
+	add := func(path string) func() {
+		must(t, os.WriteFile(path, []byte("x"), 0o600))
+		return func() { must(t, os.Remove(path)) }
+	}
+	for _, taken := range []bool{false, true} {
+		if taken {
+			must(t, os.Remove(result))
+		}
+		for _, path := range []string{filepath.Join(artifacts, "more"), filepath.Join(artifacts, "d/more"),
+			filepath.Join(w.cfg.CoreInbound.Path, "TS-more.txt"), filepath.Join(w.cfg.CoreNotices.Path, "TN-more.json")} {
+			undo := add(path)
+			w.names(t, "more", path)
+			undo()
+		}
+		for _, path := range []string{filepath.Join(w.cfg.CoreInbound.Path, "more"),
+			filepath.Join(w.cfg.CoreInbound.Path, ".more"), filepath.Join(w.cfg.CoreNotices.Path, "more")} {
+			undo := add(path)
+			if r := w.report(t); !r.Whole() || len(r.Warnings) != 1 || r.Warnings[0].Where != path {
+				t.Errorf("%s: %+v, %+v", path, r.Found, r.Warnings)
+			}
+			undo()
+		}
+		w.sealed(t)
+	}
+	away := w.dir + ".run/away"
+	must(t, errors.Join(os.Rename(artifacts, away), os.Symlink(away, artifacts)))
+	w.names(t, "a link to the artifacts", artifacts)
+}
+
+// TestChangedOrdersAreNamed: what a person ordered, and whether it was done, is on record.
+func TestChangedOrdersAreNamed(t *testing.T) {
+	w := ended(t, "refused request")
+	for range 2 { // the second is refused
+		_, err := orders.Give(w.dir, orders.Order{Kind: orders.Reject, Subject: w.items(t)[0], By: "alice",
+			Reason: "no"}, time.Now(), nil)
+		must(t, err)
+		w.until(t)
+	}
+	w.sealed(t)
+	files := w.entries(t, spool.DirOrdersDone)
+	if len(files) != 4 {
+		t.Fatalf("%v", files)
+	}
+	for i, file := range files {
+		raw, err := os.ReadFile(file)
+		must(t, err)
+		must(t, os.Remove(file))
+		dir := file // of an order that is gone the digest is named
+		if filepath.Ext(file) == ".json" {
+			dir = filepath.Dir(file)
+		}
+		w.names(t, "removed", dir)
+		if filepath.Ext(file) == ".json" {
+			must(t, os.WriteFile(file, bytes.Replace(raw, []byte("alice"), []byte("mallo"), 1), 0o600))
+			w.names(t, "by another", file)
+		} else {
+			other, err := os.ReadFile(files[(i+2)%4])
+			must(t, err)
+			must(t, os.WriteFile(file, other, 0o600))
+			w.names(t, "another answer", file)
+		}
+		must(t, os.WriteFile(file, raw, 0o600))
+	}
+	w.sealed(t)
 }

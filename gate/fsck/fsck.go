@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -171,7 +172,7 @@ func still(found, before []Finding) []Finding {
 // read reads the node once.
 func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
 	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*job{},
-		told: map[string]told{}}
+		told: map[string]told{}, orders: map[string]ledger.Type{}}
 	n.report = &Report{Dir: cfg.Dir, Balance: Balance{Progress: map[string]int{}}, Found: []Finding{},
 		Warnings: []Finding{}, Pending: []string{}}
 	var err error
@@ -204,6 +205,7 @@ func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
 			n.sealed(j, j.places[0].dir)
 		}
 	}
+	n.givenOrders()
 	n.core()
 	n.notices()
 	for _, list := range [][]Finding{n.report.Found, n.report.Warnings} {
@@ -223,9 +225,10 @@ type node struct {
 	jobs   map[string]*job
 	// results maps the id of a result on record to its job.
 	results map[string]*job
-	told    map[string]told // what CORE was told last, by subject
-	stale   []string        // temporaries that may be removed
-	sealing bool            // an event had a seal
+	told    map[string]told        // what CORE was told last, by subject
+	orders  map[string]ledger.Type // what orders led to, by their digest
+	stale   []string               // temporaries that may be removed
+	sealing bool                   // an event had a seal
 	// blind is set if the ledger is damaged, since then: an event may be missing.
 	blind  bool
 	since  string // what the first damage is

@@ -141,6 +141,10 @@ func (n *node) collected(j *job, dir string, c *executors.Collected) {
 func (n *node) claimedFiles(j *job, dir string) *spool.Claim {
 	path := filepath.Join(dir, spool.FileClaim)
 	r, err := spool.ReadClaim(dir)
+	if err != nil && n.blind && !j.announced.Ended() { // it may have been refused for that
+		n.unjudged(j.id, path, fmt.Sprintf("the job's record can't be used: %v", err))
+		return nil
+	}
 	if err != nil {
 		n.found(CheckFiles, j.id, path,
 			"the next start quarantines a damaged job that is in progress; else look for the file in a backup",

@@ -143,6 +143,9 @@ func (n *node) ledger() {
 		if e.Type == ledger.ArchivePruned {
 			n.prune(e)
 		}
+		if e.Order != "" {
+			n.orders[e.Order] = e.Type
+		}
 		if e.RunID != "" {
 			n.event(n.known(e.RunID), e, admitted)
 		}

@@ -25,9 +25,9 @@ func (n *node) sealed(j *job, dir string) {
 	at := spool.State(j.kind())
 	switch {
 	case !j.announced.Ended():
-		if !at.Ended() || !n.blind {
-			return // it goes on, or disagrees with its record, and account says so
-		}
+		if !at.Ended() {
+			return
+		} // else the list is all there is: its end is not on record, or it was just released
 	case j.seal != "":
 	case j.early:
 		n.report.Unsealed++

@@ -28,6 +28,8 @@ type Task struct {
 	// Trees are files of InputsDir, by their paths below it, that are tars (see package intree): in their
 	// places /in has the folders that they hold.
 	Trees []string `json:"trees,omitempty"`
+	// Work are the inputs, by their paths below /in, that are copied to schemas.WorkDir, where Argv begins then (ERA).
+	Work []string `json:"work,omitempty"`
 	// Network is none or allowlist; Domains are the node's allowed domains.
 	Network schemas.Network `json:"network"`
 	Domains []string        `json:"domains,omitempty"`

@@ -169,6 +169,7 @@ func (g *Gate) task(j *spool.Job, req *schemas.Request) executors.Task {
 		Code:       req.Code,
 		InputsJSON: req.InputsJSON,
 		Trees:      req.Trees(),
+		Work:       req.Work(),
 		Network:    req.Network,
 		Domains:    g.config().Network.AllowedDomains,
 		Limits:     g.config().TaskLimits(req),

@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"executors/...":        {"executors", "schemas"},
 	"executors/image":      {},
 	"executors/intree":     {},
+	"executors/workdir":    {"executors/job"},
 	"executors/cgroup":     {},
 	"executors/sandbox":    {"executors", "executors/cgroup", "executors/job"},
 	"executors/monty":      {"schemas", "executors/monty/..."},

@@ -75,12 +75,28 @@ type Input struct {
 	SHA256 string `json:"sha256"`
 	// Unpack is UnpackTar if the file is a tar and Path the folder that it holds, or empty.
 	Unpack string `json:"unpack,omitempty"`
+	// CopyTo is WorkDir if the program gets a copy there that it may change, or empty.
+	CopyTo string `json:"copy_to,omitempty"`
 	// Description is the text after the path in "## Input Files".
 	Description string `json:"description,omitempty"`
 }
 
 // UnpackTar is the only kind of folder tree.
 const UnpackTar = "tar"
+
+// WorkDir is the working folder of a run that asks for one.
+const WorkDir = "/tmp/work"
+
+// Work are the paths of inputs that are copied to WorkDir, below /in/.
+func (r *Request) Work() []string {
+	var work []string
+	for _, in := range r.Inputs {
+		if in.CopyTo != "" {
+			work = append(work, strings.TrimPrefix(in.Path, "/in/"))
+		}
+	}
+	return work
+}
 
 // Trees are the paths of inputs that are folder trees, below /in/.
 func (r *Request) Trees() []string {

@@ -160,6 +160,9 @@ func requestCases() []requestCase {
 		c("inputs: unpack", "    sha256: \"1", "    unpack: zip\n    sha256: \"1", "request.inputs:20"),
 		c("inputs: unpack is no text", "    sha256: \"1", "    unpack: true\n    sha256: \"1",
 			"doc.frontmatter.type:20"),
+		c("inputs: copied elsewhere", "    sha256: \"1", "    copy_to: /out\n    sha256: \"1", "request.inputs:20"),
+		m("inputs: copied for Monty", "network: none\n", "network: none\ninputs:\n  - path: /in/a\n    copy_to: "+
+			"/tmp/work\n    sha256: \""+strings.Repeat("0", 64)+"\"\n", "request.inputs:15", "request.sections:0"),
 		c("inputs: in a file", "--in /in/input.csv", "--in /in/input.csv/x", "request.inputs.undeclared:25"),
 		c("inputs: dots", `"/in/input.csv"`, `"/in/.../x"`, "request.inputs:19"),
 		c("inputs: dot", `"/in/input.csv"`, `"/in/./x"`, "request.inputs:19"),

@@ -266,7 +266,7 @@ func (rr *requestReader) inputs() {
 		if !ok {
 			continue
 		}
-		m.Known(rr.rep, "path", "sha256", "unpack")
+		m.Known(rr.rep, "path", "sha256", "unpack", "copy_to")
 		m.Require(rr.rep, "path", "sha256")
 		hash, hashOK := m.String(rr.rep, "sha256")
 		if hashOK && !sha256Hex.MatchString(hash) {
@@ -274,12 +274,8 @@ func (rr *requestReader) inputs() {
 			rr.rep.AtLine("request.inputs", h.Line, h.Column, document.Quote(hash)+" is no SHA-256",
 				"write the 64 small hex digits that sha256sum prints; threegate approve fills them in")
 		}
-		unpack, isTree := m.String(rr.rep, "unpack")
-		if isTree && unpack != schemas.UnpackTar {
-			u, _ := m.Get("unpack")
-			rr.rep.AtLine("request.inputs", u.Line, u.Column, "unpack is "+document.Quote(unpack),
-				"write unpack: tar, or leave the key out")
-		}
+		unpack := rr.inputOption(m, "unpack", schemas.UnpackTar)
+		copyTo := rr.inputOption(m, "copy_to", schemas.WorkDir)
 		p, ok := m.String(rr.rep, "path")
 		if !ok {
 			continue
@@ -295,8 +291,23 @@ func (rr *requestReader) inputs() {
 				"declare every file once, under a path of its own")
 		}
 		earlier = append(earlier, p)
-		rr.req.Inputs = append(rr.req.Inputs, schemas.Input{Path: p, SHA256: hash, Unpack: unpack})
+		rr.req.Inputs = append(rr.req.Inputs, schemas.Input{Path: p, SHA256: hash, Unpack: unpack, CopyTo: copyTo})
 	}
+}
+
+// inputOption reads a key of an input that has one value only, if it is there.
+func (rr *requestReader) inputOption(m *document.Mapping, key, only string) string {
+	value, ok := m.String(rr.rep, key)
+	at, _ := m.Get(key)
+	switch {
+	case ok && value != only:
+		rr.rep.AtLine("request.inputs", at.Line, at.Column, key+" is "+document.Quote(value),
+			"write "+key+": "+only+", or leave the key out")
+	case ok && key == "copy_to" && rr.req.Backend == schemas.BackendMonty:
+		rr.rep.AtLine("request.inputs", at.Line, at.Column, "Monty has no working folder",
+			"leave out copy_to; a Monty program reads /in and writes /out")
+	}
+	return value
 }
 
 var cpuRe = regexp.MustCompile(`^(?:(?:0|[1-9][0-9]{0,4})(?:\.[0-9]{1,3})?|[1-9][0-9]{0,7}m)$`)

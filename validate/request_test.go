@@ -188,6 +188,7 @@ func TestRequestTolerance(t *testing.T) {
 		{"quoted metacharacters", eraRequest, "python -u", "python -u -W 'a;b|c>d&e'"},
 		{"a folder tree", strings.Replace(eraRequest, "--in /in/input.csv", "--in /in/input.csv/a/b.csv", 1),
 			"    sha256: \"1", "    unpack: tar\n    sha256: \"1"},
+		{"a working folder", eraRequest, "    sha256: \"1", "    copy_to: /tmp/work\n    sha256: \"1"},
 		{"settings", strings.ReplaceAll(eraRequest, "/in/input.csv", "/in/.settings/.csv"), "table", "Table"},
 		{"scoped package", strings.ReplaceAll(eraRequest, "/in/input.csv", "/in/node_modules/@scope/x/i.js"), "table",
 			"Table"},

@@ -15,6 +15,7 @@ import (
 	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/executors/monty/driver"
 	"github.com/threegate/tool-exec/executors/posture"
+	"github.com/threegate/tool-exec/executors/workdir"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -49,6 +50,9 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 			return p, errors.New("task has no command")
 		}
 		p = payload{backend: eraName, model: model{e.cfg.Images[t.Language], e.cfg.ExecTmp[t.Language]}, argv: t.Argv}
+		if len(t.Work) > 0 {
+			p.argv = workdir.Argv(schemas.WorkDir, t.Work, t.Argv)
+		}
 		if p.image == "" {
 			return p, fmt.Errorf("language %q is %w: the configuration names no image for it", t.Language,
 				ErrUnavailable)

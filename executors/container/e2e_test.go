@@ -276,6 +276,46 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestWork: a run has copies of the inputs that it asked for, which it may change, and begins beside them.
+func TestWork(t *testing.T) {
+	e := open(t)
+	dir := filepath.Join(t.TempDir(), "inputs")
+	must(t, "inputs", os.MkdirAll(filepath.Join(dir, "sub"), 0o700))
+	must(t, "input", os.WriteFile(filepath.Join(dir, "sub", "a.txt"), []byte("a\n"), 0o600))
+	for _, c := range []struct {
+		argv   []string
+		exit   int
+		stdout string
+	}{
+		{[]string{"cat", "sub/a.txt", schemas.WorkDir + "/sub/a.txt"}, 0, "a\na\n"},
+		{[]string{"write", "sub/a.txt", "changed"}, 0, ""},
+		{[]string{"write", "new.txt", "new"}, 0, ""},
+		{[]string{"write", "/in/sub/a.txt", "changed"}, 1, ""},
+	} {
+		task := newTask(c.argv...)
+		task.InputsDir, task.Work = dir, []string{"sub/a.txt"}
+		r := run(t, e, task)
+		if r.ExitCode != c.exit || r.stdout(t) != c.stdout {
+			t.Errorf("%v: %+v, stdout %q, stderr %q", c.argv, r.Outcome, r.stdout(t), r.stderr(t))
+		}
+	}
+	if got, _ := os.ReadFile(filepath.Join(dir, "sub", "a.txt")); string(got) != "a\n" {
+		t.Errorf("the input is now %q", got)
+	}
+	task := newTask("cat", "sub/a.txt")
+	task.InputsDir, task.Work, task.Argv = dir, []string{"sub/a.txt"}, []string{"nothing"}
+	if r := run(t, e, task); r.ExitCode != 127 || !strings.Contains(r.stderr(t), "nothing could not be started") {
+		t.Errorf("no such program: %+v, %q", r.Outcome, r.stderr(t))
+	}
+	task = newTask("cat", "sub/a.txt")
+	task.InputsDir, task.Work = dir, []string{"sub/a.txt"}
+	must(t, "large", os.WriteFile(filepath.Join(dir, "sub", "a.txt"), make([]byte, task.Limits.TmpBytes+1), 0o600))
+	if r := run(t, e, task); r.ExitCode != 126 || r.Cause != schemas.CauseDisk ||
+		!strings.Contains(r.stderr(t), "nothing was run") {
+		t.Errorf("more than /tmp has room for: %+v, %q", r.Outcome, r.stderr(t))
+	}
+}
+
 func TestIdentityInside(t *testing.T) {
 	e := open(t)
 	task := newTask("status")

@@ -83,6 +83,8 @@ const (
 	MontyMode = "monty"
 	// PostureMode is the payload of a self-test.
 	PostureMode = "posture"
+	// WorkMode makes the working folder of a run and becomes its program (package workdir).
+	WorkMode = "work"
 	// TrialMode tries, in a user namespace, what a sandbox needs of it.
 	TrialMode = "trial"
 )

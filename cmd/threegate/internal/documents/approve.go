@@ -335,7 +335,8 @@ func (p *approval) matchInputs(rehash bool) error {
 			p.notes = append(p.notes, fmt.Sprintf("%s is not the file that the request was written for: sha256 was %s",
 				in.Path, in.SHA256))
 		}
-		list = append(list, frontmatter.Input{Path: in.Path, SHA256: f.SHA256, Unpack: in.Unpack})
+		list = append(list, frontmatter.Input{Path: in.Path, SHA256: f.SHA256, Unpack: in.Unpack,
+			CopyTo: in.CopyTo})
 	}
 	if len(missing) > 0 {
 		return cli.Rejectf(ruleInputs, "put them into "+bundle.Dir(p.file)+", or name them with --input",

@@ -31,6 +31,7 @@ type draftFlags struct {
 	language, purpose, by, slug, command string
 	code, variables                      string
 	vars, inputs, trees, outputs         []string
+	work                                 bool
 	cpu                                  string
 	memoryMB, timeSec                    int
 	risk, justification, sensitivity     string
@@ -80,6 +81,8 @@ TR-....md: then it is the file's name.`,
 	fl.StringArrayVar(&f.inputs, "input", nil, "input `file` or folder, appears below /in (repeatable)")
 	fl.StringArrayVar(&f.trees, "tree", nil,
 		"`folder` that becomes one input: a tar, unpacked read-only below /in (repeatable)")
+	fl.BoolVar(&f.work, "work", false, "copy all inputs to a writable folder, "+schemas.WorkDir+
+		", where the command begins (ERA)")
 	fl.StringArrayVar(&f.outputs, "output", nil,
 		"`name` of an output file below /out, or \"NAME: what it is\" (repeatable)")
 	fl.StringVar(&f.cpu, "cpu", draft.CPU, "cores, like 0.5, 2 or 500m")
@@ -135,6 +138,11 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 		}
 		files = append(files, file)
 		d.Inputs = append(d.Inputs, draft.Input{File: file, Unpack: schemas.UnpackTar})
+	}
+	for i := range d.Inputs {
+		if f.work {
+			d.Inputs[i].CopyTo = schemas.WorkDir
+		}
 	}
 	if d.Backend == schemas.BackendMonty {
 		err = montyDraft(&d, f, policy.MaxRequestBytes)

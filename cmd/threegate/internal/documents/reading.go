@@ -223,7 +223,11 @@ func (r *reading) inputs(ctx context.Context, p *approval) (map[string][]byte, e
 	if err != nil {
 		return nil, err
 	}
+	work := p.request.Work()
 	r.head("Inputs")
+	if len(work) > 0 {
+		r.say("  ", "the command begins in "+schemas.WorkDir+", not in /in")
+	}
 	if len(list) == 0 {
 		r.say("  ", "none")
 	}
@@ -235,6 +239,9 @@ func (r *reading) inputs(ctx context.Context, p *approval) (map[string][]byte, e
 		r.say(margin, in.Path()+"  "+term.Bytes(in.Size)+"  "+cmp.Or(in.media, "text"))
 		if in.SHA256 != "" {
 			r.say("    ", "sha256 "+in.SHA256)
+		}
+		if slices.Contains(work, in.Rel) {
+			r.say("    ", "also below "+schemas.WorkDir+", as a copy that the program may change")
 		}
 		if about := aboutInput(p.request, in.Path()); about != "" {
 			r.say("    ", "said to be: "+about)

@@ -44,6 +44,8 @@ type Input struct {
 	Description string
 	// Unpack is schemas.UnpackTar for a folder tree.
 	Unpack string
+	// CopyTo is schemas.WorkDir for one that the program may change there.
+	CopyTo string
 }
 
 var page = template.Must(template.New("request").Funcs(template.FuncMap{
@@ -69,6 +71,9 @@ inputs:
     sha256: {{yaml .SHA256}}
 {{- if .Unpack}}
     unpack: {{.Unpack}}
+{{- end}}
+{{- if .CopyTo}}
+    copy_to: {{.CopyTo}}
 {{- end}}
 {{- end}}
 {{- end}}

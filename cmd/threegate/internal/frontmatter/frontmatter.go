@@ -28,6 +28,7 @@ type Input struct {
 	Path   string `yaml:"path"`
 	SHA256 string `yaml:"sha256"`
 	Unpack string `yaml:"unpack"`
+	CopyTo string `yaml:"copy_to"`
 }
 
 // Doc is a document whose front matter has been found.
@@ -127,7 +128,7 @@ func (d *Doc) parseInputs(n *yaml.Node) error {
 		return nil
 	}
 	if err := n.Load(&d.Inputs, yaml.WithKnownFields()); err != nil {
-		return fmt.Errorf("%w: inputs must list `path` and `sha256`, and may say `unpack`: %w", ErrShape, err)
+		return fmt.Errorf("%w: inputs must list `path` and `sha256`, and may say `unpack` and `copy_to`: %w", ErrShape, err)
 	}
 	return nil
 }
@@ -152,6 +153,9 @@ func (d *Doc) SetInputs(inputs []Input) {
 		lines = append(lines, "  - path: "+Quote(in.Path), "    sha256: "+Quote(in.SHA256))
 		if in.Unpack != "" {
 			lines = append(lines, "    unpack: "+Quote(in.Unpack))
+		}
+		if in.CopyTo != "" {
+			lines = append(lines, "    copy_to: "+Quote(in.CopyTo))
 		}
 	}
 	d.replace("inputs", "", lines)

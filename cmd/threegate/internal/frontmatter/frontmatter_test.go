@@ -36,6 +36,7 @@ inputs:
   - path: "/in/b"
     sha256: "11"
     unpack: "tar"
+    copy_to: "/tmp/work"
 
 # more later
 purpose: "keep  this"
@@ -52,12 +53,12 @@ approved_by: not this
 	if string(d.Bytes()) != in {
 		t.Fatalf("parsing alone changed it:\n%s", d.Bytes())
 	}
-	if len(d.Inputs) != 2 || d.Inputs[1] != (Input{"/in/b", "00", ""}) || d.Values["purpose"] != "keep  this" {
+	if len(d.Inputs) != 2 || d.Inputs[1] != (Input{Path: "/in/b", SHA256: "00"}) || d.Values["purpose"] != "keep  this" {
 		t.Errorf("read %+v, %+v", d.Inputs, d.Values)
 	}
 	d.Set("approved_by", `O'Neil "bob"`, "requested_by")
 	d.Set("approved_utc", "2026-02-09T16:05:01Z", "approved_by")
-	d.SetInputs([]Input{{"/in/b", "11", "tar"}})
+	d.SetInputs([]Input{{Path: "/in/b", SHA256: "11", Unpack: "tar", CopyTo: "/tmp/work"}})
 	if got := string(d.Bytes()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

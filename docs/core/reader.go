@@ -82,15 +82,22 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: reader CORE-INBOUND CORE-NOTICES")
 		os.Exit(2)
 	}
-	results, _ := filepath.Glob(filepath.Join(os.Args[1], "TS-*.md"))
-	notices, _ := filepath.Glob(filepath.Join(os.Args[2], "TN-*.json"))
-	for i, path := range slices.Concat(results, notices) {
-		read := result
-		if i >= len(results) {
-			read = notice
+	show(os.Args[1], "TS-", ".md", result)
+	show(os.Args[2], "TN-", ".json", notice)
+}
+
+func show(dir, start, end string, read func(string) (string, error)) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), start) || !strings.HasSuffix(e.Name(), end) {
+			continue
 		}
-		if line, err := read(path); err != nil {
-			fmt.Printf("%s: %v. Ask a person.\n", filepath.Base(path), err)
+		if line, err := read(filepath.Join(dir, e.Name())); err != nil {
+			fmt.Printf("%s: %v. Ask a person.\n", e.Name(), err)
 		} else {
 			fmt.Println(line)
 		}

@@ -137,7 +137,7 @@ func (s *logStream) readOn(l *config.Loaded, job string, asJSON bool) error {
 	buf := make([]byte, logChunk)
 	for {
 		n, err := s.read(live, buf)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // that of a run is root's
 			var dir string
 			if dir, err = view.JobDir(l, job); err == nil {
 				n, err = s.read(filepath.Join(dir, s.name), buf)

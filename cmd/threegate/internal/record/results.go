@@ -194,10 +194,10 @@ func artifactsOf(l *config.Loaded, r *view.Result) ([]artifact, error) {
 	if err == nil {
 		raw, err = spool.ReadRegular(filepath.Join(dir, gate.FileResult), maxShownResult)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		raw, err = spool.ReadRegular(r.Path, maxShownResult)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // it is CORE's and the auditors' to read
 		return list, nil
 	}
 	if err != nil {

@@ -89,7 +89,7 @@ type Report struct {
 	Head    string    `json:"head"`
 	Visible int       `json:"results_visible"` // results that CORE has not taken away
 	Found   []Finding `json:"findings"`
-	// Unseen are inboxes and folders of CORE's that the caller may not read.
+	// Unseen are inboxes, folders of CORE's and what came of inboxes, if the caller may not read them.
 	Unseen []string `json:"unseen,omitempty"`
 	// Warnings are no fault of the node's, and may be one of somebody else.
 	Warnings []Finding `json:"warnings"`

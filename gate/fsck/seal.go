@@ -63,6 +63,12 @@ func (n *node) broken(j *job, dir string, broken []seal.Break) {
 		where := whereOf(dir, b.Path)
 		is := func(f Finding) bool { return f.Job == j.id && f.Where == where }
 		switch {
+		case b.Unread:
+			top, _, _ := strings.Cut(b.Path, "/")
+			if where = whereOf(dir, top); !slices.Contains(n.report.Unseen, where) {
+				n.report.Unseen = append(n.report.Unseen, where)
+			}
+			continue
 		case slices.ContainsFunc(n.report.Found, is): // by another check
 		case named == maxNamed:
 			n.found(CheckSeal, j.id, dir, mendSeal, "more is not as it was sealed: only %d are named", named)

@@ -21,6 +21,8 @@ type Break struct {
 	Extra bool
 	// Shared means that whoever put it into the inbox could still write to it.
 	Shared bool
+	// Unread means that the caller may not read it, and so nothing is known of it.
+	Unread bool
 }
 
 // Check compares a folder with its list, and that with its sha256 on record; "" means that the record
@@ -50,6 +52,8 @@ func Check(dir, want string, mayGo ...string) ([]Break, error) {
 			if !slices.Contains(mayGo, rel) {
 				broken = append(broken, Break{Path: rel, What: "it is gone"})
 			}
+		case errors.Is(err, fs.ErrPermission):
+			broken = append(broken, Break{Path: rel, What: "you may not read it", Unread: true})
 		case err != nil:
 			broken = append(broken, Break{Path: rel, What: fmt.Sprintf("it can't be read: %v", err)})
 		case what != "":

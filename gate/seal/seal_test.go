@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -102,6 +103,29 @@ func TestNothingIsFollowed(t *testing.T) {
 	broken, err := Check(dir, digest)
 	if err != nil || len(broken) != 5 { // all that was below, and the link
 		t.Errorf("%+v, %v", broken, err)
+	}
+}
+
+// To whoever may not read what came out of an inbox that is said, and not that it was changed.
+func TestWhatMayNotBeRead(t *testing.T) {
+	dir, digest := sealed(t, true)
+	must(t, errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(filepath.Join(dir, "job.json"), 0o644),
+		os.Chmod(filepath.Join(dir, File), 0o644)))
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	was, err := unix.SetfsuidRetUid(65534)
+	must(t, err)
+	broken, err := Check(dir, digest)
+	if _, back := unix.SetfsuidRetUid(was); back != nil {
+		t.Fatal(back)
+	}
+	if err != nil || len(broken) != 4 {
+		t.Fatalf("%+v, %v", broken, err)
+	}
+	for _, b := range broken {
+		if !b.Unread || !strings.HasPrefix(b.Path, "raw/") {
+			t.Errorf("%+v", b)
+		}
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 type changeJSON struct {
 	Path string `json:"path"`
 	What string `json:"what"`
+	// Unread means that nobody can tell: the caller may not read it.
+	Unread bool `json:"unread,omitempty"`
 }
 
 // changed compares a quarantined item with its seal, which the ledger of the node in dir has.
@@ -23,31 +25,37 @@ func changed(dir string, it quarantine.Item) []changeJSON {
 	record, err := gate.ItemOf(dir, it.ID)
 	switch {
 	case errors.Is(err, gate.ErrNoItem):
-		return []changeJSON{{".", "the ledger knows no such item"}}
+		return []changeJSON{{Path: ".", What: "the ledger knows no such item"}}
 	case err != nil:
-		return []changeJSON{{".", "it can't be compared with the ledger: " + err.Error()}}
+		return []changeJSON{{Path: ".", What: "it can't be compared with the ledger: " + err.Error()}}
 	case record.Dir != it.Dir:
-		return []changeJSON{{".", "by the ledger it lies in " + filepath.Base(filepath.Dir(record.Dir))}}
+		return []changeJSON{{Path: ".", What: "by the ledger it lies in " + filepath.Base(filepath.Dir(record.Dir))}}
 	case record.Refused.Seal == "":
-		return []changeJSON{{".", "it was refused before items were sealed: nobody can tell whether it was changed"}}
+		return []changeJSON{{Path: ".", What: "it was refused before items were sealed: nobody can tell whether it was changed"}}
 	}
 	broken, err := seal.Check(it.Dir, record.Refused.Seal, gate.FileStagedIn)
 	if err != nil {
-		return []changeJSON{{".", "it can't be read: " + err.Error()}}
+		return []changeJSON{{Path: ".", What: "it can't be read: " + err.Error()}}
 	}
 	var list []changeJSON
 	for _, b := range broken {
-		list = append(list, changeJSON{b.Path, b.What})
+		list = append(list, changeJSON{b.Path, b.What, b.Unread})
 	}
 	return list
 }
 
 // tellChanged says loudly what is not as it was refused.
 func (a *app) tellChanged(list []changeJSON) {
+	style := a.UI.OutStyle
+	unread := func(c changeJSON) bool { return c.Unread }
+	if n := len(list); n > 0 && slices.ContainsFunc(list, unread) {
+		list = slices.DeleteFunc(slices.Clone(list), unread)
+		fmt.Fprintf(a.UI.Out, "%s %s you may not read: nobody told whether that is as it was refused.\n\n",
+			style.Yellow("not looked at:"), term.Plural(n-len(list), "file that", "files that"))
+	}
 	if len(list) == 0 {
 		return
 	}
-	style := a.UI.OutStyle
 	fmt.Fprintln(a.UI.Out, style.Red("This item is not as it was when it was refused. Do not trust what is shown:"))
 	for _, c := range list[:min(len(list), maxChanges)] {
 		fmt.Fprintf(a.UI.Out, "  %s: %s\n", style.Red(term.Visible(c.Path)), term.Visible(c.What))

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/intree"
@@ -23,6 +24,7 @@ import (
 const (
 	ruleDuplicate = "request.duplicate"
 	ruleConflict  = "request.conflict"
+	ruleCancelled = "request.cancelled"
 	ruleBackend   = "request.backend.unavailable"
 	ruleTree      = "request.inputs.tree"
 )
@@ -31,16 +33,47 @@ const (
 func (g *Gate) admit(ctx context.Context, j *spool.Job) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
-	req, findings, err := g.judge(ctx, j)
-	if err != nil {
+	a, err := g.verdict(ctx, j, g.now().UTC())
+	if a == nil || err != nil {
 		return err
+	}
+	return g.record(ledger.Event{
+		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: g.attempt(j),
+		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(a.Request.RequestID),
+		RunID: j.ID, RequestID: a.Request.RequestID, RequestSHA256: j.SHA256, Backend: a.Request.Backend,
+	})
+}
+
+// readmit gives an admitted job its verdict anew if a person cancelled it, or the node has other rules since.
+// That time went by is no reason: it is judged as of when it was admitted.
+func (g *Gate) readmit(ctx context.Context, j *spool.Job) (refused bool, err error) {
+	a, err := readAdmission(j)
+	switch {
+	case err != nil:
+		return false, err
+	case g.journal.isCancelled(a.Request.RequestID):
+		return true, g.refuse(j, &a.Request, g.cancelled(a.Request.RequestID))
+	case a.Rules == g.config().Rules():
+		return false, nil
+	}
+	again, err := g.verdict(ctx, j, a.AdmittedAt)
+	return again == nil && err == nil, err
+}
+
+// verdict judges a job as of a time, and refuses it or writes down what was decided. It gives nil if it was
+// refused.
+func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admission, error) {
+	rules := g.config().Rules() // before: should others come meanwhile, it is judged again
+	req, findings, err := g.judge(ctx, j, at)
+	if err != nil {
+		return nil, err
 	}
 	if req == nil || schemas.VerdictOf(findings) == schemas.VerdictReject {
-		return g.refuse(j, req, findings)
+		return nil, g.refuse(j, req, findings)
 	}
-	approvers, err := g.approvers(j, req)
+	approvers, err := g.approvers(j, req, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a := &admission{
 		Version:       recordVersion,
@@ -48,20 +81,14 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) error {
 		RequestSHA256: j.SHA256,
 		Approvers:     approvers,
 		Task:          g.task(j, req),
-		AdmittedAt:    g.now().UTC(),
+		AdmittedAt:    at,
+		Rules:         rules,
 		Findings:      findings,
 	}
 	if err := writeRecord(j, FileAdmission, a); err != nil {
-		return err
+		return nil, err
 	}
-	if err := j.Sync(); err != nil {
-		return err
-	}
-	return g.record(ledger.Event{
-		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: g.attempt(j),
-		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(req.RequestID),
-		RunID: j.ID, RequestID: req.RequestID, RequestSHA256: j.SHA256, Backend: req.Backend,
-	})
+	return a, j.Sync()
 }
 
 // attempt counts the verdicts on a claimed job, this one included.
@@ -70,7 +97,8 @@ func (g *Gate) attempt(j *spool.Job) int { return 1 + len(g.journal.releasesOf(j
 // judge runs every rule over the document and all that came with it. What was
 // wrong with the files themselves is enough to refuse: the document is not read
 // then, as it may not be whole.
-func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []schemas.Finding, error) {
+func (g *Gate) judge(ctx context.Context, j *spool.Job, at time.Time) (*schemas.Request, []schemas.Finding,
+	error) {
 	findings := j.Findings()
 	if schemas.VerdictOf(findings) == schemas.VerdictReject {
 		return nil, findings, nil
@@ -86,7 +114,7 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []sch
 	if err != nil {
 		return nil, nil, err
 	}
-	p := g.policy(j)
+	p := g.policy(j, at)
 	req, fs := validate.Request(j.Origin.Name, raw, p)
 	findings = append(findings, fs...)
 	if req == nil {
@@ -101,6 +129,7 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []sch
 	findings = append(findings, validate.Signature(raw, sig, req, p)...)
 	findings = append(findings, validate.Plan(sig, g.plan(j, req, g.task(j, req)), p)...)
 	findings = append(findings, g.repeated(j, req)...)
+	findings = append(findings, g.cancelled(req.RequestID)...)
 	if _, err := g.exec.Identity(ctx, g.task(j, req)); err != nil {
 		if !errors.Is(err, executors.ErrUnavailable) {
 			return nil, nil, err
@@ -111,8 +140,8 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job) (*schemas.Request, []sch
 }
 
 // approvers are the persons who signed an admitted request; none where the node verifies no signatures.
-func (g *Gate) approvers(j *spool.Job, req *schemas.Request) ([]string, error) {
-	p := g.config().Policy(g.now())
+func (g *Gate) approvers(j *spool.Job, req *schemas.Request, at time.Time) ([]string, error) {
+	p := g.config().Policy(at)
 	if len(p.AllowedSigners) == 0 {
 		return nil, nil
 	}
@@ -179,21 +208,6 @@ func (g *Gate) task(j *spool.Job, req *schemas.Request) executors.Task {
 // plan is what would run now as a task of a job.
 func (g *Gate) plan(j *spool.Job, req *schemas.Request, t executors.Task) approval.Plan {
 	return g.config().PlanOf(req, j.SHA256, j.InputHashes(), t.Limits, t.Domains)
-}
-
-// asPlanned is an error if what would run of an admitted job is no longer what its approver signed: a
-// node may get another image or runtime while a job waits.
-func (g *Gate) asPlanned(j *spool.Job, a *admission) error {
-	sig, err := j.Signature()
-	if err != nil {
-		return err
-	}
-	found := validate.Plan(sig, g.plan(j, &a.Request, a.Task), g.config().Policy(g.now()))
-	if len(found) == 0 {
-		return nil
-	}
-	return executors.WithMend(errors.New(found[0].Message),
-		"make the node again what it was, or draft the request anew and have that approved as it would run now")
 }
 
 // dedupKey is opaque, as OpenWOP asks: it shows nothing of the id.

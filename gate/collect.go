@@ -55,7 +55,11 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 	if state == executors.StateAbsent {
 		return g.interrupted(ctx, j, a)
 	}
-	if state == executors.StateCreated {
+	if g.journal.isCancelled(a.Request.RequestID) {
+		if err := g.stopRun(ctx, j.ID); err != nil {
+			return nil, err
+		}
+	} else if state == executors.StateCreated {
 		if err := g.contained(); err != nil {
 			return nil, err
 		}
@@ -66,6 +70,9 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 	o := &Outcome{Version: recordVersion, Fence: newFence()}
 	if o.Outcome, err = g.exec.Wait(ctx, j.ID); err != nil {
 		return nil, fmt.Errorf("wait for the run: %w", err)
+	}
+	if o.Outcome.Cause == schemas.CauseInterrupted && g.journal.isCancelled(a.Request.RequestID) {
+		o.Outcome.Cause, o.Outcome.Detail = schemas.CauseCancelled, "a person cancelled the request"
 	}
 	if o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path()); err != nil {
 		return nil, fmt.Errorf("collect its output: %w", err)
@@ -107,7 +114,8 @@ func endEvents(j *spool.Job, a *admission, o *Outcome) []ledger.Event {
 	causes := out.LimitsHit
 	if len(causes) == 0 {
 		switch out.Cause {
-		case schemas.CauseNone, schemas.CauseSignal, schemas.CauseStart, schemas.CauseInterrupted:
+		case schemas.CauseNone, schemas.CauseSignal, schemas.CauseStart, schemas.CauseInterrupted,
+			schemas.CauseCancelled:
 		default:
 			causes = []schemas.Cause{out.Cause}
 		}

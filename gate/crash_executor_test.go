@@ -68,8 +68,10 @@ func (r *recorder) Prepare(_ context.Context, t executors.Task) error {
 
 func (r *recorder) Start(_ context.Context, id string) error {
 	return r.take("start", func() error {
-		if _, err := os.Lstat(r.box(id, "started")); err == nil {
-			return nil
+		for _, over := range []string{"started", "killed"} {
+			if _, err := os.Lstat(r.box(id, over)); err == nil {
+				return nil
+			}
 		}
 		if t, err := r.task(id); err != nil {
 			return err
@@ -112,6 +114,9 @@ func (r *recorder) State(_ context.Context, id string) (executors.State, error) 
 		if _, err := os.Lstat(r.box(id, "started")); err == nil {
 			s = executors.StateExited
 		}
+		if _, err := os.Lstat(r.box(id, "killed")); err == nil {
+			s = executors.StateExited
+		}
 		return nil
 	})
 	return s, err
@@ -130,6 +135,11 @@ var started = time.Date(2026, 2, 9, 17, 0, 0, 0, time.UTC)
 
 func (r *recorder) Wait(ctx context.Context, id string) (executors.Outcome, error) {
 	var o executors.Outcome
+	if t, err := r.task(id); err == nil && slices.Contains(t.Argv, "endless") {
+		if err := r.awaitKill(ctx, id); err != nil {
+			return o, err
+		}
+	}
 	err := r.take("wait", func() error {
 		t, err := r.task(id)
 		if err != nil {
@@ -142,6 +152,9 @@ func (r *recorder) Wait(ctx context.Context, id string) (executors.Outcome, erro
 		o.Cause, o.StartedAt, o.FinishedAt, o.Wall = schemas.CauseNone, started, started.Add(time.Second), time.Second
 		if slices.Contains(t.Argv, "fail") {
 			o.ExitCode = 3
+		}
+		if _, err := os.Lstat(r.box(id, "killed")); err == nil {
+			o.ExitCode, o.Cause, o.Detail = -1, schemas.CauseInterrupted, "ended by the node"
 		}
 		return nil
 	})
@@ -198,6 +211,35 @@ func (r *recorder) write(path, text string) error {
 func streamOf(text string) executors.Stream {
 	sum := sha256.Sum256([]byte(text))
 	return executors.Stream{Total: int64(len(text)), Kept: int64(len(text)), SHA256: hex.EncodeToString(sum[:])}
+}
+
+// Kill ends a task. One that has ended by itself, as all do at once but the endless ones, it lets be.
+func (r *recorder) Kill(_ context.Context, id string) error {
+	return r.take("kill", func() error {
+		t, err := r.task(id)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		_, started := os.Lstat(r.box(id, "started"))
+		if err != nil || started == nil && !slices.Contains(t.Argv, "endless") {
+			return err
+		}
+		return os.WriteFile(r.box(id, "killed"), nil, 0o600)
+	})
+}
+
+// awaitKill waits until a task was killed.
+func (r *recorder) awaitKill(ctx context.Context, id string) error {
+	for {
+		if _, err := os.Lstat(r.box(id, "killed")); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 func (r *recorder) Cleanup(_ context.Context, id string) error {

@@ -30,7 +30,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 		return err
 	}
 	cfg := g.config()
-	p := g.policy(j)
+	p := g.policy(j, g.now())
 	filters, err := openFilters(ctx, j, resultID(o.CreatedAt, a.Request.RequestID), cfg.Results.External)
 	if err != nil {
 		return err

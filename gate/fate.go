@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -25,8 +26,19 @@ type Fate struct {
 	Cause      schemas.Cause `json:"cause,omitempty"`
 	ResultID   string        `json:"result_id,omitempty"`
 	ResultPath string        `json:"result_path,omitempty"`
+	// Cancelled is the order of a person that cancelled it, if there is one.
+	Cancelled *Cancellation `json:"cancelled,omitempty"`
 	// ReasonsPath is the folder to look at when it was refused.
 	ReasonsPath string `json:"reasons_path,omitempty"`
+}
+
+// Cancellation is who cancelled a request, and when. The reason lies with the order of that digest.
+type Cancellation struct {
+	By      string    `json:"by"`
+	ByUser  string    `json:"by_user,omitempty"` // of the host, if that was not root
+	TimeUTC time.Time `json:"time_utc"`
+	Order   string    `json:"order_sha256"`
+	Reason  string    `json:"reason,omitempty"`
 }
 
 // Ended reports whether nothing more will come.
@@ -70,7 +82,7 @@ func (w *FateWatch) Look() (*Fate, error) {
 	f := w.fate
 	switch {
 	case waits && (f.Job == "" || f.State == "quarantined" && f.Job != claimed): // mended, and put in again
-		f = Fate{RequestID: f.RequestID, State: "waiting"}
+		f = Fate{RequestID: f.RequestID, State: "waiting", Cancelled: f.Cancelled}
 	case f.Job == "":
 		f.State = "unknown"
 	}
@@ -120,8 +132,12 @@ func FateOf(cfg *config.Loaded, requestID string) (*Fate, error) {
 }
 
 func (f *Fate) follow(cfg *config.Loaded, e ledger.Event) {
-	if e.Type == ledger.RequestRefused {
+	switch e.Type {
+	case ledger.RequestRefused:
 		return // before it came
+	case ledger.RequestCancelled:
+		f.Cancelled = &Cancellation{By: e.By, ByUser: e.ByUser, TimeUTC: e.Time, Order: e.Order}
+		return
 	}
 	// A duplicate that was refused does not change what became of the first.
 	if f.Job != "" && e.RunID != f.Job && f.State != "quarantined" {

@@ -368,8 +368,8 @@ func (g *Gate) config() *config.Loaded { return g.cfg.Load() }
 // Reload makes the gate judge what comes by another configuration of the same
 // node: approvals, validators, shell_allow, results, node.drain, and the limits
 // but those of what is claimed. It is taken over whole or, with an error that
-// matches ErrRestart, not at all. What is admitted keeps what was decided; a result
-// that was checked and has no verdict yet is checked anew.
+// matches ErrRestart, not at all. What is admitted and not started is judged
+// anew before it starts; a result that was checked and has no verdict yet is checked anew.
 func (g *Gate) Reload(next *config.Loaded) error {
 	old := g.config()
 	if next.Dir != old.Dir {

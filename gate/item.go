@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
@@ -71,9 +72,9 @@ func (g *Gate) released(j *spool.Job) (all []schemas.Release) {
 	return all
 }
 
-// policy is what a job is judged by: the node's policy, less what a person released of this very job.
-func (g *Gate) policy(j *spool.Job) validate.Policy {
-	p := g.config().Policy(g.now())
+// policy is what a job is judged by as of a time: the node's policy, less what a person released of this very job.
+func (g *Gate) policy(j *spool.Job, at time.Time) validate.Policy {
+	p := g.config().Policy(at)
 	p.Released = g.released(j)
 	return p
 }

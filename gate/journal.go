@@ -36,6 +36,9 @@ func (g *Gate) work(ctx context.Context, j *spool.Job) error {
 	case spool.StateClaimed:
 		return g.admit(ctx, j)
 	case spool.StateAdmitted:
+		if refused, err := g.readmit(ctx, j); refused || err != nil {
+			return err
+		}
 		return g.start(ctx, j)
 	case spool.StateRunning:
 		return g.collect(ctx, j)
@@ -52,6 +55,7 @@ func (g *Gate) follow(ctx context.Context, j *spool.Job) error {
 		return nil
 	}
 	var err error
+	from := j.State
 	if to == spool.StateDelivered {
 		err = g.publish(j)
 	}
@@ -68,6 +72,9 @@ func (g *Gate) follow(ctx context.Context, j *spool.Job) error {
 		return err
 	case j.State.Ended():
 		g.journal.forget(j.ID)
+		if from == spool.StateAdmitted { // its sandbox may be made
+			g.cleaner.remove(ctx, j.ID)
+		}
 	case j.State == spool.StateFinished:
 		// Nobody needs the sandbox any more. Should the gate die now, the next one
 		// removes it at its start.
@@ -115,6 +122,8 @@ type journal struct {
 	orders map[string]ledger.Type
 	// released are the releases of jobs, in order.
 	released map[string][]ledger.Event
+	// cancelled are the request ids, in small letters, that people cancelled.
+	cancelled map[string]bool
 }
 
 // told is who told CORE last about a subject: the job, by the event of that number. The last one
@@ -145,7 +154,7 @@ type announced struct {
 
 func newJournal() *journal {
 	return &journal{ids: map[string]admitted{}, jobs: map[string]announced{}, told: map[string]told{},
-		orders: map[string]ledger.Type{}, released: map[string][]ledger.Event{}}
+		orders: map[string]ledger.Type{}, released: map[string][]ledger.Event{}, cancelled: map[string]bool{}}
 }
 
 // note takes in one event, in the replay at the start and when it was recorded.
@@ -154,6 +163,9 @@ func (b *journal) note(e ledger.Event) {
 	defer b.mu.Unlock()
 	if e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.Delivered {
 		b.ids[strings.ToLower(e.RequestID)] = admitted{request: e.RequestID, job: e.RunID, sha256: e.RequestSHA256}
+	}
+	if e.Type == ledger.RequestCancelled {
+		b.cancelled[strings.ToLower(e.RequestID)] = true
 	}
 	if e.Order != "" {
 		b.orders[e.Order] = e.Type
@@ -271,6 +283,20 @@ func (b *journal) next(j *spool.Job) spool.State {
 		return to
 	}
 	return j.State.Step(to)
+}
+
+// isCancelled says whether a person cancelled a request id.
+func (b *journal) isCancelled(requestID string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cancelled[strings.ToLower(requestID)]
+}
+
+// at is where a job's last event announced it, or "" if it has ended.
+func (b *journal) at(job string) spool.State {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.jobs[job].to
 }
 
 // resultOf are the ids of the result that a job's last event announced, and of its request.

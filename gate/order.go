@@ -13,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -116,14 +117,24 @@ func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, diges
 	if was == ledger.OrderRefused {
 		return o, orders.Refusef("it could not be carried out when it came; if that is no longer so, give it again")
 	}
+	d, err := g.decide(ctx, &o, known, digest)
+	if err == nil && d.act != nil {
+		err = d.act()
+	}
+	return o, err
+}
+
+// decide finds what an order comes to, and records it unless it is on record.
+func (g *Gate) decide(ctx context.Context, o *orders.Order, known bool, digest string) (d deed, err error) {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
-	var d deed
 	switch o.Kind {
 	case orders.Reject:
-		d, err = g.rejectItem(&o, known)
+		d, err = g.rejectItem(o, known)
 	case orders.Release:
-		d, err = g.releaseItem(ctx, &o, known)
+		d, err = g.releaseItem(ctx, o, known)
+	case orders.Cancel:
+		d, err = g.cancelRequest(ctx, o, known)
 	case orders.Refused: // nothing is done: the request never came
 		d.event = ledger.Event{Type: ledger.RequestRefused, RequestID: o.Subject, RequestSHA256: o.RequestSHA256,
 			Rules: o.Rules}
@@ -131,16 +142,14 @@ func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, diges
 		err = orders.Refusef("there is no order %s", spool.Quote(string(o.Kind)))
 	}
 	if err == nil && !known {
-		d.event.Order, d.event.By, d.event.ByUser = digest, o.By, g.userOf(name)
+		d.event.Order, d.event.By, d.event.ByUser = digest, o.By, g.userOf(o.Name)
 		err = g.record(d.event)
 	}
-	if err == nil && d.act != nil {
-		err = d.act()
-	}
-	return o, err
+	return d, err
 }
 
-// mayOrder refuses orders about the quarantine of users who are no auditors, whatever name stands in them.
+// mayOrder refuses orders about the quarantine of users who are no auditors, and cancellations of those who are no
+// approvers either, whatever name stands in them.
 func (g *Gate) mayOrder(o *orders.Order) error {
 	uid, gid, err := g.orders.Giver(o.Name)
 	switch {
@@ -150,6 +159,9 @@ func (g *Gate) mayOrder(o *orders.Order) error {
 		return err
 	case strings.HasPrefix(string(o.Kind), "quarantine.") && (gid != g.people.Auditors || gid == 0):
 		return orders.Refusef("user %s is no auditor of this node (access.auditors)", access.UserName(uid))
+	case o.Kind == orders.Cancel && (gid == 0 || gid != g.people.Auditors && gid != g.people.Approvers):
+		return orders.Refusef("user %s is neither approver nor auditor of this node (access.approvers, access.auditors)",
+			access.UserName(uid))
 	}
 	return nil
 }
@@ -160,4 +172,74 @@ func (g *Gate) userOf(name string) string {
 		return access.UserName(uid)
 	}
 	return ""
+}
+
+// cancelRequest ends a request that is not over, by the order of a person. Once that is on record, what of
+// it was not started is refused by whoever has it next; what was started is stopped, and gets a result.
+func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (deed, error) {
+	e := ledger.Event{Type: ledger.RequestCancelled, RequestID: o.Subject}
+	first, admitted := g.journal.admittedAs(o.Subject)
+	if admitted {
+		e.RequestID, e.RunID, e.RequestSHA256 = first.request, first.job, first.sha256
+	}
+	d := deed{event: e, act: func() error { return g.stop(ctx, o.Subject) }}
+	switch {
+	case known:
+		return d, nil
+	case spool.RequestStem(o.Subject+".md") == "":
+		return d, orders.Refusef("%s is the id of no request", spool.Quote(o.Subject))
+	case g.journal.isCancelled(o.Subject):
+		return d, orders.Refusef("%s was cancelled before", e.RequestID)
+	case admitted:
+		if at := g.journal.at(e.RunID); at != spool.StateAdmitted && at != spool.StateRunning {
+			return d, orders.Refusef("%s is over: its run has ended", e.RequestID)
+		}
+		return d, nil
+	}
+	f, err := FateOf(g.config(), o.Subject)
+	switch {
+	case err != nil:
+		return d, err
+	case f.State == "quarantined":
+		return d, orders.Refusef("%s is over: it was refused, and lies in quarantine as %s", o.Subject, f.Job)
+	case f.State == "unknown":
+		return d, orders.Refusef("the node knows no request %s", o.Subject)
+	}
+	return d, nil // it waits, or was admitted since
+}
+
+// stop ends at once what can be reached of a cancelled request: its run, or its job that waits for one. Whoever works
+// on it otherwise finds that it was cancelled. It can be called again.
+func (g *Gate) stop(ctx context.Context, requestID string) error {
+	first, _ := g.journal.admittedAs(requestID)
+	job := first.job
+	if g.journal.at(job) == spool.StateRunning {
+		return g.stopRun(ctx, job)
+	}
+	j := g.runs.take(job)
+	if j == nil {
+		return nil
+	}
+	if err := g.step(ctx, j); err != nil {
+		g.runs.later(j, 0)
+		return fmt.Errorf("cancel job %s: %w", job, err)
+	}
+	g.troubles.clear(job)
+	g.runs.done(j)
+	return nil
+}
+
+func (g *Gate) stopRun(ctx context.Context, job string) error {
+	if err := g.exec.Kill(ctx, job); err != nil {
+		return fmt.Errorf("stop the run of a cancelled request: %w", err)
+	}
+	return nil
+}
+
+// cancelled refuses a request that a person cancelled.
+func (g *Gate) cancelled(requestID string) []schemas.Finding {
+	if !g.journal.isCancelled(requestID) {
+		return nil
+	}
+	return []schemas.Finding{finding(ruleCancelled, "a person cancelled the request "+requestID)}
 }

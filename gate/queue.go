@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +49,29 @@ func (q *queue) pop() (j *spool.Job, ok bool) {
 	q.working[j.ID] = true
 	q.changed.Broadcast()
 	return j, true
+}
+
+// take is pop for the job of an id; nil if it does not wait.
+func (q *queue) take(id string) *spool.Job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var found *spool.Job
+	if at := slices.IndexFunc(q.waiting, func(j *spool.Job) bool { return j.ID == id }); at >= 0 {
+		found = q.waiting[at]
+		q.waiting = slices.Delete(q.waiting, at, at+1)
+	}
+	for j, t := range q.delayed {
+		if j.ID == id {
+			found = j
+			t.Stop()
+			delete(q.delayed, j)
+		}
+	}
+	if found != nil {
+		q.working[id] = true
+		q.changed.Broadcast()
+	}
+	return found
 }
 
 func (q *queue) done(j *spool.Job) {

@@ -35,8 +35,8 @@ const (
 )
 
 // admission is what was checked and will run: written before a job counts as
-// admitted, read by every later step, so that a change of configuration or the
-// passing of time can't change what was decided.
+// admitted, and anew if the node got other rules before the start; read by every later
+// step, so that nothing can change what was decided once it may run.
 type admission struct {
 	Version       int             `json:"version"`
 	Request       schemas.Request `json:"request"`
@@ -45,6 +45,8 @@ type admission struct {
 	Approvers  []string       `json:"approvers,omitempty"`
 	Task       executors.Task `json:"task"`
 	AdmittedAt time.Time      `json:"admitted_at"`
+	// Rules names what it was judged by: see config.Loaded.Rules. An older node wrote none.
+	Rules string `json:"rules,omitempty"`
 	// Findings are the warnings and suggestions that did not refuse it.
 	Findings []schemas.Finding `json:"findings,omitempty"`
 }

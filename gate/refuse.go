@@ -154,6 +154,8 @@ func NoticeOf(e ledger.Event) *schemas.Notice {
 		n.Stage = schemas.StageInterrupted
 	case e.Type == ledger.ResultQuarantined:
 		n.Stage = schemas.StageResultRefused
+	case slices.Contains(e.Rules, ruleCancelled):
+		n.Stage = schemas.StageCancelled
 	case slices.Equal(e.Rules, []string{"approval.age"}):
 		n.Stage = schemas.StageExpired
 	}

@@ -198,6 +198,8 @@ func causeWord(out *executors.Outcome, missing int) schemas.CauseWord {
 		return schemas.WordDisk
 	case schemas.CauseInterrupted:
 		return schemas.WordInterrupted
+	case schemas.CauseCancelled:
+		return schemas.WordCancelled
 	}
 	return schemas.WordExit
 }
@@ -247,6 +249,8 @@ func outcomeLine(a *admission, out *executors.Outcome, missing int) string {
 			why = "the node went down while it ran"
 		}
 		return "Interrupted: " + why + "; how far it came is not known. It was not run again."
+	case schemas.CauseCancelled:
+		return "Cancelled: " + out.Detail + ", and the node ended the run after " + secs + "."
 	}
 	return fmt.Sprintf("Failed: %s (exit code %d).", out.Cause, out.ExitCode)
 }
@@ -276,7 +280,7 @@ func networkLine(req *schemas.Request, out *executors.Outcome) string {
 			s += fmt.Sprintf(" and %d more that are not listed", n)
 		}
 		return s
-	case out.Cause == schemas.CauseInterrupted:
+	case out.Cause == schemas.CauseInterrupted, out.Cause == schemas.CauseCancelled:
 		return "allowlist; whether a destination was reached is not known"
 	}
 	return "allowlist; no destination was reached"
@@ -288,7 +292,7 @@ func (m *rendering) unexpected(missing []string, extra map[string]executors.File
 	out := &m.o.Outcome
 	switch out.Cause {
 	case schemas.CauseNone, schemas.CauseSignal, schemas.CauseStart:
-	case schemas.CauseInterrupted:
+	case schemas.CauseInterrupted, schemas.CauseCancelled:
 		notes = append(notes, "The run was interrupted; outputs and streams may be incomplete.")
 	default:
 		notes = append(notes, fmt.Sprintf("Limit hit: %s.", out.Cause))

@@ -42,6 +42,9 @@ type Executor interface {
 	Collect(ctx context.Context, id, dst string) (executors.Collected, error)
 	// Cleanup removes every trace of the task. It is no error if there is none.
 	Cleanup(ctx context.Context, id string) error
+	// Kill ends the task at once, started or not, if it has not ended; what it wrote until then is kept, and
+	// Wait and Collect give it. It is no error if there is none.
+	Kill(ctx context.Context, id string) error
 	// List returns the ids of all tasks of this node of which a trace exists.
 	List(ctx context.Context) ([]string, error)
 }
@@ -56,9 +59,6 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 	a, err := readAdmission(j)
 	if err != nil {
 		return err
-	}
-	if err := g.asPlanned(j, a); err != nil {
-		return fmt.Errorf("start it: %w", err)
 	}
 	task := a.Task
 	if len(j.Inputs()) > 0 {

@@ -41,6 +41,7 @@ type NoticeStage string
 const (
 	StageRefused       NoticeStage = "refused"        // the request broke a rule; nothing of it ran
 	StageExpired       NoticeStage = "expired"        // its approval is too old; nothing of it ran
+	StageCancelled     NoticeStage = "cancelled"      // a person cancelled it; nothing of it ran
 	StageInterrupted   NoticeStage = "interrupted"    // what the node held of it was damaged
 	StageResultRefused NoticeStage = "result-refused" // it ran, and its result may not leave
 	StageRejected      NoticeStage = "rejected"       // a person looked at what was held, and rejected it

@@ -246,12 +246,13 @@ const (
 	WordDisk          CauseWord = "disk"           // /out or /tmp was full
 	WordOutput        CauseWord = "output"         // all went well, but stdout or stderr was cut
 	WordInterrupted   CauseWord = "interrupted"    // the node or its containers went down meanwhile
+	WordCancelled     CauseWord = "cancelled"      // a person cancelled the request, and the node ended it
 	WordMissingOutput CauseWord = "missing-output" // all went well, but a declared output was not made
 )
 
 // CauseWords lists every CauseWord.
 var CauseWords = []CauseWord{WordExit, WordSignal, WordTime, WordMemory, WordProcesses, WordDisk, WordOutput,
-	WordInterrupted, WordMissingOutput}
+	WordInterrupted, WordCancelled, WordMissingOutput}
 
 // Cause names why a run ended as it did. It is persisted: unknown values are
 // errors.
@@ -268,9 +269,10 @@ const (
 	CauseDisk        Cause = "disk"        // /out or /tmp full
 	CauseOutput      Cause = "output"      // stdout or stderr over its cap: cut
 	CauseInterrupted Cause = "interrupted" // the node or its containers went down meanwhile
+	CauseCancelled   Cause = "cancelled"   // a person cancelled the request meanwhile
 	CauseStart       Cause = "start"       // the program could not be started (not found, not executable)
 )
 
 // Causes lists every Cause.
 var Causes = []Cause{CauseNone, CauseSignal, CauseTime, CauseCPU, CauseMemory, CausePids, CauseDisk, CauseOutput,
-	CauseInterrupted, CauseStart}
+	CauseInterrupted, CauseCancelled, CauseStart}

@@ -175,6 +175,16 @@ var spoolRules = []Rule{
 		Source: "tool-request schema: request_id is unique",
 	},
 	{
+		ID: "request.cancelled", Level: SeverityBlocking, Applies: []Kind{KindRequest},
+		Title: "A person cancelled the request",
+		Why: "Whoever may approve a request can cancel it until its run has ended. What was not started then never " +
+			"is, and the id is used up: it has its answer.",
+		Bad:    "promoting a request once more after threegate cancel",
+		Good:   "a new request_id and a new approval, if it is wanted after all",
+		Fix:    "Ask who cancelled it; if it is wanted after all, give it a new request_id and have it approved again.",
+		Source: "design: every request id has one answer",
+	},
+	{
 		ID: "request.backend.unavailable", Level: SeverityBlocking, Applies: []Kind{KindRequest},
 		Title: "This node can't run the request's backend or language",
 		Why:   "A request runs in the image that the node's configuration pins. There is none for this language.",

@@ -105,8 +105,13 @@ func (o *Orders) Giver(name string) (uid, gid int, err error) {
 }
 
 // Pending lists the orders that are not carried out, in the order in which they were given.
-func (o *Orders) Pending() ([]string, error) {
-	es, err := os.ReadDir(o.path())
+func (o *Orders) Pending() ([]string, error) { return ordersIn(o.path()) }
+
+// Done lists the orders that were carried out or refused, in the same order.
+func (o *Orders) Done() ([]string, error) { return ordersIn(o.done()) }
+
+func ordersIn(dir string) ([]string, error) {
+	es, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ var States = []State{StateClaimed, StateAdmitted, StateRunning, StateFinished}
 // transitions are the steps that a sound job can take.
 var transitions = map[State][]State{
 	StateClaimed:  {StateAdmitted, StateRequestRefused},
-	StateAdmitted: {StateRunning},
+	StateAdmitted: {StateRunning, StateRequestRefused},
 	StateRunning:  {StateFinished, StateAdmitted},
 	StateFinished: {StateDelivered, StateResultRefused},
 	// A person released it, and it is judged again.

@@ -311,6 +311,7 @@ func TestGeneratedDocuments(t *testing.T) {
 var notOfDocuments = map[string]string{
 	"request.duplicate":           "gate/e2e.TestRepeatedRequests",
 	"request.conflict":            "gate/e2e.TestRepeatedRequests",
+	"request.cancelled":           "gate.TestCancel",
 	"result.withheld.share":       "gate.TestTooMuchIsWithheld",
 	"result.external":             "gate.TestFiltersJudgeEachChannel",
 	"request.inputs.tree":         "gate.TestTrees",

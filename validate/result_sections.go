@@ -144,7 +144,8 @@ func (rr *resultReader) cause(s *document.Section) {
 		}
 		rr.at(rule, s.Offset, "write one of "+strings.Join(words, ", ")+", or leave the line out",
 			"the cause is %s", document.Quote(string(c)))
-	case exit == 0 && (c == schemas.WordExit || c == schemas.WordSignal || c == schemas.WordInterrupted):
+	case exit == 0 && (c == schemas.WordExit || c == schemas.WordSignal || c == schemas.WordInterrupted ||
+		c == schemas.WordCancelled):
 		rr.at(rule, s.Offset, "write the cause that the run had", "the cause is %s, but exit_code is 0", c)
 	case exit != 0 && (c == schemas.WordOutput || c == schemas.WordMissingOutput):
 		rr.at(rule, s.Offset, "write exit, or what ended the program", "the cause is %s, but exit_code is %d", c, exit)

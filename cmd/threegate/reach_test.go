@@ -115,6 +115,7 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"quarantine show " + id + " --node node", cli.ExitNotFound},
 		{"quarantine reject " + id + " --as alice --reason no --node node", cli.ExitNotFound},
 		{"quarantine release " + id + " --as alice --reason no --node node", cli.ExitNotFound},
+		{"cancel " + id + " --as alice --reason no --node node", cli.ExitTimeout}, // nobody serves the node
 		{"hold default --reason test --as alice --node node", 0},
 		{"resume default --node node", 0},
 		{"prune --older-than 1d --node node", 0},

@@ -1,7 +1,12 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -39,6 +44,23 @@ func (l *Loaded) Policy(now time.Time) validate.Policy {
 		p.Levels[v.Rule] = v.Enforcement
 	}
 	return p
+}
+
+// Rules is the digest of all that a request is judged by and would run as: this program, the configuration,
+// the signers and what the images hold. Where it is another one, requests may be judged otherwise.
+func (l *Loaded) Rules() string {
+	info, _ := debug.ReadBuildInfo()
+	raw, err := json.Marshal(struct {
+		Program  string
+		Config   Config
+		Signers  []byte
+		Programs map[string][]string
+	}{fmt.Sprint(info), l.Config, l.AllowedSigners, l.Programs})
+	if err != nil {
+		return "" // no admission has this one: each is judged anew
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
 }
 
 // SlotLimits are the limits that all runs have in common, and for the others

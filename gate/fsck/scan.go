@@ -23,6 +23,7 @@ type job struct {
 	places []place
 	// From the ledger.
 	announced             spool.State // by the last event that announced one
+	before                spool.State // that event
 	pruned                bool        // removed from the archive by rule
 	damaged               bool        // refused because its folder was damaged
 	requestID, requestSHA string
@@ -233,7 +234,7 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 			"event %d, %s, can't follow what came before: the job was %s", e.Seq, e.Type, from)
 		return
 	}
-	j.announced, j.seal, j.ended = to, e.Seal, e.Time
+	j.before, j.announced, j.seal, j.ended = from, to, e.Seal, e.Time
 	n.sealing = n.sealing || e.Seal != ""
 	j.early = !n.sealing
 }
@@ -288,7 +289,7 @@ func (j *job) disagrees() string {
 	case j.announced == "":
 		return fmt.Sprintf("it lies in %s, and the ledger has no verdict on it", at)
 	case j.damaged && !at.Ended() && (at == spool.StateClaimed) == (j.announced == spool.StateRequestRefused):
-	case !at.MayBecome(j.announced):
+	case at != j.before:
 		return fmt.Sprintf("it lies in %s, and the ledger announced it in %s", at, j.announced)
 	}
 	return ""

@@ -35,14 +35,17 @@ const (
 	// QuarantineReleased takes a quarantined item back to be judged again, by an order of a person: a
 	// request, or with a ResultID its result.
 	QuarantineReleased Type = "quarantine.released"
-	OrderRefused       Type = "order.refused" // an order of a person that was not carried out
+	// RequestCancelled ends a request that is not over, by an order of a person: what was not started is
+	// refused, what runs is stopped.
+	RequestCancelled Type = "request.cancelled"
+	OrderRefused     Type = "order.refused" // an order of a person that was not carried out
 	// RequestRefused: a request was not approved, or not promoted. It never came.
 	RequestRefused Type = "request.refused"
 )
 
 var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
 	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined, QuarantineRejected,
-	QuarantineReleased, OrderRefused, ArchivePruned, RequestRefused}
+	QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted.
 type DeliveryOutcome string

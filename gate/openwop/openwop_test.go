@@ -195,6 +195,11 @@ func TestWhatBecomesOfARun(t *testing.T) {
 		{"a start that was taken back", []ledger.Event{started(id), {Type: ledger.RunReturned, RunID: id}, started(id),
 			ended(id, ledger.RunCompleted, "none"), delivered(id)}, start + "agent.toolReturned node.started agent.toolCalled " +
 			"agent.toolReturned artifact.created node.completed run.completed", `"attempt":1`},
+		{"cancelled", []ledger.Event{started(id), ended(id, ledger.RunFailed, "cancelled"), delivered(id)},
+			start + "agent.toolReturned artifact.created " + stop, `"code":"x-host-threegate.cancelled"`},
+		{"refused after its start was taken back", []ledger.Event{started(id), {Type: ledger.RunReturned, RunID: id},
+			{Type: ledger.DeliveryAttempted, Outcome: ledger.DeadLettered, RunID: id}},
+			start + "agent.toolReturned " + stop, `"code":"x-host-threegate.not_started"`},
 		{"trap: a destination is no event", []ledger.Event{started(id),
 			{Type: ledger.EgressDecided, RunID: id, Decision: "denied", Destination: "evil.example:443"},
 			ended(id, ledger.RunCompleted, "none"), delivered(id)},

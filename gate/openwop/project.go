@@ -25,14 +25,15 @@ var Unmapped = map[ledger.Type]string{
 	ledger.NodeStopped:     "the node is no run",
 	ledger.LedgerRecovered: "the node is no run",
 	ledger.DeliveryAttempted: "needs triggerBridge, which needs a readable delivery ledger; a refused request " +
-		"has no run, and an event has a run",
+		"has no run, and an event has a run; a run that was taken back ends with it",
 	ledger.QuarantineRejected: "the run, if there was one, ended when its result was quarantined",
 	ledger.RequestRefused:     "a request that never came has no run",
 	ledger.QuarantineReleased: "a run that ended when its result was quarantined stays ended; a released request " +
 		"starts its run later",
-	ledger.OrderRefused:  "an order of a person is about no run's course",
-	"archive.pruned":     "what is removed later changes nothing of a run",
-	ledger.EgressDecided: "needs httpClient.egressPolicy, which needs safeFetch, a client for packs",
+	ledger.RequestCancelled: "a request that never ran has no run; of one that ran, its end tells",
+	ledger.OrderRefused:     "an order of a person is about no run's course",
+	"archive.pruned":        "what is removed later changes nothing of a run",
+	ledger.EgressDecided:    "needs httpClient.egressPolicy, which needs safeFetch, a client for packs",
 }
 
 // Projector makes run events of ledger events. It remembers runs that have not ended, and
@@ -106,6 +107,10 @@ func (r *run) take(e ledger.Event) (_ []openwop.Payload, ended bool) {
 		return r.end(e), false
 	case ledger.ResultDelivered:
 		return r.delivered(e), true
+	case ledger.DeliveryAttempted:
+		if r.attempt > 0 && !r.called { // its start was taken back, and it is refused after all
+			return r.fail(e, openwop.CodeNotStarted, nil), true
+		}
 	case ledger.ResultQuarantined:
 		return r.fail(e, openwop.CodeResultRejected, nil), true
 	}
@@ -183,6 +188,8 @@ func codeOf(c schemas.Cause) openwop.ErrorCode {
 		return openwop.CodeDisk
 	case schemas.CauseInterrupted:
 		return openwop.CodeInterrupted
+	case schemas.CauseCancelled:
+		return openwop.CodeCancelled
 	case schemas.CauseStart:
 		return openwop.CodeNotStarted
 	}

@@ -3,6 +3,8 @@
 package orders
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +35,8 @@ const (
 	Release Kind = "quarantine.release"
 	// Refused notes that a request was not approved or not promoted; the gate only records it.
 	Refused Kind = "request.refused"
+	// Cancel ends a request that is not over; its subject is the request id.
+	Cancel Kind = "request.cancel"
 )
 
 // Namespace is what the signature of an order must be made for.
@@ -180,6 +184,28 @@ func AnswerOf(dir, name string) (*Answer, error) {
 		return nil, fmt.Errorf("the answer to order %s: %w", name, err)
 	}
 	return &a, nil
+}
+
+// ReasonOf is the reason of the order of a digest, or "" if the node in dir no longer has the order.
+func ReasonOf(dir, digest string) (string, error) {
+	folder := spool.NewOrders(dir, nil)
+	done, err := folder.Done()
+	if err != nil {
+		return "", err
+	}
+	pending, err := folder.Pending()
+	if err != nil {
+		return "", err
+	}
+	for _, name := range append(done, pending...) {
+		raw, _, err := folder.Read(name)
+		if sum := sha256.Sum256(raw); err != nil || hex.EncodeToString(sum[:]) != digest {
+			continue
+		}
+		o, err := Read(name, raw)
+		return o.Reason, err
+	}
+	return "", nil
 }
 
 // Refusal is why an order is not carried out, in words for the person who gave it. It is an error.

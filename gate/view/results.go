@@ -115,7 +115,7 @@ func (r *Result) follow(cfg *config.Loaded, e ledger.Event) {
 		r.State, r.DeliveredUTC, r.ResultID, r.SHA256 = string(to), &at, e.ResultID, e.ResultSHA256
 		r.Artifacts, r.Withheld = e.Artifacts, e.Withheld
 		r.Path = filepath.Join(cfg.CoreInbound.Path, e.ResultID+spool.ResultSuffix)
-	case spool.StateResultRefused:
+	case spool.StateResultRefused, spool.StateRequestRefused:
 		r.State, r.EndedUTC, r.ResultID, r.Rules = "quarantined", cmp.Or(r.EndedUTC, &at), e.ResultID, e.Rules
 	}
 }

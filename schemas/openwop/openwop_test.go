@@ -182,7 +182,8 @@ func TestNames(t *testing.T) {
 		t.Error(openwop.AgentID)
 	}
 	for _, code := range []openwop.ErrorCode{openwop.CodeTimeout, openwop.CodeCPU, openwop.CodeMemory, openwop.CodePids,
-		openwop.CodeDisk, openwop.CodeInterrupted, openwop.CodeNotStarted, openwop.CodeResultRejected, openwop.CodeFailed} {
+		openwop.CodeDisk, openwop.CodeInterrupted, openwop.CodeCancelled, openwop.CodeNotStarted, openwop.CodeResultRejected,
+		openwop.CodeFailed} {
 		if e := openwop.NewError(code); e.Message == "" {
 			t.Errorf("%s has no message", code)
 		}

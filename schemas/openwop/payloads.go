@@ -166,6 +166,7 @@ const (
 	CodePids           ErrorCode = "x-host-threegate.process_limit"
 	CodeDisk           ErrorCode = "x-host-threegate.disk_limit"
 	CodeInterrupted    ErrorCode = "x-host-threegate.interrupted"
+	CodeCancelled      ErrorCode = "x-host-threegate.cancelled"
 	CodeNotStarted     ErrorCode = "x-host-threegate.not_started"
 	CodeResultRejected ErrorCode = "x-host-threegate.result_rejected"
 	CodeFailed         ErrorCode = "x-host-threegate.failed"
@@ -178,6 +179,7 @@ var messages = map[ErrorCode]string{
 	CodeMemory:         "the run reached its memory limit",
 	CodePids:           "the run reached its limit of processes",
 	CodeDisk:           "the run filled the room for its files",
+	CodeCancelled:      "a person cancelled the request, and the node ended the run",
 	CodeInterrupted:    "the node or its sandbox went down during the run; it is not run again",
 	CodeNotStarted:     "the program could not be started",
 	CodeResultRejected: "the result was refused and lies in quarantine",

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/schemas"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
@@ -40,6 +43,14 @@ func (a *app) printFate(f *gate.Fate) error {
 		}
 	}
 	add("job", f.Job)
+	if c := f.Cancelled; c != nil {
+		by := c.By
+		if c.ByUser != "" {
+			by += " (user " + c.ByUser + ")"
+		}
+		add("cancelled", fmt.Sprintf("by %s at %s", by, c.TimeUTC.Format(time.RFC3339)))
+		add("reason", c.Reason)
+	}
 	add("rules", strings.Join(f.Rules, ", "))
 	if f.ExitCode != nil {
 		add("exit code", fmt.Sprint(*f.ExitCode))
@@ -50,6 +61,13 @@ func (a *app) printFate(f *gate.Fate) error {
 	add("result", f.ResultPath)
 	add("reasons", f.ReasonsPath)
 	return term.Fields(a.UI.Out, a.UI.OutStyle, fields)
+}
+
+// tellReason adds the words of the person who cancelled a request, as far as this user may read orders.
+func tellReason(l *config.Loaded, f *gate.Fate) {
+	if f.Cancelled != nil {
+		f.Cancelled.Reason, _ = orders.ReasonOf(l.Dir, f.Cancelled.Order)
+	}
 }
 
 // FateExit is the exit code for the outcome of a request.

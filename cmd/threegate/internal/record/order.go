@@ -17,6 +17,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/schemas"
@@ -39,6 +40,42 @@ func (f *orderFlags) add(a *app, cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("sign")
 	_ = cmd.MarkFlagRequired("as")
 	_ = cmd.MarkFlagRequired("reason")
+}
+
+func newCancel(a *app) *cobra.Command {
+	var f orderFlags
+	cmd := &cobra.Command{
+		Use:   "cancel REQUEST",
+		Short: "End a request that is not over: what waits never starts, what runs is stopped",
+		Long: `cancel ends a request for good. One that waits never starts: it goes to quarantine, and
+CORE gets a notice of the stage cancelled. One that runs is stopped at once: CORE gets its
+result, with the cause cancelled and what the program wrote until then. A run that comes to its
+own end first keeps its result. The id is used up either way.
+
+The command gives the node an order, a file in its folder orders, and waits until the node
+has carried it out. What came of it stays in orders/done. A request that is over is refused as
+an order, with exit code 1; with exit code 5 the order waits for a node that is not served.`,
+		Example: `  threegate cancel TR-20260209-160501Z-python-stats --as alice --reason "the wrong file"
+  threegate cancel TR-20260209-160501Z-python-stats --as alice --reason late --sign KEY`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := a.startOrder(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			id := requestID(args[0])
+			fate, err := gate.FateOf(o.node, id)
+			if err != nil {
+				return cli.Troublef(err, cli.RecordHint(err, o.node.Dir), "can't look for %s", id)
+			}
+			if fate.State == fateUnknown {
+				return a.unknownRequest(id)
+			}
+			return o.give(cmd.Context(), orders.Order{Kind: orders.Cancel, Subject: id})
+		},
+	}
+	f.add(a, cmd)
+	return cmd
 }
 
 // ordering is a command that is about to give an order. It has given up all rights but to read the

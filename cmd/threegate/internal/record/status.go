@@ -82,6 +82,7 @@ func (a *app) showRequest(l *config.Loaded, id string) error {
 	if f.State == fateUnknown {
 		return a.unknownRequest(f.RequestID)
 	}
+	tellReason(l, f)
 	return a.printFate(f)
 }
 

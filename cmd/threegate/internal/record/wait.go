@@ -45,6 +45,7 @@ if the node knows no such request.`,
 			if err != nil {
 				return err
 			}
+			tellReason(l, f)
 			if err := a.printFate(f); err != nil {
 				return err
 			}

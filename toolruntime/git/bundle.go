@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -24,8 +25,10 @@ func Import(ctx context.Context, w *workspace.Workspace, dir, bundle string) (*R
 	if err != nil {
 		return nil, err
 	}
-	if in, err := os.ReadDir(w.Dir); err != nil || len(in) > 0 {
-		return nil, fmt.Errorf("%s is not empty: a bundle is checked out into an empty folder (%w)", w.Dir, err)
+	if in, err := os.ReadDir(w.Dir); err != nil {
+		return nil, err
+	} else if len(in) > 0 {
+		return nil, fmt.Errorf("%s is not empty: a bundle is checked out into an empty folder", w.Dir)
 	}
 	r, err := create(ctx, w, dir)
 	if err != nil {
@@ -61,8 +64,11 @@ func Import(ctx context.Context, w *workspace.Workspace, dir, bundle string) (*R
 // fetch reads a bundle. git 2.39 does not apply transfer.fsckObjects to bundles, so fsck looks at all of it.
 func (r *Repo) fetch(ctx context.Context, bundle string) error {
 	info, err := os.Lstat(bundle)
-	if err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("no regular file (%w)", err)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("no regular file")
 	}
 	_, err = r.must(ctx, command{env: []string{"GIT_ALLOW_PROTOCOL=file"}, args: []string{"fetch", "--quiet",
 		"--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--", bundle,

@@ -353,10 +353,14 @@ func (a *app) printChecks(checks []check) error {
 	for _, c := range checks {
 		state := paint[c.State](fmt.Sprintf("%-*s", len(checkWarn), c.State))
 		// A configuration may have more than one mistake, one a line.
-		detail := strings.ReplaceAll(term.Block(c.Detail), "\n", "\n"+indent)
-		fmt.Fprintf(&b, "%s  %-*s  %s\n", state, width, term.Visible(c.Name), detail)
+		var detail []string
+		for line := range strings.SplitSeq(term.Block(c.Detail), "\n") {
+			detail = append(detail, term.Hang(line, len(indent), len(indent), a.UI.Wide()))
+		}
+		fmt.Fprintf(&b, "%s  %-*s  %s\n", state, width, term.Visible(c.Name), strings.Join(detail, "\n"+indent))
 		if c.Mend != "" {
-			fmt.Fprintf(&b, "%s%s %s\n", indent, s.Cyan("mend:"), term.Visible(c.Mend))
+			mend := term.Hang(term.Visible(c.Mend), len(indent)+6, len(indent)+6, a.UI.Wide())
+			fmt.Fprintf(&b, "%s%s %s\n", indent, s.Cyan("mend:"), mend)
 		}
 	}
 	if n := count[checkUnseen]; n > 0 {

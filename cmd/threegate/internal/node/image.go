@@ -217,5 +217,6 @@ func (a *app) printImages(entries []image.Entry) error {
 		}
 		rows = append(rows, []string{e.Name, e.Version, term.Bytes(e.UnpackedSize), e.Digest, note})
 	}
-	return term.Table(a.UI.Out, a.UI.OutStyle, []string{"NAME", "VERSION", "SIZE", "DIGEST", ""}, rows)
+	head := []string{"NAME", "VERSION", "SIZE", "DIGEST", ""}
+	return term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 2, head, rows)
 }

@@ -142,8 +142,14 @@ func (a *app) printEvent(e ledger.Event) error {
 		line = string(b)
 	} else {
 		s := a.UI.OutStyle
-		line = fmt.Sprintf("%s %s %s", s.Dim(e.Time.Format(time.RFC3339)), s.Bold(fmt.Sprintf("%-26s", e.Type)),
-			term.Visible(eventDetail(e)))
+		detail := term.Visible(eventDetail(e))
+		at, typ := e.Time.Format(time.RFC3339), fmt.Sprintf("%-26s", e.Type)
+		if term.Width(at+typ+detail)+2 > a.UI.Wide() {
+			typ, detail = strings.TrimRight(typ, " "), "\n    "+term.Hang(detail, 4, 4, a.UI.Columns)
+		} else {
+			detail = " " + detail
+		}
+		line = fmt.Sprintf("%s %s%s", s.Dim(at), s.Bold(typ), detail)
 	}
 	if _, err := fmt.Fprintln(a.UI.Out, strings.TrimRight(line, " ")); err != nil {
 		return cli.Troublef(err, "", "can't write the output")

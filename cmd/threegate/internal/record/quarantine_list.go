@@ -171,8 +171,8 @@ func (a *app) listQuarantine(f listFlags, items []quarantine.Item) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := term.Table(a.UI.Out, a.UI.OutStyle, []string{"ITEM", "KIND", "REFUSED", "REQUEST", "RULES"},
-		rows); err != nil {
+	head := []string{"ITEM", "KIND", "REFUSED", "REQUEST", "RULES"}
+	if err := term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 2, head, rows); err != nil {
 		return err
 	}
 	if rest != "" {
@@ -244,8 +244,8 @@ func (a *app) listGroups(f listFlags, groups []*group) error {
 		rows = append(rows, []string{strconv.Itoa(g.Count), g.Kind, g.Last.Format(time.RFC3339),
 			g.Items[len(g.Items)-1], g.Slug, rules})
 	}
-	if err := term.Table(a.UI.Out, a.UI.OutStyle, []string{"COUNT", "KIND", "NEWEST", "ITEM", "SLUG", "RULES"},
-		rows); err != nil {
+	head := []string{"COUNT", "KIND", "NEWEST", "ITEM", "SLUG", "RULES"}
+	if err := term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 2, head, rows); err != nil {
 		return err
 	}
 	if rest != "" {

@@ -68,7 +68,8 @@ func (a *app) listWithheld() error {
 		rows = append(rows, []string{w.Item, w.ResultID, w.Channel, lines, w.Rule,
 			string(text[:min(len(text), shownWithheldText)])})
 	}
-	return term.Table(a.UI.Out, a.UI.OutStyle, []string{"ITEM", "RESULT", "WHERE", "LINES", "RULE", "TEXT"}, rows)
+	head := []string{"ITEM", "RESULT", "WHERE", "LINES", "RULE", "TEXT"}
+	return term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 5, head, rows)
 }
 
 // withheldOf reads the record of a job, with the beginning of each text.

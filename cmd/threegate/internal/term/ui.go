@@ -3,6 +3,7 @@ package term
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -35,6 +36,14 @@ func New(out, err io.Writer, getenv func(string) string) *UI {
 		}
 	}
 	return u
+}
+
+// Wide is the width of what is printed to Out: that of the terminal, or without one as wide as it comes, for programs.
+func (u *UI) Wide() int {
+	if u.OutTTY {
+		return u.Columns
+	}
+	return math.MaxInt
 }
 
 // SetColor overrides what New found: "always", "never" or "auto".

@@ -302,14 +302,9 @@ func (s *Spool) Jobs(st State) ([]*Job, error) {
 // Refused returns a job in quarantine; fs.ErrNotExist if it is not there. What is no sound job has
 // Damage set.
 func (s *Spool) Refused(id string) (*Job, error) {
-	if !ValidID(id) {
-		return nil, fs.ErrNotExist
-	}
 	for _, st := range []State{StateRequestRefused, StateResultRefused} {
-		if there, err := exists(filepath.Join(s.stateDir(st), id)); err != nil {
-			return nil, err
-		} else if there {
-			return s.load(st, id)
+		if j, err := s.load(st, id); ValidID(id) && !errors.Is(err, fs.ErrNotExist) {
+			return j, err
 		}
 	}
 	return nil, fs.ErrNotExist

@@ -49,6 +49,7 @@ var unconfined = map[string]string{
 	"openwop schema": "reads nothing",
 	"schema":         "reads nothing", "version": "reads nothing", "docs": "for those who build it",
 	"sign":       "has the key, and reads what was approved",
+	"note":       "writes what its parent refused into the node",
 	"try-core":   "reads and deletes what doctor made",
 	"try-people": "has no rights but those of a member",
 	"exit-codes": "text", "environment": "text", "output": "text",
@@ -114,6 +115,7 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"quarantine list --node node", 0},
 		{"quarantine show " + id + " --node node", cli.ExitNotFound},
 		{"quarantine reject " + id + " --as alice --reason no --node node", cli.ExitNotFound},
+		{"quarantine export " + id + " --node node", cli.ExitNotFound},
 		{"quarantine release " + id + " --as alice --reason no --node node", cli.ExitNotFound},
 		{"cancel " + id + " --as alice --reason no --node node", cli.ExitTimeout}, // nobody serves the node
 		{"hold default --reason test --as alice --node node", 0},

@@ -37,7 +37,7 @@ alone. It is on record with your name before anything happens. A new finding qua
 the item again.`,
 		Example: `  threegate quarantine show TR-20260209-160501Z-python-stats
   threegate quarantine release TR-20260209-160501Z-python-stats --as alice --reason "a checksum"
-  threegate quarantine release j01j8z3k4m5n6p7q8r9s0t1v2w3 --finding 2 --as alice --reason "a checksum" --sign KEY`,
+  threegate quarantine release ITEM --finding 2 --as alice --reason "a checksum" --sign KEY`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeItems,
 		RunE: func(cmd *cobra.Command, args []string) error {

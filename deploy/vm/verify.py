@@ -21,9 +21,14 @@ def visible(folder):
     return [n for n in os.listdir(folder) if not n.startswith(".")]
 
 
-def waiting():
-    jobs = [j for s in states for j in visible(f"{o.node}/spool/{s}")]
-    return jobs + [n for n in visible(f"{o.node}/inbox/default") if n.endswith(".md")]
+def waiting():  # in the order of a job's way, so that none is missed that moves meanwhile
+    files = [n for n in visible(f"{o.node}/inbox/default") if n.endswith(".md")]
+    return files + [j for s in states for j in visible(f"{o.node}/spool/{s}")]
+
+
+def unanswered():
+    ended = {m.group(1) for n in visible(f"{o.node}/core-inbound") if (m := re.match(r"TS-\d{8}-\d{6}Z-(TR-.*)\.md$", n))}
+    return {l[0] for l in lines("promoted")} - ended
 
 
 def tell(*args):
@@ -32,7 +37,9 @@ def tell(*args):
 
 
 if o.wait:  # the host gives up, should this never end
-    while waiting():
+    idle = 0  # a claim that is not finished is hidden
+    while waiting() or unanswered() and idle < 600:
+        idle = 0 if waiting() else idle + 1
         time.sleep(0.5)
 for what in (["fsck"], ["audit", "verify"]):
     code, text = tell(*what)

@@ -16,8 +16,8 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 )
 
-// hostChecks look for what of this host's settings is in the way of sandboxes. A setting that is
-// not, whatever it is, is no fault: the gate is root, so knobs that bind other users don't matter.
+// hostChecks look for settings of this host that are in the way of sandboxes. Others are no fault, whatever they
+// are: the gate is root, also as a service (CAP_SYS_ADMIN), so knobs that bind other users don't matter.
 func hostChecks(cs *checks, l *config.Loaded, unified bool) {
 	if unified {
 		controllersCheck(cs, cgroup.Root, l.Containerd.Cgroup)

@@ -70,9 +70,6 @@ func tryLock(f *os.File) error {
 	return err
 }
 
-// FileLocks is where Locked looks for users who may not open the lock.
-const FileLocks = durable.FileLocks
-
 // Locked says whether a process owns the node in dir.
 func Locked(dir string) (bool, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDONLY|unix.O_NOFOLLOW, 0)

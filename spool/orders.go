@@ -28,8 +28,7 @@ import (
 //	orders/done/or-NUMBER.json.sig
 //	orders/done/or-NUMBER.answer     what came of it
 type Orders struct {
-	// Group, if there is one, is that of orders that are put there.
-	Group int
+	Group int // of orders that are put there, if not 0
 
 	dir  string
 	disk durable.Disk
@@ -98,10 +97,8 @@ func (o *Orders) Put(name string, order, sig []byte) error {
 // Giver is the owner and the group of an order that waits: who gave it, as nobody touches files of others.
 func (o *Orders) Giver(name string) (uid, gid int, err error) {
 	var st unix.Stat_t
-	if err := unix.Lstat(o.path(name+orderSuffix), &st); err != nil {
-		return 0, 0, &fs.PathError{Op: "lstat", Path: o.path(name + orderSuffix), Err: err}
-	}
-	return int(st.Uid), int(st.Gid), nil
+	err = unix.Lstat(o.path(name+orderSuffix), &st)
+	return int(st.Uid), int(st.Gid), err
 }
 
 // Pending lists the orders that are not carried out, in the order in which they were given.

@@ -93,7 +93,7 @@ func ends() (good, bad []request) {
 		era("TR-20260209-160505Z-missing-output", "print('nothing written')\n"),
 		era("TR-20260209-160506Z-rejected", printed),
 		era("TR-20260209-160507Z-released", printed),
-		era("TR-20260209-160510Z-result-refused", printed),
+		era("TR-20260209-160510Z-held", printed),
 	}
 	list[1].timeSec = 1
 	list[3].outputs = []string{"out.txt"}

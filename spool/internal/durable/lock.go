@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileLocks is where the kernel lists who holds which lock.
-const FileLocks = "/proc/locks"
+// fileLocks is where the kernel lists who holds which lock.
+const fileLocks = "/proc/locks"
 
 // LockListed says whether somebody holds a file's lock, for users who may not open it: whoever may could hold
 // the lock, and keep the node from starting.
 func LockListed(path string) (bool, error) {
 	var st unix.Stat_t
-	list, err := os.ReadFile(FileLocks)
+	list, err := os.ReadFile(fileLocks)
 	if err = errors.Join(err, unix.Lstat(path, &st)); err != nil {
 		return false, fmt.Errorf("looking at the lock of the node: %w", err)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/spool"
 )
 
 // Reach leaves a command nothing but the files that it names: it is called once what
@@ -34,7 +33,7 @@ func (a *App) ReadNode() (*config.Loaded, error) {
 
 // NodeFolders are all folders of a node, and where the kernel says whether it is served.
 func NodeFolders(l *config.Loaded) []string {
-	folders := []string{l.Dir, l.CoreInbound.Path, l.CoreNotices.Path, spool.FileLocks}
+	folders := []string{l.Dir, l.CoreInbound.Path, l.CoreNotices.Path, "/proc/locks"}
 	for _, in := range l.Inboxes {
 		folders = append(folders, in.Path)
 	}

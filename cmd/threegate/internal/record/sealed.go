@@ -31,7 +31,7 @@ func changed(dir string, it quarantine.Item) []changeJSON {
 	case record.Dir != it.Dir:
 		return []changeJSON{{Path: ".", What: "by the ledger it lies in " + filepath.Base(filepath.Dir(record.Dir))}}
 	case record.Refused.Seal == "":
-		return []changeJSON{{Path: ".", What: "it was refused before items were sealed: nobody knows whether it changed"}}
+		return []changeJSON{{Path: ".", What: "nobody can tell: it was refused before items were sealed"}}
 	}
 	broken, err := seal.Check(it.Dir, record.Refused.Seal, gate.FileStagedIn)
 	if err != nil {

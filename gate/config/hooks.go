@@ -34,10 +34,11 @@ const (
 	AnswerDelivered Answer = "delivered"
 	AnswerRefused   Answer = "refused"        // the request is in quarantine
 	AnswerWithheld  Answer = "result_refused" // its result is in quarantine
+	AnswerCancelled Answer = "cancelled"      // a person ended the request before it ran
 	AnswerRejected  Answer = "rejected"       // a person ended a quarantined item for good
 )
 
-var answers = []Answer{AnswerDelivered, AnswerRefused, AnswerWithheld, AnswerRejected}
+var answers = []Answer{AnswerDelivered, AnswerRefused, AnswerWithheld, AnswerCancelled, AnswerRejected}
 
 // DefaultHookTimeout is how long one try of a hook may take.
 const DefaultHookTimeout = 30 * time.Second
@@ -107,7 +108,7 @@ func (c *checker) hooks() {
 		for _, a := range h.Answers {
 			if !slices.Contains(answers, a) {
 				c.bad(key, fmt.Sprintf("hook %q: there is no answer %q", h.Name, a),
-					"the answers are delivered, refused, result_refused, rejected")
+					"the answers are delivered, refused, result_refused, cancelled, rejected")
 			}
 		}
 		if h.Timeout != 0 {

@@ -36,6 +36,8 @@ const (
 	// are written at once.
 	stepBack    = 1000
 	maxPosition = 4 << 10
+	// ruleCancelled is the rule of a request that a person cancelled.
+	ruleCancelled = "request.cancelled"
 )
 
 // Message is what a hook is told: its standard input, or the body of a POST.
@@ -58,6 +60,8 @@ type Message struct {
 // answerOf is the final answer that an event is, or "".
 func answerOf(e ledger.Event) config.Answer {
 	switch {
+	case e.Type == ledger.DeliveryAttempted && slices.Contains(e.Rules, ruleCancelled):
+		return config.AnswerCancelled
 	case e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.DeadLettered:
 		return config.AnswerRefused
 	case e.Type == ledger.ResultDelivered:

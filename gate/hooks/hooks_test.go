@@ -69,6 +69,8 @@ func (n *node) ends(what ...string) {
 			e.Type, e.ResultID = ledger.ResultDelivered, "TS-"+id
 		case "refused":
 			e.Type, e.Outcome, e.Rules = ledger.DeliveryAttempted, ledger.DeadLettered, []string{"request.id"}
+		case "cancelled":
+			e.Type, e.Outcome, e.Rules = ledger.DeliveryAttempted, ledger.DeadLettered, []string{ruleCancelled}
 		case "result_refused":
 			e.Type, e.Rules = ledger.ResultQuarantined, []string{"secrets.scan"}
 		case "rejected":
@@ -124,8 +126,8 @@ func TestCommand(t *testing.T) {
 	during(t, h, n.at(1))
 	n.ends("started a", "refused a", "delivered b", "result_refused c", "rejected c", "started d")
 	during(t, h, n.at(6))
-	n.ends("delivered d")
-	during(t, h, n.at(8))
+	n.ends("delivered d", "cancelled e")
+	during(t, h, n.at(9))
 
 	told, err := os.ReadFile(filepath.Join(out, "told"))
 	must(t, err)
@@ -138,7 +140,8 @@ func TestCommand(t *testing.T) {
 			t.Errorf("told %s", line)
 		}
 	}
-	if want := []string{"refused a", "delivered b", "result_refused c", "rejected c", "delivered d"}; !slices.Equal(got, want) {
+	want := []string{"refused a", "delivered b", "result_refused c", "rejected c", "delivered d", "cancelled e"}
+	if !slices.Equal(got, want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
 	who, err := os.ReadFile(filepath.Join(out, "who"))

@@ -57,7 +57,8 @@ has carried it out. What came of it stays in orders/done. A request that is over
 an order, with exit code 1; with exit code 5 the order waits for a node that is not served.`,
 		Example: `  threegate cancel TR-20260209-160501Z-python-stats --as alice --reason "the wrong file"
   threegate cancel TR-20260209-160501Z-python-stats --as alice --reason late --sign KEY`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := a.startOrder(cmd.Context(), f)
 			if err != nil {

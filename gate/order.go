@@ -160,7 +160,7 @@ func (g *Gate) mayOrder(o *orders.Order) error {
 	case strings.HasPrefix(string(o.Kind), "quarantine.") && (gid != g.people.Auditors || gid == 0):
 		return orders.Refusef("user %s is no auditor of this node (access.auditors)", access.UserName(uid))
 	case o.Kind == orders.Cancel && (gid == 0 || gid != g.people.Auditors && gid != g.people.Approvers):
-		return orders.Refusef("user %s is neither approver nor auditor of this node (access.approvers, access.auditors)",
+		return orders.Refusef("user %s is neither approver nor auditor of this node (access.approvers, .auditors)",
 			access.UserName(uid))
 	}
 	return nil
@@ -220,9 +220,15 @@ func (g *Gate) stop(ctx context.Context, requestID string) error {
 	if j == nil {
 		return nil
 	}
-	if err := g.step(ctx, j); err != nil {
-		g.runs.later(j, 0)
-		return fmt.Errorf("cancel job %s: %w", job, err)
+	// A run that was taken back may lack the rename of that.
+	for j.State == spool.StateAdmitted || j.State == spool.StateRunning {
+		if err := g.step(ctx, j); err != nil {
+			g.runs.later(j, 0)
+			return fmt.Errorf("cancel job %s: %w", job, err)
+		}
+	}
+	if j.State == spool.StateFinished {
+		g.out.queue.push(j)
 	}
 	g.troubles.clear(job)
 	g.runs.done(j)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/trouble"
 	"github.com/threegate/tool-exec/gate/view"
 )
 
@@ -37,7 +38,7 @@ func TestAResultIsNotTakenForDelivered(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
 	go func() { ran <- g.Run(ctx) }()
-	status := filepath.Join(w.dir, gate.StatusFile)
+	status := filepath.Join(w.dir, trouble.File)
 	for end := time.Now().Add(atMost); ; time.Sleep(time.Millisecond) {
 		if s, err := view.Inspect(w.cfg, time.Time{}); err == nil && s.Live != nil && len(s.Live.Troubles) > 0 {
 			break

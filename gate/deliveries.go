@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/trouble"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -100,7 +101,7 @@ func mendInbound(folder string) string {
 }
 
 // trouble tells that CORE's folder hangs, if it does.
-func (o *deliveries) trouble() *Trouble {
+func (o *deliveries) trouble() *trouble.Trouble {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var first visit
@@ -112,7 +113,7 @@ func (o *deliveries) trouble() *Trouble {
 	if first.since.IsZero() || time.Since(first.since) < hangsAfter {
 		return nil
 	}
-	return &Trouble{What: troubleCore, Doing: "no result can be delivered", Code: schemas.CodeFileIO,
+	return &trouble.Trouble{What: troubleCore, Doing: "no result can be delivered", Code: schemas.CodeFileIO,
 		Since: first.since.UTC(), Tries: 1, Mend: mendInbound(o.g.config().CoreInbound.Path),
 		Error: fmt.Sprintf("CORE's folder %s does not answer: %d deliveries hang, %d results wait",
 			first.folder, len(o.in), o.queue.behind())}
@@ -129,7 +130,7 @@ func (g *Gate) deliverNotices(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := deliver()
 		if err == nil {
-			g.troubles.clear(troubleNotices)
+			g.troubles.Clear(troubleNotices)
 			select {
 			case <-ctx.Done():
 			case <-g.outbox.Wake():
@@ -137,7 +138,7 @@ func (g *Gate) deliverNotices(ctx context.Context) {
 			continue
 		}
 		t := g.trouble(troubleNotices, "CORE can't be told of requests without a result", err)
-		wait := g.troubles.set(t)
+		wait := g.troubles.Set(t)
 		g.log.Error("notices can't be delivered, will be tried again", "error", err, "mend", t.Mend, "again_in", wait)
 		sleep(ctx, wait)
 	}

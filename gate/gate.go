@@ -29,6 +29,7 @@ import (
 	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/trouble"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -45,7 +46,7 @@ type Gate struct {
 	outbox    *spool.Outbox
 	orders    *spool.Orders
 	people    access.Groups
-	troubles  *troubles
+	troubles  *trouble.List
 	posture   posture
 	alive     func()
 	runs      *queue // jobs up to the end of their run
@@ -81,7 +82,7 @@ type Options struct {
 // finishes claims that were cut short. It runs nothing yet. A node that another
 // process owns gives spool.ErrLocked.
 func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
-	g := &Gate{exec: o.Executor, log: o.Logger, now: o.Now, troubles: newTroubles(o.Retry), runs: newQueue(),
+	g := &Gate{exec: o.Executor, log: o.Logger, now: o.Now, troubles: trouble.NewList(o.Retry), runs: newQueue(),
 		journal: newJournal(), alive: o.Alive}
 	g.back.wake = make(chan struct{}, 1)
 	g.cleaner = newCleaner(g)
@@ -233,10 +234,10 @@ func (g *Gate) begin(ctx context.Context) error {
 	for {
 		err := g.record(ledger.Event{Type: ledger.NodeStarted})
 		if err == nil || unknown(err) {
-			g.troubles.clear(troubleIntake)
+			g.troubles.Clear(troubleIntake)
 			return err
 		}
-		wait := g.troubles.set(g.trouble(troubleIntake, "nothing can be recorded, so nothing is done", err))
+		wait := g.troubles.Set(g.trouble(troubleIntake, "nothing can be recorded, so nothing is done", err))
 		g.log.Error("nothing can be recorded, so nothing is done; will be tried again", "error", err, "again_in", wait)
 		if sleep(ctx, wait); ctx.Err() != nil {
 			return nil
@@ -316,7 +317,7 @@ func (g *Gate) runner(taking, work context.Context, fatal chan<- error) {
 func (g *Gate) tried(work context.Context, q *queue, j *spool.Job, err error, fatal chan<- error) bool {
 	switch {
 	case err == nil:
-		g.troubles.clear(j.ID)
+		g.troubles.Clear(j.ID)
 		q.done(j)
 	case unknown(err):
 		offer(fatal, err)
@@ -326,7 +327,7 @@ func (g *Gate) tried(work context.Context, q *queue, j *spool.Job, err error, fa
 		q.done(j)
 	default:
 		t := g.heldUp(j, err)
-		wait := g.troubles.set(t)
+		wait := g.troubles.Set(t)
 		g.log.Error("job held up, will be tried again",
 			"job", j.ID, "request", t.Request, "state", j.State, "error", err, "mend", t.Mend, "again_in", wait)
 		q.later(j, wait)

@@ -64,7 +64,8 @@ var mayImport = map[string][]string{
 	"deploy/mcp":           {}, // tests only
 	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},
-	"gate": {"gate/access", "gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
+	"gate": {"gate/access", "gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/seal",
+		"gate/trouble", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/image", "executors/intree", "quarantine",
 		"schemas"},
 	"gate/access":  {"gate/config", "executors", "spool"},
@@ -74,13 +75,14 @@ var mayImport = map[string][]string{
 	"gate/fsck": {"gate", "gate/config", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "executors", "quarantine",
 		"schemas"},
 
-	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/view", "spool"},
+	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/trouble", "gate/view", "spool"},
 	"gate/prune":   {"gate/config", "gate/fsck", "gate/ledger", "spool"},
 	"gate/seal":    {"spool", "schemas"},
 	"gate/hooks":   {"gate/config", "gate/ledger", "spool"},
 	"gate/hold":    {"gate/config", "spool", "schemas"},
+	"gate/trouble": {"executors", "spool", "schemas"},
 	"gate/orders":  {"spool", "validate", "validate/approval", "schemas"},
-	"gate/view":    {"gate", "gate/config", "gate/hold", "gate/ledger", "spool", "schemas"},
+	"gate/view":    {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/trouble", "spool", "schemas"},
 
 	"gate/e2e": {}, // tests only
 

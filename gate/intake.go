@@ -38,7 +38,7 @@ func (g *Gate) intake(ctx, work context.Context, fatal chan<- error) {
 			return
 		default:
 			t := g.trouble(troubleIntake, "no request can be taken in", err)
-			wait := g.troubles.set(t)
+			wait := g.troubles.Set(t)
 			g.log.Error("taking in requests is held up, will be tried again", "error", err, "mend", t.Mend, "again_in",
 				wait)
 			sleep(ctx, wait)
@@ -63,7 +63,7 @@ func (g *Gate) takeIn(ctx, work context.Context) error {
 			g.spool.Skip(held)
 			arrivals, err := g.spool.Pending(1)
 			if err != nil || len(arrivals) == 0 {
-				g.troubles.clear(troubleIntake)
+				g.troubles.Clear(troubleIntake)
 				return err
 			}
 			if err := g.claim(arrivals[0]); err != nil {
@@ -82,7 +82,7 @@ func (g *Gate) takeIn(ctx, work context.Context) error {
 		if !j.State.Ended() {
 			g.runs.push(j)
 		}
-		g.troubles.clear(troubleIntake)
+		g.troubles.Clear(troubleIntake)
 	}
 	return nil
 }

@@ -109,8 +109,8 @@ func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (de
 	if err != nil {
 		return deed{}, orders.Refusef("%v", err)
 	}
-	if err := mayRelease(shown.Reasons, o.Released); err != nil {
-		return deed{}, err
+	if why := shown.Reasons.NotReleasable(o.Released); why != "" {
+		return deed{}, orders.Refusal(why)
 	}
 	e := it.Refused
 	if broken, err := seal.Check(it.Dir, e.Seal, FileStagedIn); err != nil {
@@ -124,28 +124,6 @@ func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (de
 	}
 	return deed{act: act, event: ledger.Event{Type: ledger.QuarantineReleased, RunID: e.RunID,
 		RequestID: e.RequestID, RequestSHA256: e.RequestSHA256, ResultID: e.ResultID, Released: o.Released}}, nil
-}
-
-// mayRelease says why findings of an item can't be released.
-func mayRelease(r *quarantine.Reasons, wanted []schemas.Release) error {
-	if n := r.Unreleasable(); n > 0 {
-		return orders.Refusef("finding %d, %s, is none that a person can release", n, r.Findings[n-1].Rule)
-	}
-	if r.Omitted > 0 {
-		return orders.Refusef("it has %d findings that are not listed", r.Omitted)
-	}
-	listed := map[schemas.Release]bool{}
-	for _, x := range r.Releasable {
-		rule, _ := schemas.RuleByID(x.Rule)
-		listed[x.Release] = rule.Release != ""
-	}
-	for _, w := range wanted {
-		if !listed[w] {
-			return orders.Refusef("the item was not refused by rule %s for bytes of sha256 %s", spool.Quote(w.Rule),
-				spool.Quote(w.SHA256))
-		}
-	}
-	return nil
 }
 
 // takeBack takes a job out of quarantine whose release is on record, unless that is done, and has it

@@ -24,7 +24,7 @@ func (g *Gate) takeOrders(ctx context.Context, fatal chan<- error) {
 		err := g.carryOutAll(ctx)
 		switch {
 		case err == nil:
-			g.troubles.clear(troubleOrders)
+			g.troubles.Clear(troubleOrders)
 			select {
 			case <-ctx.Done():
 			case <-wake:
@@ -34,7 +34,7 @@ func (g *Gate) takeOrders(ctx context.Context, fatal chan<- error) {
 			return
 		default:
 			t := g.trouble(troubleOrders, "orders can't be carried out", err)
-			wait := g.troubles.set(t)
+			wait := g.troubles.Set(t)
 			g.log.Error("orders are held up, will be tried again", "error", err, "mend", t.Mend, "again_in", wait)
 			sleep(ctx, wait)
 		}
@@ -230,7 +230,7 @@ func (g *Gate) stop(ctx context.Context, requestID string) error {
 	if j.State == spool.StateFinished {
 		g.out.queue.push(j)
 	}
-	g.troubles.clear(job)
+	g.troubles.Clear(job)
 	g.runs.done(j)
 	return nil
 }

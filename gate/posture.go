@@ -63,12 +63,12 @@ func (g *Gate) watchPosture(ctx context.Context) {
 			return
 		case err != nil:
 			wait = min(wait,
-				g.troubles.set(g.trouble(troublePosture,
+				g.troubles.Set(g.trouble(troublePosture,
 					"a sandbox does not hold, so no request is taken in and none is started", err)))
 			g.log.Error("the self-test fails: no request is taken in and none is started", "error", err, "again_in",
 				wait)
 		default:
-			g.troubles.clear(troublePosture)
+			g.troubles.Clear(troublePosture)
 			g.log.Debug("the self-test passed")
 		}
 	}

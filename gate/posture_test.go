@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/threegate/tool-exec/gate/trouble"
 )
 
 // While the self-test fails nothing is started; the next one that passes lifts that.
@@ -17,7 +19,7 @@ func TestPostureHoldsRunsUp(t *testing.T) {
 		var now atomic.Pointer[error]
 		outcome := func(err error) { now.Store(&err) }
 		outcome(nil)
-		g := &Gate{troubles: newTroubles(0), log: slog.New(slog.DiscardHandler),
+		g := &Gate{troubles: trouble.NewList(0), log: slog.New(slog.DiscardHandler),
 			posture: posture{every: time.Hour, try: func(context.Context) error { return *now.Load() }}}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -34,14 +36,14 @@ func TestPostureHoldsRunsUp(t *testing.T) {
 		if err := g.start(ctx, nil); !errors.Is(err, broken) {
 			t.Errorf("start: %v", err)
 		}
-		if list := g.troubles.list(); len(list) != 1 || list[0].What != troublePosture {
+		if list := g.troubles.All(); len(list) != 1 || list[0].What != troublePosture {
 			t.Errorf("troubles %+v", list)
 		}
 		outcome(nil)
 		time.Sleep(2 * time.Minute) // sooner than the interval
 		synctest.Wait()
-		if err := g.contained(); err != nil || len(g.troubles.list()) != 0 {
-			t.Errorf("after it passed again: %v, %+v", err, g.troubles.list())
+		if err := g.contained(); err != nil || len(g.troubles.All()) != 0 {
+			t.Errorf("after it passed again: %v, %+v", err, g.troubles.All())
 		}
 		cancel()
 		<-ended

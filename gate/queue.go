@@ -179,13 +179,13 @@ func (c *cleaner) remove(ctx context.Context, id string) {
 				break
 			}
 			failed = true
-			wait := c.g.troubles.set(c.g.trouble(id, "what is left of its run can't be removed", err))
+			wait := c.g.troubles.Set(c.g.trouble(id, "what is left of its run can't be removed", err))
 			c.g.log.Error("what is left of a run can't be removed, will be tried again",
 				"job", id, "error", err, "again_in", wait)
 			sleep(ctx, wait)
 		}
 		if failed { // any other trouble of the job is not ours to clear
-			c.g.troubles.clear(id)
+			c.g.troubles.Clear(id)
 		}
 	})
 }

@@ -217,3 +217,24 @@ func ascii(doc []byte) []byte {
 	}
 	return out
 }
+
+// NotReleasable says why a person can't release the wanted findings of an item, or "".
+func (r *Reasons) NotReleasable(wanted []schemas.Release) string {
+	if n := r.Unreleasable(); n > 0 {
+		return fmt.Sprintf("finding %d, %s, is none that a person can release", n, r.Findings[n-1].Rule)
+	}
+	if r.Omitted > 0 {
+		return fmt.Sprintf("it has %d findings that are not listed", r.Omitted)
+	}
+	listed := map[schemas.Release]bool{}
+	for _, x := range r.Releasable {
+		rule, _ := schemas.RuleByID(x.Rule)
+		listed[x.Release] = rule.Release != ""
+	}
+	for _, w := range wanted {
+		if !listed[w] {
+			return fmt.Sprintf("the item was not refused by rule %q for bytes of sha256 %q", w.Rule, w.SHA256)
+		}
+	}
+	return ""
+}

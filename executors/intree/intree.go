@@ -136,8 +136,8 @@ func Verdict(trees []string, open func(tree string) (io.ReadCloser, error)) (fau
 		total += n
 	}
 	if total > MaxMembers {
-		faults = append(faults, fmt.Sprintf("the folder trees have %d files and folders together, %d are allowed", total,
-			MaxMembers))
+		faults = append(faults, fmt.Sprintf("the folder trees have %d files and folders together, %d are allowed",
+			total, MaxMembers))
 	}
 	return faults, nil
 }

@@ -87,7 +87,8 @@ func (c *checker) hooks() {
 	names := map[string]bool{}
 	for _, h := range c.Hooks {
 		if h.Name == "" || len(h.Name) > 64 || strings.ContainsFunc(h.Name, notNameRune) {
-			c.bad(key, fmt.Sprintf("%q is no name for a hook", h.Name), "use 1 to 64 of letters, digits, '.', '_' and '-'")
+			c.bad(key, fmt.Sprintf("%q is no name for a hook", h.Name),
+				"use 1 to 64 of letters, digits, '.', '_' and '-'")
 		}
 		if names[h.Name] {
 			c.bad(key, fmt.Sprintf("hook %q is listed twice", h.Name), "give each a name of its own")
@@ -101,9 +102,11 @@ func (c *checker) hooks() {
 			c.bad(key, fmt.Sprintf("hook %q: its url is not https, nor http on a loopback address", h.Name),
 				"write https://host/path, without a user")
 		case h.URL != "" && h.SecretFile == "":
-			c.bad(key, fmt.Sprintf("hook %q has no secret_file", h.Name), "name a file with a secret of 16 bytes or more")
+			c.bad(key, fmt.Sprintf("hook %q has no secret_file", h.Name),
+				"name a file with a secret of 16 bytes or more")
 		case h.URL == "" && !filepath.IsAbs(h.Command[0]):
-			c.bad(key, fmt.Sprintf("hook %q: %q is no absolute path", h.Name, h.Command[0]), "write the whole path, from / on")
+			c.bad(key, fmt.Sprintf("hook %q: %q is no absolute path", h.Name, h.Command[0]),
+				"write the whole path, from / on")
 		}
 		for _, a := range h.Answers {
 			if !slices.Contains(answers, a) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/trouble"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -112,9 +112,9 @@ func TestMissingThings(t *testing.T) {
 }
 
 // heldUp waits until status says that a request is held up in that way.
-func (n *node) heldUp(id, doing string) gate.Trouble {
+func (n *node) heldUp(id, doing string) trouble.Trouble {
 	n.t.Helper()
-	var found gate.Trouble
+	var found trouble.Trouble
 	n.until(id+" to be held up: "+doing, func() bool {
 		var s view.NodeStatus
 		if err := json.Unmarshal([]byte(n.threegate("status", "--json", "--node", n.dir)), &s); err != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/trouble"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -97,7 +98,7 @@ func health(w http.ResponseWriter, cfg *config.Loaded) {
 }
 
 // kind names a trouble without the job that it is about.
-func kind(t gate.Trouble) string {
+func kind(t trouble.Trouble) string {
 	if spool.ValidID(t.What) {
 		return "job"
 	}

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/trouble"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -37,7 +37,7 @@ type NodeStatus struct {
 	// gate could not write that down.
 	Disk string `json:"disk,omitempty"`
 	// Live is what the serving gate says; nil when there is none.
-	Live *gate.LiveStatus `json:"live,omitempty"`
+	Live *trouble.Status `json:"live,omitempty"`
 }
 
 // InboxStatus is one inbox.
@@ -107,12 +107,12 @@ func Inspect(cfg *config.Loaded, since time.Time) (*NodeStatus, error) {
 const maxLive = 16 << 20
 
 // Live is what the gate that serves the node, or did last, said of itself; nil if none ever did.
-func Live(cfg *config.Loaded) (*gate.LiveStatus, error) {
-	b, err := spool.ReadRegular(filepath.Join(cfg.Dir, gate.StatusFile), maxLive)
+func Live(cfg *config.Loaded) (*trouble.Status, error) {
+	b, err := spool.ReadRegular(filepath.Join(cfg.Dir, trouble.File), maxLive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var live gate.LiveStatus
+	var live trouble.Status
 	if err == nil {
 		err = json.Unmarshal(b, &live)
 	}

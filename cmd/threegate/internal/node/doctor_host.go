@@ -66,8 +66,8 @@ func delegate(root, path, controller string) string {
 		return err == nil && !slices.Contains(missing, controller)
 	}
 	if !has("/") {
-		return "take cgroup_disable=" + controller + " off the kernel's command line (or add cgroup_enable=" + controller +
-			") in /etc/default/grub, then update-grub and reboot; in a container, let the host hand it on"
+		return "take cgroup_disable=" + controller + " off the kernel's command line (or add cgroup_enable=" +
+			controller + ") in /etc/default/grub, then update-grub and reboot; in a container, let the host hand it on"
 	}
 	if unit := filepath.Base(path); strings.HasSuffix(unit, ".service") {
 		dir := "/etc/systemd/system/" + unit + ".d"

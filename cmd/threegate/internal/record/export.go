@@ -65,7 +65,8 @@ func (a *app) export(it quarantine.Item, number int) error {
 	}
 	if !can[number] {
 		if len(all) == 0 {
-			return cli.Rejectf("", "threegate quarantine show "+it.ID+" says why", "nothing in it is a judgement about text")
+			return cli.Rejectf("", "threegate quarantine show "+it.ID+" says why",
+				"nothing in it is a judgement about text")
 		}
 		return cli.Usagef("those that can be are "+joined(all), "name one finding with --finding")
 	}

@@ -143,7 +143,7 @@ func (m *rendering) stream(file string, s executors.Stream, artifact string) (sc
 	if err != nil {
 		return schemas.Stream{}, fmt.Errorf("read captured stream: %w", err)
 	}
-	v := channel.JudgeReleased(raw, m.policy.IsReleased)
+	v := channel.Judge(raw, m.policy.IsReleased)
 	withheld, refused, err := m.filters.judge(file, bytes.NewReader(raw), int64(len(raw)))
 	if err != nil {
 		return schemas.Stream{}, err

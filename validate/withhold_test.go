@@ -152,7 +152,7 @@ func TestWhatIsLeftIsAccepted(t *testing.T) {
 			}
 			for line := range strings.Lines(string(b)) {
 				raw := []byte("row 1: 12 34\n" + strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(line) + "row 3: 12 34\n")
-				v := channel.Judge(raw)
+				v := channel.Judge(raw, nil)
 				if len(v.Refused) > 0 || len(v.Withheld) == 0 {
 					continue
 				}

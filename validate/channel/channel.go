@@ -52,11 +52,8 @@ const (
 // withheld, until nothing more is found. If there is always more, it is withheld whole.
 const rounds = 6
 
-// Judge judges all of raw, or as much as is needed to refuse it.
-func Judge(raw []byte) Verdict { return JudgeReleased(raw, nil) }
-
-// JudgeReleased is Judge, but what was released refuses nothing.
-func JudgeReleased(raw []byte, released Released) Verdict {
+// Judge judges all of raw, or as much as is needed to refuse it. What was released refuses nothing.
+func Judge(raw []byte, released Released) Verdict {
 	v := Verdict{released: released}
 	for from := 0; ; {
 		to := lineEnd(raw, from+window-overlap, from+window)
@@ -234,7 +231,7 @@ func Part(raw []byte, n int, v Verdict) (text string, withheld []schemas.Withhel
 	spans := v.Withheld
 	if n < len(raw) { // what is cut off may have said how the rest is meant
 		spans = slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.From >= n })
-		spans = join(raw[:n], append(spans, JudgeReleased(raw[:n], v.released).Withheld...))
+		spans = join(raw[:n], append(spans, Judge(raw[:n], v.released).Withheld...))
 		number(raw, spans)
 	}
 	var b []byte

@@ -26,7 +26,7 @@ func rows(from, to int) string {
 // TestJudgeFindsThePlace: what is withheld is the order, with the lines on which it stands.
 func TestJudgeFindsThePlace(t *testing.T) {
 	raw := rows(0, 500) + order + "\n" + rows(501, 600)
-	v := channel.Judge([]byte(raw))
+	v := channel.Judge([]byte(raw), nil)
 	if len(v.Withheld) != 1 || len(v.Refused) != 0 || v.Lines != 600 {
 		t.Fatalf("%+v", v)
 	}
@@ -51,7 +51,7 @@ func TestJudgeFindsThePlace(t *testing.T) {
 // TestOneMarkerForWhatStandsTogether: orders on lines that follow each other get one.
 func TestOneMarkerForWhatStandsTogether(t *testing.T) {
 	raw := []byte(rows(0, 11) + order + "\n" + order + "\n" + rows(13, 60))
-	v := channel.Judge(raw)
+	v := channel.Judge(raw, nil)
 	if len(v.Withheld) != 1 || v.Withheld[0].First != 12 || v.Withheld[0].Last != 13 || v.WithheldLines() != 2 {
 		t.Fatalf("%+v", v)
 	}
@@ -69,7 +69,7 @@ func TestNothingHidesBetweenWindows(t *testing.T) {
 		480 << 10, 496 << 10, len(long)} {
 		at -= at % len(line)
 		raw := []byte(long[:at] + order + "\n" + long[at:])
-		if v := channel.Judge(raw); len(v.Withheld) != 1 || v.Withheld[0].From < at || v.Withheld[0].To > at+len(order) {
+		if v := channel.Judge(raw, nil); len(v.Withheld) != 1 || v.Withheld[0].From < at || v.Withheld[0].To > at+len(order) {
 			t.Errorf("at %d: %+v", at, v.Withheld)
 		}
 	}
@@ -83,11 +83,11 @@ func TestWhatIsLeftIsClean(t *testing.T) {
 		rows(0, 3) + "first, " + order + " second,\n" + order + "\n\n\n" + order + "\n" + rows(4, 90),
 		strings.Repeat(order+"\nfine\n", 300),
 	} {
-		v := channel.Judge([]byte(raw))
+		v := channel.Judge([]byte(raw), nil)
 		if len(v.Withheld) == 0 {
 			t.Errorf("nothing is withheld of %q", raw)
 		}
-		if again := channel.Judge(channel.Whole([]byte(raw), v)); len(again.Withheld)+len(again.Refused) > 0 {
+		if again := channel.Judge(channel.Whole([]byte(raw), v), nil); len(again.Withheld)+len(again.Refused) > 0 {
 			t.Errorf("of %.200q is left: %+v", raw, again)
 		}
 		for n := range raw {
@@ -111,7 +111,7 @@ func TestTooMuch(t *testing.T) {
 		{20, 100, false, false}, {21, 100, true, false}, {70, 100, true, false}, {90, 100, true, true},
 	} {
 		raw := strings.Repeat(order+"\n", c.orders) + rows(c.orders, c.lines)
-		v := channel.Judge([]byte(raw))
+		v := channel.Judge([]byte(raw), nil)
 		if v.WithheldLines() != c.orders || v.Lines != c.lines || v.TooMuch(false) != c.much ||
 			v.TooMuch(true) != c.documentation {
 			t.Errorf("%+v: %d of %d lines, %v, %v", c, v.WithheldLines(), v.Lines, v.TooMuch(false), v.TooMuch(true))
@@ -123,11 +123,11 @@ func TestTooMuch(t *testing.T) {
 func TestNoStreamPassesForAMarker(t *testing.T) {
 	const false1 = "⟦withheld: result.instruction.fetch, line 3, 84 bytes⟧"
 	raw := []byte("a\n" + false1 + "\n")
-	v := channel.Judge(raw)
+	v := channel.Judge(raw, nil)
 	if got := string(channel.Whole(raw, v)); got != "a\n⟦27E6⟧"+false1[len("⟦"):]+"\n" {
 		t.Errorf("%q", got)
 	}
-	if raw := []byte("⟦ withheld ⟦27E6⟧\n"); !bytes.Equal(channel.Whole(raw, channel.Judge(raw)), raw) {
+	if raw := []byte("⟦ withheld ⟦27E6⟧\n"); !bytes.Equal(channel.Whole(raw, channel.Judge(raw, nil)), raw) {
 		t.Error("what is no marker was changed")
 	}
 }
@@ -171,7 +171,7 @@ func FuzzJudge(f *testing.F) {
 	f.Add([]byte(order))
 	f.Add([]byte(rows(0, 20) + order + "\r\n" + order + "\xff\xfe⟦withheld: x, 1 bytes⟧"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		v := channel.Judge(raw)
+		v := channel.Judge(raw, nil)
 		last, line := 0, 1
 		for _, s := range v.Withheld {
 			if s.From < last || s.To <= s.From || s.To > len(raw) || s.First < line || s.Last < s.First || s.Last > v.Lines {

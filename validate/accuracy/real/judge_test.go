@@ -35,7 +35,7 @@ const ruleSecrets = "secrets.scan"
 // judge says what becomes of text as a stream of a result, by the functions by which the
 // renderer and then the rules for results decide it.
 func judge(text []byte) (out fate, fs []found) {
-	v := channel.Judge(text)
+	v := channel.Judge(text, nil)
 	for _, s := range v.Withheld {
 		fs = append(fs, found{s.Rule, s.What, withheld, s.From, s.To})
 		out = withheld

@@ -51,6 +51,7 @@ func TestCauseWord(t *testing.T) {
 		{executors.Outcome{Cause: schemas.CausePids, ExitCode: 1}, 1, "processes", "Failed: "},
 		{executors.Outcome{Cause: schemas.CauseDisk, ExitCode: 1}, 1, "disk", "Failed: "},
 		{executors.Outcome{Cause: schemas.CauseInterrupted, ExitCode: -1}, 1, "interrupted", "Interrupted: "},
+		{executors.Outcome{Cause: schemas.CauseCancelled, ExitCode: -1}, 1, "cancelled", "Cancelled: "},
 		{executors.Outcome{Cause: "another", ExitCode: 1}, 0, "exit", "Failed: "},
 	} {
 		got := causeWord(&tt.out, tt.missing)

@@ -257,6 +257,7 @@ func checkStream(t *testing.T, n *node, sent []request, starts *startCounter, ma
 	for _, r := range sent {
 		f := n.await(r.id)
 		res := n.result(f)
+		n.oneAnswer(r.id)
 		runs := starts.of(f.Job)
 		if runs > 1 {
 			t.Errorf("%s ran %d times", r.id, runs)
@@ -287,5 +288,22 @@ func checkStream(t *testing.T, n *node, sent []request, starts *startCounter, ma
 			t.Errorf("%s and %s share a run", r.id, other)
 		}
 		nonces[nonce] = r.id
+	}
+}
+
+// oneAnswer wants CORE to have one result of a request that ran, and no notice.
+func (n *node) oneAnswer(id string) {
+	n.t.Helper()
+	var all []string
+	for _, pattern := range []string{
+		filepath.Join(n.cfg.CoreInbound.Path, "TS-*"+id+".md"),
+		filepath.Join(n.cfg.CoreNotices.Path, "TN-*"+id+"*"),
+	} {
+		found, err := filepath.Glob(pattern)
+		must(n.t, err)
+		all = append(all, found...)
+	}
+	if len(all) != 1 {
+		n.t.Errorf("the answers to %s are %q, want one", id, all)
 	}
 }

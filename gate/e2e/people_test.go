@@ -94,9 +94,11 @@ func ends() (good, bad []request) {
 		era("TR-20260209-160506Z-rejected", printed),
 		era("TR-20260209-160507Z-released", printed),
 		era("TR-20260209-160510Z-held", printed),
+		era("TR-20260209-160511Z-cancelled", "import time\nprint('begun', flush=True)\ntime.sleep(600)\n"),
 	}
 	list[1].timeSec = 1
 	list[3].outputs = []string{"out.txt"}
+	list[7].timeSec = 300
 	refused := era("TR-20260209-160508Z-refused", "print(1)\n")
 	refused.command = "python script.py ; id"
 	return list, []request{refused, era("TR-20260209-160509Z-expired", "print(1)\n")}
@@ -164,6 +166,12 @@ func TestWalk(t *testing.T) {
 		approver.do("", "mv", r.id+".md", inbox)
 		approver.cannot("quarantined", threegate, "wait", r.id)
 	}
+	cancelled := good[7].id
+	n.until("the run of "+cancelled, func() bool {
+		out, _ := exec.Command(threegate, "logs", "--node", n.dir, cancelled).Output()
+		return strings.Contains(string(out), "begun")
+	})
+	approver.do("done", threegate, "cancel", cancelled, "--as", "alice", "--reason", "not needed", "--sign", "key")
 	for _, r := range good {
 		_, _ = approver.try(threegate, "wait", r.id) // its exit code tells how it ended
 	}

@@ -116,10 +116,12 @@ type Answer struct {
 }
 
 // Give puts an order into the folder of the node in dir, and returns its name. Name, version and time are
-// set here. sign makes a signature for Namespace; it may be nil.
-func Give(dir string, o Order, now time.Time, sign func(order []byte) ([]byte, error)) (string, error) {
+// set here. sign makes a signature for Namespace; it may be nil. Who is no auditor proves with the group of one of
+// the inboxes to be an approver.
+func Give(dir string, o Order, now time.Time, sign func(order []byte) ([]byte, error), inboxes ...string) (string,
+	error) {
 	folder := spool.NewOrders(dir, nil)
-	folder.Group = auditors(dir)
+	folder.Group = memberOf(append([]string{filepath.Join(dir, spool.DirQuarantine)}, inboxes...))
 	for {
 		var err error
 		if o.Name, err = folder.NextName(now); err != nil {
@@ -148,19 +150,24 @@ func Give(dir string, o Order, now time.Time, sign func(order []byte) ([]byte, e
 	}
 }
 
-// auditors is the group of the auditors of the node in dir if the caller is in it and is not root, else 0. Only
-// a member can give a file to a group, so that of an order proves it.
-func auditors(dir string) int {
-	fi, err := os.Stat(filepath.Join(dir, spool.DirQuarantine))
-	groups, errGroups := os.Getgroups()
-	if err != nil || errGroups != nil || os.Geteuid() == 0 {
+// memberOf is the group of the first of the folders in whose group the caller is, or 0. Only a member can give a
+// file to a group, so that of an order proves it. Root proves nothing by a group.
+func memberOf(folders []string) int {
+	groups, err := os.Getgroups()
+	if err != nil || os.Geteuid() == 0 {
 		return 0
 	}
-	gid := int(fi.Sys().(*syscall.Stat_t).Gid)
-	if !slices.Contains(append(groups, os.Getegid()), gid) {
-		return 0
+	groups = append(groups, os.Getegid())
+	for _, folder := range folders {
+		fi, err := os.Stat(folder)
+		if err != nil {
+			continue
+		}
+		if gid := int(fi.Sys().(*syscall.Stat_t).Gid); slices.Contains(groups, gid) {
+			return gid
+		}
 	}
-	return gid
+	return 0
 }
 
 // Bytes is the answer as a file.

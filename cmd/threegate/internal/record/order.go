@@ -133,7 +133,11 @@ func startSSHSign(ctx context.Context, key string) (func([]byte) ([]byte, error)
 func (o *ordering) give(ctx context.Context, order orders.Order) error {
 	subject := order.Subject
 	order.By, order.Reason = o.as, o.reason
-	name, err := orders.Give(o.node.Dir, order, o.Now(), o.sign)
+	var inboxes []string
+	for _, in := range o.node.Inboxes {
+		inboxes = append(inboxes, in.Path)
+	}
+	name, err := orders.Give(o.node.Dir, order, o.Now(), o.sign, inboxes...)
 	if f, ours := errors.AsType[*cli.Fault](err); ours {
 		return f
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 )
 
+// HeldNote is the line about a release in REASONS.md.
+const HeldNote = "If each of these is a false alarm, a person may release the item: `threegate quarantine release`."
+
 // maxShown bounds the findings of a REASONS.md; the rest is in reasons.json.
 const maxShown = 200
 
@@ -48,8 +51,7 @@ func (r Reasons) markdown() []byte {
 		fmt.Fprintf(&b, "\n%d further findings were left out.\n", r.Omitted)
 	}
 	if r.Held() {
-		b.WriteString("\nIf each of these is a false alarm, a person may release the item: " +
-			"`threegate quarantine release`.\n")
+		b.WriteString("\n" + HeldNote + "\n")
 	}
 	b.WriteString("\nThe same for programs is in reasons.json. `threegate explain RULE` says more about a " +
 		"rule.\nEverything else in this folder is as it came: treat it as hostile.\n")

@@ -56,12 +56,10 @@ func ItemOf(dir, job string) (*Item, error) {
 	if it.Dir == "" {
 		return nil, ErrNoItem
 	}
-	if _, err := os.Lstat(it.Dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoItem
-	} else if err != nil {
-		return nil, err
+	if _, err = os.Lstat(it.Dir); errors.Is(err, fs.ErrNotExist) {
+		err = ErrNoItem
 	}
-	return &it, nil
+	return &it, err
 }
 
 // released is what of a job was released so far.
@@ -79,51 +77,58 @@ func (g *Gate) policy(j *spool.Job, at time.Time) validate.Policy {
 	return p
 }
 
+// openItem is a quarantined item that no person ended. The error says why there is none.
+func (g *Gate) openItem(job string) (*Item, error) {
+	it, err := ItemOf(g.config().Dir, job)
+	if errors.Is(err, ErrNoItem) {
+		err = orders.Refusef("%s is not in quarantine", spool.Quote(job))
+	} else if err == nil && it.Rejected != nil {
+		err = orders.Refusef("%s was rejected before, by %s", job, spool.Quote(it.Rejected.By))
+	}
+	return it, err
+}
+
 // releaseItem has a quarantined item judged again, by all rules, without the findings that a person
 // took back.
 func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (deed, error) {
-	act := func() error { return g.takeBack(ctx, o.Subject) }
+	d := deed{act: func() error { return g.takeBack(ctx, o.Subject) }}
 	if known {
-		return deed{act: act}, nil
+		return d, nil
 	}
-	it, err := ItemOf(g.config().Dir, o.Subject)
-	switch {
-	case errors.Is(err, ErrNoItem):
-		return deed{}, orders.Refusef("%s is not in quarantine", spool.Quote(o.Subject))
-	case err != nil:
-		return deed{}, err
-	case it.Rejected != nil:
-		return deed{}, orders.Refusef("%s was rejected, by %s", o.Subject, spool.Quote(it.Rejected.By))
+	it, err := g.openItem(o.Subject)
+	if err != nil {
+		return d, err
 	}
 	j, err := g.spool.Refused(o.Subject)
 	if err != nil {
-		return deed{}, err
+		return d, err
 	}
 	if j.Damage != nil {
-		return deed{}, orders.Refusef("%s is not as it was refused: %v", o.Subject, j.Damage)
+		return d, orders.Refusef("%s is not as it was refused: %v", o.Subject, j.Damage)
 	}
 	shown, err := quarantine.NewStore(filepath.Join(g.config().Dir, spool.DirQuarantine)).Show(j.ID)
 	if err == nil {
 		err = shown.Damage
 	}
 	if err != nil {
-		return deed{}, orders.Refusef("%v", err)
+		return d, orders.Refusef("%v", err)
 	}
 	if why := shown.Reasons.NotReleasable(o.Released); why != "" {
-		return deed{}, orders.Refusal(why)
+		return d, orders.Refusal(why)
 	}
 	e := it.Refused
 	if broken, err := seal.Check(it.Dir, e.Seal, FileStagedIn); err != nil {
-		return deed{}, err
+		return d, err
 	} else if len(broken) > 0 {
-		return deed{}, orders.Refusef("%s is not as it was refused: %s: %s", o.Subject, spool.Quote(broken[0].Path),
+		return d, orders.Refusef("%s is not as it was refused: %s: %s", o.Subject, spool.Quote(broken[0].Path),
 			broken[0].What)
 	}
 	if first, ok := g.journal.admittedAs(e.RequestID); ok && first.job != j.ID {
-		return deed{}, orders.Refusef("%s was taken in as job %s since", e.RequestID, first.job)
+		return d, orders.Refusef("%s was taken in as job %s since", e.RequestID, first.job)
 	}
-	return deed{act: act, event: ledger.Event{Type: ledger.QuarantineReleased, RunID: e.RunID,
-		RequestID: e.RequestID, RequestSHA256: e.RequestSHA256, ResultID: e.ResultID, Released: o.Released}}, nil
+	d.event = ledger.Event{Type: ledger.QuarantineReleased, RunID: e.RunID, RequestID: e.RequestID,
+		RequestSHA256: e.RequestSHA256, ResultID: e.ResultID, Released: o.Released}
+	return d, nil
 }
 
 // takeBack takes a job out of quarantine whose release is on record, unless that is done, and has it
@@ -184,22 +189,17 @@ func (r *returned) take() []*spool.Job {
 // rejectItem ends a quarantined item for good. If CORE was told that it is held, it is told now that
 // nothing more comes.
 func (g *Gate) rejectItem(o *orders.Order, known bool) (deed, error) {
-	act := func() error { return g.tellRejected(o.Subject) }
+	d := deed{act: func() error { return g.tellRejected(o.Subject) }}
 	if known {
-		return deed{act: act}, nil
+		return d, nil
 	}
-	it, err := ItemOf(g.config().Dir, o.Subject)
-	switch {
-	case errors.Is(err, ErrNoItem):
-		return deed{}, orders.Refusef("%s is not in quarantine", spool.Quote(o.Subject))
-	case err != nil:
-		return deed{}, err
-	case it.Rejected != nil:
-		return deed{}, orders.Refusef("%s was rejected before, by %s", o.Subject, spool.Quote(it.Rejected.By))
+	it, err := g.openItem(o.Subject)
+	if err != nil {
+		return d, err
 	}
 	e := it.Refused
-	d := deed{act: act, event: ledger.Event{Type: ledger.QuarantineRejected, RunID: e.RunID, RequestID: e.RequestID,
-		RequestSHA256: e.RequestSHA256, Rules: e.Rules}}
+	d.event = ledger.Event{Type: ledger.QuarantineRejected, RunID: e.RunID, RequestID: e.RequestID,
+		RequestSHA256: e.RequestSHA256, Rules: e.Rules}
 	// A request that was promoted under the same id since has an answer of its own.
 	if by, _ := g.journal.toldBy(e.Notice); e.Held && by == e.RunID && !g.journal.withdrawn(e.Notice) {
 		d.event.Notice = e.Notice

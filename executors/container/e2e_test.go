@@ -276,7 +276,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestWork: a run has copies of the inputs that it asked for, which it may change, and begins beside them.
+// TestWork: a run has copies of the inputs that it asked for, which it may change, and begins in their folder.
 func TestWork(t *testing.T) {
 	e := open(t)
 	dir := filepath.Join(t.TempDir(), "inputs")

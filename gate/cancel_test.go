@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/schemas"
 )
 
-func (w *world) fate(t *testing.T, id string) *gate.Fate {
+func (w *world) fate(t *testing.T, id string) *fate.Fate {
 	t.Helper()
-	f, err := gate.FateOf(w.cfg, id)
+	f, err := fate.Of(w.cfg, id)
 	must(t, err)
 	return f
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -13,7 +13,7 @@ import (
 // a record that was written anew is read anew.
 func TestWatchFateReadsOn(t *testing.T) {
 	w := mustWorld(t, scenario{name: "watched", word: "ok"})
-	watch := gate.WatchFate(w.cfg, crashID)
+	watch := fate.Follow(w.cfg, crashID)
 	want := func(state string) {
 		t.Helper()
 		if f, err := watch.Look(); err != nil || f.State != state {
@@ -47,13 +47,13 @@ func TestWatchFateReadsOn(t *testing.T) {
 func TestWatchFateOfAMendedRequest(t *testing.T) {
 	w := mustWorld(t, scenario{name: "refused", word: "; id"})
 	must(t, w.process(&injector{}))
-	first, err := gate.FateOf(w.cfg, crashID)
+	first, err := fate.Of(w.cfg, crashID)
 	must(t, err)
 	if first.State != "quarantined" {
 		t.Fatalf("%+v", first)
 	}
 	must(t, w.send())
-	watch := gate.WatchFate(w.cfg, crashID)
+	watch := fate.Follow(w.cfg, crashID)
 	if f, err := watch.Look(); err != nil || f.State != "waiting" || f.Ended() || f.Job != "" || len(f.Rules) != 0 {
 		t.Errorf("in the inbox: %+v, %v", f, err)
 	}
@@ -68,5 +68,28 @@ func TestWatchFateOfAMendedRequest(t *testing.T) {
 	must(t, w.process(&injector{}))
 	if f, err := watch.Look(); err != nil || f.State != "quarantined" || f.Job == first.Job {
 		t.Errorf("refused again: %+v, %v", f, err)
+	}
+}
+
+// TestAnEndIsToldWhenItIsInItsPlace: who reads the result or the reasons as soon as the end is told finds them.
+func TestAnEndIsToldWhenItIsInItsPlace(t *testing.T) {
+	for word, state := range map[string]string{"ok": "delivered", "; id": "quarantined"} {
+		w := mustWorld(t, scenario{name: "place", word: word})
+		step := "publish.commit.rename"
+		if state == "quarantined" {
+			step = "move.quarantine/requests.rename"
+		}
+		watch := fate.Follow(w.cfg, crashID)
+		dying := &injector{name: step, nth: 1, kind: killBefore}
+		if _ = w.process(dying); !dying.dead {
+			t.Fatal("it did not die")
+		}
+		if f, err := watch.Look(); err != nil || f.State != state || f.Ended() {
+			t.Errorf("%+v, %v: told before it was in its place", f, err)
+		}
+		must(t, w.process(&injector{}))
+		if f, err := watch.Look(); err != nil || f.State != state || !f.Ended() {
+			t.Errorf("%+v, %v: not told", f, err)
+		}
 	}
 }

@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"deploy/mcp":           {}, // tests only
 	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},
-	"gate": {"gate/access", "gate/config", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/seal",
+	"gate": {"gate/access", "gate/config", "gate/fate", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/seal",
 		"gate/trouble", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/image", "executors/intree", "quarantine",
 		"schemas"},
@@ -77,6 +77,7 @@ var mayImport = map[string][]string{
 
 	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/trouble", "gate/view", "spool"},
 	"gate/prune":   {"gate/config", "gate/fsck", "gate/ledger", "spool"},
+	"gate/fate":    {"gate/config", "gate/ledger", "spool", "schemas"},
 	"gate/seal":    {"spool", "schemas"},
 	"gate/hooks":   {"gate/config", "gate/ledger", "spool"},
 	"gate/hold":    {"gate/config", "spool", "schemas"},
@@ -104,14 +105,14 @@ var mayImport = map[string][]string{
 		"schemas"},
 	"cmd/threegate/internal/mcpserver": {"cmd/threegate/internal/...", "gate/config", "spool", "validate",
 		"validate/text", "schemas"},
-	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "executors/intree", "gate", "gate/config", "gate/orders", "spool", "validate",
+	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "executors/intree", "gate", "gate/config", "gate/fate", "gate/orders", "spool", "validate",
 		"validate/approval", "schemas"},
 	"cmd/threegate/internal/openwop": {"cmd/threegate/internal/...", "gate/config", "gate/ledger", "gate/openwop",
 		"spool", "schemas", "schemas/openwop"},
-	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fsck", "gate/ledger", "gate/orders",
+	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fate", "gate/fsck", "gate/ledger", "gate/orders",
 		"gate/openwop", "gate/prune", "gate/seal", "gate/view", "quarantine", "spool", "validate", "schemas", "validate/corpus"},
 	"cmd/threegate/internal/qualify": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/source", "schemas"},
-	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/access", "gate/config", "gate/hold", "gate/hooks", "gate/metrics",
+	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/access", "gate/config", "gate/fate", "gate/hold", "gate/hooks", "gate/metrics",
 		"spool", "executors", "executors/...", "quarantine", "schemas"},
 	// For others to embed: nothing of the gate but pure packages.
 	"toolruntime":         {"toolruntime/..."},

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/gate/access"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/schemas"
@@ -196,7 +197,7 @@ func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (
 		}
 		return d, nil
 	}
-	f, err := FateOf(g.config(), o.Subject)
+	f, err := fate.Of(g.config(), o.Subject)
 	switch {
 	case err != nil:
 		return d, err

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -106,7 +106,7 @@ func applies(t *testing.T, inputs, patch string) {
 // usageRe is how a result says what a run used.
 var usageRe = regexp.MustCompile(`wall \d+\.\d{3} s, cpu \d+\.\d{3} s, peak memory (?:[1-9]\d*\.\d|0\.[1-9]) MB`)
 
-func compare(t *testing.T, n *node, f *gate.Fate, w want) {
+func compare(t *testing.T, n *node, f *fate.Fate, w want) {
 	t.Helper()
 	if w.ExitCode != nil && (f.ExitCode == nil || *f.ExitCode != *w.ExitCode) {
 		t.Errorf("exit code %v, want %d", f.ExitCode, *w.ExitCode)
@@ -190,7 +190,7 @@ func compare(t *testing.T, n *node, f *gate.Fate, w want) {
 	}
 }
 
-func readResultOf(t *testing.T, f *gate.Fate) *schemas.Result {
+func readResultOf(t *testing.T, f *fate.Fate) *schemas.Result {
 	t.Helper()
 	if f.State != "delivered" {
 		reasons, _ := os.ReadFile(filepath.Join(f.ReasonsPath, "reasons.json"))

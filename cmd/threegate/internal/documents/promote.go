@@ -16,8 +16,8 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -160,7 +160,7 @@ func (a *app) promoteOne(ctx context.Context, file, inputs string, to target) (p
 	p.RequestID = b.ID
 	if to.node != nil {
 		// Whoever may not read the record learns it from the node.
-		if fate, err := gate.FateOf(to.node, b.ID); err == nil && fate.Job != "" && fate.State != "quarantined" {
+		if fate, err := fate.Of(to.node, b.ID); err == nil && fate.Job != "" && fate.State != "quarantined" {
 			return p, &cli.Fault{Exit: cli.ExitBusy, Code: schemas.CodeValidation, Rule: "request.duplicate",
 				Message: fmt.Sprintf("the node took in %s before, as job %s (%s)", b.ID, fate.Job, fate.State),
 				Hint:    "a request_id is used once: make a new request, or: threegate status " + b.ID + a.NodeArg()}

@@ -19,8 +19,8 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/documents"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/qualify"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -204,9 +204,9 @@ func (a *app) runSet(ctx context.Context, l *config.Loaded, set *qualify.Set, f 
 func watchSet(ctx context.Context, cfg *config.Loaded, bundles []bundle.Bundle) ([]qualify.Outcome, error) {
 	began := time.Now()
 	out := make([]qualify.Outcome, len(bundles))
-	watches := make([]*gate.FateWatch, len(bundles))
+	watches := make([]*fate.Watch, len(bundles))
 	for i, b := range bundles {
-		watches[i] = gate.WatchFate(cfg, b.ID)
+		watches[i] = fate.Follow(cfg, b.ID)
 	}
 	store := quarantine.NewStore(filepath.Join(cfg.Dir, spool.DirQuarantine))
 	for {

@@ -17,6 +17,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/schemas"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
@@ -95,9 +96,9 @@ func (a *app) run(ctx context.Context, l *config.Loaded, file, inputs, out strin
 }
 
 // serve serves the private node until the request has come to its end.
-func (p *private) serve(ctx context.Context, id string, log *slog.Logger) (f *gate.Fate, err error) {
+func (p *private) serve(ctx context.Context, id string, log *slog.Logger) (f *fate.Fate, err error) {
 	err = p.serving(ctx, log, func(ctx context.Context) (err error) {
-		f, err = record.Follow(ctx, gate.WatchFate(p.cfg, id), func(*gate.Fate) error { return nil })
+		f, err = record.Follow(ctx, fate.Follow(p.cfg, id), func(*fate.Fate) error { return nil })
 		return err
 	})
 	return f, err
@@ -131,7 +132,7 @@ func (p *private) serving(ctx context.Context, log *slog.Logger, wait func(conte
 }
 
 // runOutcome shows what came of the run.
-func (a *app) runOutcome(f *gate.Fate, out string) error {
+func (a *app) runOutcome(f *fate.Fate, out string) error {
 	if f.State != record.FateDelivered {
 		reasons, err := os.ReadFile(filepath.Join(f.ReasonsPath, "REASONS.md"))
 		if err == nil && !a.JSON {
@@ -163,7 +164,7 @@ func (a *app) runOutcome(f *gate.Fate, out string) error {
 	if a.JSON {
 		f.ResultPath = kept
 		if err := a.PrintJSON(struct {
-			*gate.Fate
+			*fate.Fate
 			Result string `json:"result"`
 		}{f, string(text)}); err != nil {
 			return err
@@ -175,7 +176,7 @@ func (a *app) runOutcome(f *gate.Fate, out string) error {
 }
 
 // keepResult copies a result and its artifacts, artifacts first.
-func keepResult(f *gate.Fate, text []byte, out string) (string, error) {
+func keepResult(f *fate.Fate, text []byte, out string) (string, error) {
 	from := strings.TrimSuffix(f.ResultPath, ".md") + ".artifacts"
 	name := filepath.Base(from)
 	files, err := bundle.Folder(from, bundle.Limits{Files: 1 << 20, Bytes: 1 << 50})

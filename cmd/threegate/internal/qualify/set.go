@@ -55,7 +55,7 @@ type Task struct {
 	Files map[string]string `json:"files"`
 }
 
-// The ends that a request can come to, as gate.Fate names them.
+// The ends that a request can come to, as fate.Fate names them.
 const (
 	Delivered         = "delivered"
 	Quarantined       = "quarantined"

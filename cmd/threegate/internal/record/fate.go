@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/schemas"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
-// States of a gate.Fate that commands tell apart.
+// States of a fate.Fate that commands tell apart.
 const (
 	fateUnknown   = "unknown"
 	FateDelivered = "delivered"
@@ -32,7 +32,7 @@ func (a *app) unknownRequest(id string) error {
 }
 
 // printFate says what became of a request.
-func (a *app) printFate(f *gate.Fate) error {
+func (a *app) printFate(f *fate.Fate) error {
 	if a.JSON {
 		return a.PrintJSON(f)
 	}
@@ -64,14 +64,14 @@ func (a *app) printFate(f *gate.Fate) error {
 }
 
 // tellReason adds the words of the person who cancelled a request, as far as this user may read orders.
-func tellReason(l *config.Loaded, f *gate.Fate) {
+func tellReason(l *config.Loaded, f *fate.Fate) {
 	if f.Cancelled != nil {
 		f.Cancelled.Reason, _ = orders.ReasonOf(l.Dir, f.Cancelled.Order)
 	}
 }
 
 // FateExit is the exit code for the outcome of a request.
-func FateExit(f *gate.Fate) error {
+func FateExit(f *fate.Fate) error {
 	if f.State == FateDelivered && f.ExitCode != nil && *f.ExitCode == 0 {
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -65,7 +66,7 @@ func (a *app) logs(ctx context.Context, l *config.Loaded, id string, follow bool
 	if a.JSON {
 		streams[1].out = a.UI.Out
 	}
-	watch := gate.WatchFate(l, id)
+	watch := fate.Follow(l, id)
 	for {
 		f, err := watch.Look() // before the streams: what ended by then has written all
 		if err != nil {

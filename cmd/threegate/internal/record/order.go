@@ -17,8 +17,8 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -65,7 +65,7 @@ an order, with exit code 1; with exit code 5 the order waits for a node that is 
 				return err
 			}
 			id := requestID(args[0])
-			fate, err := gate.FateOf(o.node, id)
+			fate, err := fate.Of(o.node, id)
 			if err != nil {
 				return cli.Troublef(err, cli.RecordHint(err, o.node.Dir), "can't look for %s", id)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 
@@ -75,7 +75,7 @@ terminal is drawn anew, anything else gets each change.`,
 
 // showRequest says where a request is.
 func (a *app) showRequest(l *config.Loaded, id string) error {
-	f, err := gate.FateOf(l, id)
+	f, err := fate.Of(l, id)
 	if err != nil {
 		return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", id)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 
@@ -59,7 +59,7 @@ if the node knows no such request.`,
 
 // Follow looks at a request until it has come to its end. It shows each look to each, whose
 // error ends it; when ctx ends, it returns the cause.
-func Follow(ctx context.Context, w *gate.FateWatch, each func(*gate.Fate) error) (*gate.Fate, error) {
+func Follow(ctx context.Context, w *fate.Watch, each func(*fate.Fate) error) (*fate.Fate, error) {
 	for {
 		f, err := w.Look()
 		if err != nil || f.Ended() {
@@ -76,7 +76,7 @@ func Follow(ctx context.Context, w *gate.FateWatch, each func(*gate.Fate) error)
 	}
 }
 
-func (a *app) wait(ctx context.Context, l *config.Loaded, id string, timeout time.Duration) (*gate.Fate, error) {
+func (a *app) wait(ctx context.Context, l *config.Loaded, id string, timeout time.Duration) (*fate.Fate, error) {
 	late := &cli.Fault{Exit: cli.ExitTimeout, Code: schemas.CodeTimeout,
 		Message: fmt.Sprintf("%s has not come to its end within %s", id, timeout),
 		Hint:    "threegate status " + id + a.NodeArg() + " says where it is"}
@@ -86,7 +86,7 @@ func (a *app) wait(ctx context.Context, l *config.Loaded, id string, timeout tim
 		defer cancel()
 	}
 	known, warned := time.Now(), false
-	f, err := Follow(ctx, gate.WatchFate(l, id), func(f *gate.Fate) error {
+	f, err := Follow(ctx, fate.Follow(l, id), func(f *fate.Fate) error {
 		if f.State != fateUnknown {
 			known = time.Now()
 		} else if time.Since(known) > unknownGrace {

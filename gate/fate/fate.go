@@ -1,10 +1,12 @@
-package gate
+// Package fate tells what became of a request, from the record and the places of a node.
+package fate
 
 import (
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +32,8 @@ type Fate struct {
 	Cancelled *Cancellation `json:"cancelled,omitempty"`
 	// ReasonsPath is the folder to look at when it was refused.
 	ReasonsPath string `json:"reasons_path,omitempty"`
+
+	moving bool // its end is on record, and the job is not at its place yet
 }
 
 // Cancellation is who cancelled a request, and when. The reason lies with the order of that digest.
@@ -41,34 +45,39 @@ type Cancellation struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// Ended reports whether nothing more will come.
+// Ended reports whether nothing more will come, and all of it is where ResultPath and ReasonsPath say.
 func (f *Fate) Ended() bool {
+	return f.decided() && !f.moving
+}
+
+// decided reports whether its end is on record.
+func (f *Fate) decided() bool {
 	return f.State == "delivered" || f.State == "quarantined" || f.State == "result-quarantined"
 }
 
-// FateWatch follows what becomes of a request id: the record is read once, and
+// Watch follows what becomes of a request id: the record is read once, and
 // then only what came to it. It is not safe for concurrent use.
-type FateWatch struct {
+type Watch struct {
 	cfg    *config.Loaded
 	fate   Fate
 	record *ledger.Follower
 }
 
-// WatchFate begins to follow a request id.
-func WatchFate(cfg *config.Loaded, requestID string) *FateWatch {
-	w := &FateWatch{cfg: cfg}
+// Follow begins to follow a request id.
+func Follow(cfg *config.Loaded, requestID string) *Watch {
+	w := &Watch{cfg: cfg}
 	w.restart(requestID)
 	return w
 }
 
-func (w *FateWatch) restart(requestID string) {
+func (w *Watch) restart(requestID string) {
 	w.fate = Fate{RequestID: requestID}
 	w.record = ledger.Follow(filepath.Join(w.cfg.Dir, spool.DirLedger))
 }
 
 // Look says what became of the request so far. One that was refused before its id
 // could be read is found by no id: only by its quarantine item.
-func (w *FateWatch) Look() (*Fate, error) {
+func (w *Watch) Look() (*Fate, error) {
 	// Before the record: what gets its verdict meanwhile is on record then.
 	waits, claimed, err := w.waits()
 	if err != nil {
@@ -86,13 +95,22 @@ func (w *FateWatch) Look() (*Fate, error) {
 	case f.Job == "":
 		f.State = "unknown"
 	}
+	f.moving = f.decided() && w.inSpool(f.Job)
 	return &f, err
+}
+
+// inSpool reports whether a job lies among those in progress.
+func (w *Watch) inSpool(job string) bool {
+	return slices.ContainsFunc(spool.States, func(st spool.State) bool {
+		_, err := os.Lstat(filepath.Join(w.cfg.Dir, spool.DirSpool, string(st), job))
+		return err == nil
+	})
 }
 
 // waits says whether the request lies in an inbox, or was claimed, and as which job.
 // Of a claim in the making nobody can tell which request it is. Where the caller may not look,
 // nothing waits.
-func (w *FateWatch) waits() (waits bool, job string, err error) {
+func (w *Watch) waits() (waits bool, job string, err error) {
 	name := w.fate.RequestID + ".md"
 	for _, in := range w.cfg.Inboxes {
 		if _, err := os.Lstat(filepath.Join(in.Path, name)); err == nil {
@@ -117,7 +135,7 @@ func (w *FateWatch) waits() (waits bool, job string, err error) {
 	return false, "", nil
 }
 
-func (w *FateWatch) readOn() error {
+func (w *Watch) readOn() error {
 	return w.record.Read(func(e ledger.Event) error {
 		if e.RequestID == w.fate.RequestID {
 			w.fate.follow(w.cfg, e)
@@ -126,9 +144,9 @@ func (w *FateWatch) readOn() error {
 	})
 }
 
-// FateOf is one look of a FateWatch.
-func FateOf(cfg *config.Loaded, requestID string) (*Fate, error) {
-	return WatchFate(cfg, requestID).Look()
+// Of is one look of a Watch.
+func Of(cfg *config.Loaded, requestID string) (*Fate, error) {
+	return Follow(cfg, requestID).Look()
 }
 
 func (f *Fate) follow(cfg *config.Loaded, e ledger.Event) {

@@ -29,7 +29,7 @@ images: setup build ## build the language images and the Monty image into build/
 tools: images ## put the bare monty interpreter, which tests compare with, into bin/
 	@[ -x $(BIN)/monty ] || { $(BIN)/threegate image export monty --images $(IMAGES) | tar -xO usr/bin/monty >$(BIN)/.monty && chmod 0755 $(BIN)/.monty && mv $(BIN)/.monty $(BIN)/monty; }
 
-mcp-clients: setup ## clients of the Model Context Protocol that others wrote, for the tests of threegate mcp, into build/mcp
+mcp-clients: setup ## clients of the Model Context Protocol that others wrote, for the tests of both MCP servers, into build/mcp
 	@deploy/mcp/install
 
 release: images ## packages, their parts lists, an OCI image and checksums into build/release

@@ -103,7 +103,8 @@ var mayImport = map[string][]string{
 		"cmd/threegate/internal/term", "schemas"},
 	"cmd/threegate/internal/draft": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/frontmatter",
 		"schemas"},
-	"cmd/threegate/internal/mcpserver": {"cmd/threegate/internal/...", "gate/config", "spool", "validate",
+	"cmd/internal/mcpstdio": {},
+	"cmd/threegate/internal/mcpserver": {"cmd/internal/mcpstdio", "cmd/threegate/internal/...", "gate/config", "spool", "validate",
 		"validate/text", "schemas"},
 	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "executors/intree", "gate", "gate/config", "gate/fate", "gate/orders", "spool", "validate",
 		"validate/approval", "schemas"},
@@ -117,7 +118,7 @@ var mayImport = map[string][]string{
 	// For others to embed: nothing of the gate but pure packages.
 	"toolruntime":         {"toolruntime/..."},
 	"toolruntime/...":     {"toolruntime/...", "validate/secrets"},
-	"cmd/threegate-tools": {"toolruntime", "toolruntime/..."},
+	"cmd/threegate-tools": {"cmd/internal/mcpstdio", "toolruntime", "toolruntime/..."},
 
 	"cmd/threegate-init":  {"executors/..."},
 	"cmd/threegate-bench": {"executors/image", "gate/config", "spool"},

@@ -199,12 +199,45 @@ func TestServe(t *testing.T) {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(line, `{"type":"`), `"`)
 		got = append(got, kind)
 	}
-	want := "[EventMessage ToolResponse Heartbeat ErrorMessage ErrorMessage EventMessage ToolResponse]"
+	want := "[EventMessage EventMessage ToolResponse Heartbeat ErrorMessage ErrorMessage EventMessage EventMessage ToolResponse]"
 	if fmt.Sprint(got) != want || !strings.Contains(out.String(), `"request_id":"4"`) {
 		t.Errorf("got %v\n%s", got, out.String())
 	}
 	if got := strings.Count(b.read(timeline), "\n"); got != 2 {
 		t.Errorf("%d lines in the timeline", got)
+	}
+}
+
+// TestServeMCP speaks the Model Context Protocol over the streams.
+func TestServeMCP(t *testing.T) {
+	b := newBench(t)
+	call := func(id int, params string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}`, id, params) + "\n"
+	}
+	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"t","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		call(2, `{"name":"file_write","arguments":{"path":"a","content":"x"}}`) + call(3, `{"name":"git_status"}`) +
+		call(4, `{"name":"file_read","arguments":{"path":"a","path":"b"}}`) + call(5, `{"name":"file_read","arguments":{"Path":"a"}}`)
+	timeline := filepath.Join(b.out, "t.jsonl")
+	args := []string{"serve", "--mcp", "--workspace", b.in, "--timeline", timeline}
+	var out, errs bytes.Buffer
+	if code := run(args, strings.NewReader(in), &out, &errs); code != exitOK {
+		t.Fatalf("code %d, %s", code, errs.String())
+	}
+	for _, want := range []string{`"structuredContent":{"written":true,"bytes":1}`, `"code":"E_GIT"`, `"code":-32700`,
+		`"code":"E_VALIDATION_FAIL"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no answer has %s:\n%s", want, out.String())
+		}
+	}
+	if got := strings.Count(b.read(timeline), "\n"); got != 3 {
+		t.Errorf("%d lines in the timeline", got)
+	}
+	for _, both := range [][]string{{"--mcp", "--jsonl"}, {}} {
+		args := append([]string{"serve", "--workspace", b.in}, both...)
+		if code := run(args, strings.NewReader(""), &out, &errs); code != exitTrouble {
+			t.Errorf("%v: code %d", both, code)
+		}
 	}
 }
 

@@ -12,51 +12,90 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/internal/mcpstdio"
+	"github.com/threegate/tool-exec/toolruntime"
 	"github.com/threegate/tool-exec/toolruntime/envelope"
 	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/host"
+	"github.com/threegate/tool-exec/toolruntime/mcptools"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
+// front is what serve's flags say.
+type front struct {
+	settings
+	jsonl, mcp       bool
+	timeline, bundle string
+}
+
 func serveCommand() *cobra.Command {
-	var s settings
-	var jsonl bool
-	var timeline, bundle string
+	var f front
 	cmd := &cobra.Command{
-		Use:   "serve --jsonl --workspace DIR",
+		Use:   "serve {--jsonl | --mcp} --workspace DIR",
 		Short: "Answer requests that come in over stdin",
-		Long: `serve reads envelopes from stdin, one JSON object a line, and answers on stdout: a ToolRequest
-with an EventMessage and a ToolResponse, a Heartbeat with a Heartbeat, and anything else with an ErrorMessage. One
-process is one session. It ends with its input. The git tools work in a session with --bundle: the workspace,
-an empty folder, then begins as the branch of the bundle's HEAD.`,
+		Long: `serve answers requests on stdin until it ends, on stdout. One process is one session: the registry, the
+budgets and the timeline are its, and no request changes them. The git tools work in a session with --bundle: the
+workspace, an empty folder, then begins as the branch of the bundle's HEAD.
+
+--jsonl reads envelopes, one JSON object a line: a ToolRequest is answered with EventMessages and a ToolResponse, a
+Heartbeat with a Heartbeat, and anything else with an ErrorMessage.
+
+--mcp speaks the Model Context Protocol. Each tool is listed with its schemas. A call that fails has isError and the
+structured content {code, rule, message, hint}; events are progress; a cancelled call ends with E_TIMEOUT.`,
 		Example: `  threegate-tools serve --jsonl --workspace . --timeline timeline.jsonl
-  threegate-tools serve --jsonl --workspace new/ --bundle repository.bundle`,
+  threegate-tools serve --jsonl --workspace new/ --bundle repository.bundle
+  threegate-tools serve --mcp --workspace . --registry registry.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if !jsonl || s.workspace == "" {
-				return errors.New("serve needs --jsonl and --workspace\nhint: threegate-tools serve --help")
+			if f.jsonl == f.mcp || f.workspace == "" {
+				return errors.New("serve needs --workspace, and --jsonl or --mcp\nhint: threegate-tools serve --help")
 			}
 			var record io.Writer = io.Discard
-			if timeline != "" {
-				f, openErr := os.OpenFile(timeline, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			if f.timeline != "" {
+				file, openErr := os.OpenFile(f.timeline, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 				if openErr != nil {
 					return openErr
 				}
-				defer func() { err = errors.Join(err, f.Close()) }()
-				record = f
+				defer func() { err = errors.Join(err, file.Close()) }()
+				record = file
 			}
-			return serve(cmd.Context(), s, bundle, record, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return f.serve(cmd.Context(), record, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	s.flags(cmd)
-	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "envelopes as lines of JSON")
-	cmd.Flags().StringVar(&bundle, "bundle", "", "a git bundle `file`: the repository to work on")
-	cmd.Flags().StringVar(&timeline, "timeline", "", "a new `file` for the timeline (default none is kept)")
+	f.flags(cmd)
+	cmd.Flags().BoolVar(&f.jsonl, "jsonl", false, "envelopes as lines of JSON")
+	cmd.Flags().BoolVar(&f.mcp, "mcp", false, "the Model Context Protocol")
+	cmd.Flags().StringVar(&f.bundle, "bundle", "", "a git bundle `file`: the repository to work on")
+	cmd.Flags().StringVar(&f.timeline, "timeline", "", "a new `file` for the timeline (default none is kept)")
 	return cmd
 }
 
-func serve(ctx context.Context, set settings, bundle string, timeline io.Writer, in io.Reader,
-	out, errs io.Writer) error {
+func (f *front) serve(ctx context.Context, timeline io.Writer, in io.Reader, out, errs io.Writer) error {
+	w, err := workspace.Open(f.workspace)
+	var repo *git.Repo
+	if err == nil && f.bundle != "" {
+		w, repo, err = begin(ctx, f.workspace, f.bundle)
+	}
+	if err != nil {
+		return err
+	}
+	session := func(emit func(envelope.EventMessage)) (*host.Session, error) {
+		return f.open(w, repo, timeline, errs, host.Options{Emit: emit})
+	}
+	if !f.mcp {
+		return serveLines(ctx, session, in, out)
+	}
+	var door mcptools.Door
+	s, err := session(door.Emit)
+	if err != nil {
+		return err
+	}
+	err = mcpstdio.Serve(ctx, door.Server(s, toolruntime.Contracts()), in, out, envelope.MaxLine)
+	return errors.Join(err, s.Err())
+}
+
+func serveLines(ctx context.Context, session func(func(envelope.EventMessage)) (*host.Session, error), in io.Reader,
+	out io.Writer) error {
 	var broken error
 	send := func(v any) {
 		line, err := envelope.Encode(v)
@@ -65,15 +104,7 @@ func serve(ctx context.Context, set settings, bundle string, timeline io.Writer,
 		}
 		broken = errors.Join(broken, err)
 	}
-	w, err := workspace.Open(set.workspace)
-	var repo *git.Repo
-	if err == nil && bundle != "" {
-		w, repo, err = begin(ctx, set.workspace, bundle)
-	}
-	if err != nil {
-		return err
-	}
-	s, err := set.open(w, repo, timeline, errs, host.Options{Emit: func(e envelope.EventMessage) { send(e) }})
+	s, err := session(func(e envelope.EventMessage) { send(e) })
 	if err != nil {
 		return err
 	}

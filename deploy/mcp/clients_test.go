@@ -1,4 +1,4 @@
-// Package mcp tests threegate mcp with clients that others wrote. deploy/mcp/install puts them
+// Package mcp tests threegate mcp and threegate-tools serve --mcp with clients that others wrote. deploy/mcp/install puts them
 // into build/mcp.
 package mcp
 
@@ -55,8 +55,8 @@ type desk struct {
 func (d desk) node() string   { return filepath.Join(d.dir, "node") }
 func (d desk) drafts() string { return filepath.Join(d.dir, "drafts") }
 
-// newDesk builds the program and makes a node with one result and one notice.
-func newDesk(t *testing.T) desk {
+// clients finds the clients.
+func clients(t *testing.T) desk {
 	t.Helper()
 	modules, err := filepath.Abs("../../build/mcp/node_modules")
 	if err != nil {
@@ -70,7 +70,13 @@ func newDesk(t *testing.T) desk {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("the clients that this test calls are not installed as package-lock.json says: deploy/mcp/install (%v)", err)
 	}
-	d := desk{dir: t.TempDir(), modules: modules}
+	return desk{dir: t.TempDir(), modules: modules}
+}
+
+// newDesk builds the program and makes a node with one result and one notice.
+func newDesk(t *testing.T) desk {
+	t.Helper()
+	d := clients(t)
 	d.program = filepath.Join(d.dir, "threegate")
 	build := exec.Command("go", "build", "-o", d.program, "../../cmd/threegate")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

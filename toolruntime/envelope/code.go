@@ -42,7 +42,7 @@ var Codes = []CodeInfo{
 	{Shell, "a command could not be started, or failed although it must succeed", "read its stderr"},
 	{Policy, "the registry or the sandbox does not allow it, or a budget is used up",
 		"do without it, or ask the person who keeps the registry"},
-	{Timeout, "the call took longer than its limit",
+	{Timeout, "the call took longer than its limit, or its client cancelled it",
 		"ask for less at once, or give more time where the tool has timeout_ms"},
 	{Internal, "a fault of the tool runtime", "report it"},
 }

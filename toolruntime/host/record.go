@@ -20,6 +20,15 @@ type Entry struct {
 	Bytes    int64   `json:"bytes"`
 }
 
+// emit tells how a call goes on.
+func (s *Session) emit(r *envelope.ToolRequest, p envelope.Progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.o.Emit != nil {
+		s.o.Emit(envelope.EventMessage{Type: "EventMessage", Event: "TaskProgress", RequestID: r.RequestID, Progress: p})
+	}
+}
+
 // note writes a call to the timeline, counts it, and tells of it.
 func (s *Session) note(r *envelope.ToolRequest, start, end time.Time, code string, bytes int64) error {
 	hash, err := envelope.ArgsHash(r.Args)

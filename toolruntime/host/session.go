@@ -39,7 +39,8 @@ type Options struct {
 	// bytes}, with times in seconds since 1970. It holds neither arguments nor content. A
 	// failure to write it ends the session.
 	Timeline io.Writer
-	// Emit, if not nil, gets events. It is called by one goroutine at a time.
+	// Emit, if not nil, gets events: when a call begins, and when it has ended, with metrics. It is called by one
+	// goroutine at a time.
 	Emit func(envelope.EventMessage)
 	// Now is the clock.
 	Now func() time.Time
@@ -143,13 +144,18 @@ func (s *Session) admit(ctx context.Context, r *envelope.ToolRequest) (jsontext.
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(c.Timeout, s.o.Budget.Time-s.o.Now().Sub(s.start)))
 	defer cancel()
+	s.emit(r, envelope.Progress{Message: r.Tool})
 	result, err := s.call(ctx, r.Tool, c)
 	if err == nil && c.Writes != "" {
 		s.touch(c.Writes)
 	}
 	var known *envelope.Error
-	if err != nil && !errors.As(err, &known) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = envelope.Errorf(envelope.Timeout, "%s took longer than %s", r.Tool, c.Timeout)
+	if err != nil && !errors.As(err, &known) && ctx.Err() != nil {
+		why := fmt.Sprintf("took longer than %s", c.Timeout)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			why = "was cancelled"
+		}
+		err = envelope.Errorf(envelope.Timeout, "%s %s", r.Tool, why)
 	}
 	if err != nil && result == nil {
 		return nil, envelope.AsError(err)

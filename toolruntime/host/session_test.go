@@ -102,7 +102,7 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("codes are %v", codes)
 	}
 	last := events[len(events)-1]
-	if len(events) != 4 || last.Metrics["requests"] != 4 || last.Metrics["errors"] != 3 || last.Metrics["files_touched"] != 1 {
+	if len(events) != 5 || events[0].Progress.Pct != 0 || events[0].RequestID != "1" || last.Metrics["requests"] != 4 || last.Metrics["errors"] != 3 || last.Metrics["files_touched"] != 1 {
 		t.Errorf("the last of %d events is %+v", len(events), last)
 	}
 }

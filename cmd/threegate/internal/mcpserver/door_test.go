@@ -217,21 +217,6 @@ func TestDraftsAreBounded(t *testing.T) {
 	}
 }
 
-func TestStrict(t *testing.T) {
-	for _, good := range []string{hello, `{}`, ` {"id":[{"b":1},{"b":2}],"params":{"b":1}} `} {
-		if err := strict([]byte(good)); err != nil {
-			t.Errorf("%s: %v", good, err)
-		}
-	}
-	for _, bad := range []string{``, `[]`, `[{}]`, `1`, `{`, `{"id"}`, `{"id":1,"id":2}`, `{"id":{"b":1,"b":2}}`, `{"id":1}{}`,
-		`{"id":1,"\u0069d":2}`, "{\"id\":\"\xff\"}", `{"Params":{}}`, strings.Repeat(`{"id":`, 100) + "1" + strings.Repeat("}", 100),
-		strings.Repeat("[", 100000), `{"id":1,}`, `{'id':1}`, "null"} {
-		if err := strict([]byte(bad)); err == nil {
-			t.Errorf("accepted: %.60s", bad)
-		}
-	}
-}
-
 // stdio answers what is malformed, and goes on.
 func TestStdio(t *testing.T) {
 	d := newDesk(t)

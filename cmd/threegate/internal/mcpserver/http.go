@@ -13,20 +13,28 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/threegate/tool-exec/cmd/internal/mcpstdio"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/loopback"
 )
 
 // Path is where the server answers.
 const Path = "/mcp"
 
-// Bounds of the HTTP server.
+// Bounds of the server.
 const (
+	// maxMessage holds a draft with its inputs, which come as base64.
+	maxMessage  = 4 << 20
 	maxHeader   = 16 << 10
 	headerTime  = 10 * time.Second
 	requestTime = time.Minute
 	idleTime    = 2 * time.Minute
 	stopTime    = 5 * time.Second
 )
+
+// ServeStdio serves one client over streams, until in ends or ctx does.
+func (d Desk) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	return mcpstdio.Serve(ctx, d.New(), in, out, maxMessage)
+}
 
 // ServeHTTP serves clients that have the token, until ctx ends.
 func (d Desk) ServeHTTP(ctx context.Context, l net.Listener, token string) error {
@@ -84,7 +92,7 @@ func readBody(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	if err == nil {
-		err = strict(body)
+		err = mcpstdio.Strict(body)
 	}
 	if err != nil {
 		deny(w, http.StatusBadRequest, err.Error())
@@ -97,7 +105,7 @@ func readBody(w http.ResponseWriter, r *http.Request) bool {
 func deny(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(refusal(why))
+	_ = json.NewEncoder(w).Encode(mcpstdio.Refusal(why))
 }
 
 // loopbackName says whether a Host header names this machine. A page that a browser took for

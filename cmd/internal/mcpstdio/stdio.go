@@ -1,4 +1,6 @@
-package mcpserver
+// Package mcpstdio serves the Model Context Protocol over the streams of a process: a message a line. What a
+// client sends is hostile: a message that parsers might read in different ways is refused before one does.
+package mcpstdio
 
 import (
 	"bufio"
@@ -13,17 +15,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ServeStdio serves one client that writes to in and reads from out, a message a line, until in
-// ends or ctx does.
-func (d Desk) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+// Serve serves one client that writes to in and reads from out, with messages of at most most bytes, until in
+// ends or ctx does. What was asked before in ended is answered.
+func Serve(ctx context.Context, s *mcp.Server, in io.Reader, out io.Writer, most int) error {
 	w := &locked{w: out, idle: make(chan struct{}, 1)}
 	clean, pipe := io.Pipe()
 	go func() {
-		err := sift(in, pipe, w)
+		err := sift(in, pipe, w, most)
 		w.answered() // the server drops answers that it has not written when its input ends
 		pipe.CloseWithError(err)
 	}()
-	err := d.New().Run(ctx, &mcp.IOTransport{Reader: clean, Writer: w, MaxLineLength: maxMessage + 1})
+	err := s.Run(ctx, &mcp.IOTransport{Reader: clean, Writer: w, MaxLineLength: most + 1})
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -31,8 +33,8 @@ func (d Desk) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error
 }
 
 // sift hands on the messages that are well-formed, and answers the others.
-func sift(in io.Reader, clean io.Writer, answers *locked) error {
-	r := bufio.NewReaderSize(in, maxMessage)
+func sift(in io.Reader, clean io.Writer, answers *locked, most int) error {
+	r := bufio.NewReaderSize(in, most)
 	for {
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -45,7 +47,7 @@ func sift(in io.Reader, clean io.Writer, answers *locked) error {
 			line = nil
 		}
 		if len(line) > 0 {
-			if bad := strict(line); bad != nil {
+			if bad := Strict(line); bad != nil {
 				if err := refuse(answers, bad.Error()); err != nil {
 					return err
 				}
@@ -64,7 +66,7 @@ func sift(in io.Reader, clean io.Writer, answers *locked) error {
 
 // refuse answers a message of which not even the id can be trusted.
 func refuse(w *locked, why string) error {
-	raw, err := json.Marshal(refusal(why))
+	raw, err := json.Marshal(Refusal(why))
 	if err == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -73,7 +75,8 @@ func refuse(w *locked, why string) error {
 	return err
 }
 
-func refusal(why string) any {
+// Refusal is the answer to a message that is refused, as JSON-RPC has it.
+func Refusal(why string) any {
 	type body struct {
 		Code    int64  `json:"code"`
 		Message string `json:"message"`

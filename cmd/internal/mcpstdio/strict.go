@@ -1,4 +1,4 @@
-package mcpserver
+package mcpstdio
 
 import (
 	"bytes"
@@ -9,20 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of one message.
-const (
-	// maxMessage holds a draft with its inputs, which come as base64.
-	maxMessage = 4 << 20
-	maxDepth   = 64
-)
+// maxDepth bounds how deep a message is nested.
+const maxDepth = 64
 
 // messageKeys are those of JSON-RPC.
 var messageKeys = map[string]bool{"jsonrpc": true, "id": true, "method": true, "params": true, "result": true,
 	"error": true}
 
-// strict says what is wrong with a message that parsers might read in different ways: it is not
+// Strict says what is wrong with a message that parsers might read in different ways: it is not
 // one JSON object, not UTF-8, nested too deep, gives a key twice, or has a key that no message has.
-func strict(message []byte) error {
+func Strict(message []byte) error {
 	if !utf8.Valid(message) {
 		return errors.New("it is not UTF-8")
 	}

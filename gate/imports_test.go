@@ -64,11 +64,14 @@ var mayImport = map[string][]string{
 	"deploy/mcp":           {}, // tests only
 	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},
-	"gate": {"gate/access", "gate/config", "gate/fate", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/seal",
+	"gate": {"gate/access", "gate/changes", "gate/config", "gate/fate", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/seal",
 		"gate/trouble", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
-		"executors", "executors/image", "executors/intree", "quarantine",
+		"executors", "executors/intree", "quarantine",
 		"schemas"},
-	"gate/access":  {"gate/config", "executors", "spool"},
+	"gate/access": {"gate/config", "executors", "spool"},
+	"gate/changes": {"executors/intree", "spool", "toolruntime/judge", "toolruntime/registry", "validate",
+		"validate/content", "schemas"},
+	"gate/create":  {"gate/config", "executors/image", "spool"},
 	"gate/config":  {"executors", "executors/egress", "executors/image", "validate", "validate/approval", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
 	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
@@ -113,7 +116,7 @@ var mayImport = map[string][]string{
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fate", "gate/fsck", "gate/ledger", "gate/orders",
 		"gate/openwop", "gate/prune", "gate/seal", "gate/view", "quarantine", "spool", "validate", "schemas", "validate/corpus"},
 	"cmd/threegate/internal/qualify": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/source", "schemas"},
-	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/access", "gate/config", "gate/fate", "gate/hold", "gate/hooks", "gate/metrics",
+	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/access", "gate/config", "gate/create", "gate/fate", "gate/hold", "gate/hooks", "gate/metrics",
 		"spool", "executors", "executors/...", "quarantine", "schemas"},
 	// For others to embed: nothing of the gate but pure packages.
 	"toolruntime":         {"toolruntime/..."},

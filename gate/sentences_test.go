@@ -32,7 +32,8 @@ var (
 		"deep/er/und/so/weiter.json", "please-read.txt", "core.1", "odd\x1bname", strings.Repeat("n", 200)}
 	someRules = []string{"result.instruction.fetch", "result.instruction.execute", "result.claims.policy",
 		"result.payload.inline", "result.artifact.type", "result.artifact.unscanned", "result.text.visible",
-		"secrets.scan"}
+		"secrets.scan", "tools.patch.form", "tools.registry", "sec.paths.sandbox", "code.todo.blockers",
+		"test.required.changed"}
 )
 
 // sentences collects what the gate says in results that break no rule.

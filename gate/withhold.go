@@ -12,8 +12,10 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
 	"github.com/threegate/tool-exec/validate/channel"
 	"github.com/threegate/tool-exec/validate/content"
@@ -294,6 +296,11 @@ func (m *rendering) output(f executors.File, describe func() string) error {
 	if err != nil {
 		return err
 	}
+	notes, err := m.tools().Judge(f.Path, source, &m.policy, &verdict)
+	if err != nil {
+		return err
+	}
+	m.notes = append(m.notes, notes...)
 	path := "/out/" + f.Path
 	if err := m.externalFile(path, source, &verdict); err != nil {
 		return err
@@ -312,6 +319,13 @@ func (m *rendering) output(f executors.File, describe func() string) error {
 	m.deliver(f.Path, source, f.SHA256)
 	m.res.Outputs = append(m.res.Outputs, schemas.Output{Path: path, SHA256: f.SHA256, Description: describe()})
 	return nil
+}
+
+// tools is the job's run, if it is one of threegate-tools.
+func (m *rendering) tools() *changes.Run {
+	t := &m.a.Task
+	return &changes.Run{Argv: t.Argv, Trees: t.Trees, Work: t.Work, Inputs: m.j.Path(spool.DirInputs),
+		Hashes: m.j.InputHashes()}
 }
 
 // finish writes the document, the artifact that tells which of it is words of others, and

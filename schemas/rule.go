@@ -48,7 +48,7 @@ const (
 
 // catalogue is sorted by id once: every finding looks its rule up.
 var catalogue = sync.OnceValue(func() []Rule {
-	rs := slices.Concat(documentRules, requestRules, securityRules, resultRules, textRules(), spoolRules)
+	rs := slices.Concat(documentRules, requestRules, securityRules, resultRules, toolRules, textRules(), spoolRules)
 	slices.SortFunc(rs, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return rs
 })

@@ -316,6 +316,11 @@ var notOfDocuments = map[string]string{
 	"result.external":             "gate.TestFiltersJudgeEachChannel",
 	"request.inputs.tree":         "gate.TestTrees",
 	"request.command.program":     "TestRequestRules: it depends on a node's image",
+	"tools.patch.form":            "gate/changes.TestJudge",
+	"tools.registry":              "gate/changes.TestRegistryOfARun",
+	"sec.paths.sandbox":           "gate/changes.TestJudge",
+	"code.todo.blockers":          "gate/changes.TestJudge",
+	"test.required.changed":       "gate/changes.TestJudge",
 	"request.backend.unavailable": "the node has the last word on what it can run",
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/executors/image"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/create"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
@@ -18,7 +18,7 @@ import (
 const defaultImages = "/var/lib/threegate/images"
 
 func newInit(a *app) *cobra.Command {
-	var n gate.New
+	var n create.New
 	var ifAbsent bool
 	cmd := &cobra.Command{
 		Use:   "init DIR",
@@ -43,8 +43,8 @@ and threegate-sandboxes, which holds the control groups of all sandboxes.`,
 	return cmd
 }
 
-func (a *app) initNode(dir string, n gate.New, ifAbsent bool) error {
-	pinned, err := gate.Create(dir, n)
+func (a *app) initNode(dir string, n create.New, ifAbsent bool) error {
+	pinned, err := create.Node(dir, n)
 	if errors.Is(err, fs.ErrExist) {
 		if ifAbsent {
 			return nil

@@ -1,4 +1,4 @@
-package gate_test
+package create_test
 
 import (
 	"archive/tar"
@@ -10,20 +10,20 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/executors/image"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/create"
 )
 
 // A service may make its node before there are images: they are pinned when they have come,
 // unless somebody has changed the configuration.
 func TestImagesThatComeLater(t *testing.T) {
 	dir := t.TempDir()
-	n := gate.New{Name: "host-1", Images: filepath.Join(dir, "images"), Service: true}
+	n := create.New{Name: "host-1", Images: filepath.Join(dir, "images"), Service: true}
 	node, mine := filepath.Join(dir, "node"), filepath.Join(dir, "mine")
 	for _, d := range []string{node, mine} {
-		_, err := gate.Create(d, n)
+		_, err := create.Node(d, n)
 		must(t, err)
-		if _, err := gate.Create(d, n); !errors.Is(err, fs.ErrExist) {
+		if _, err := create.Node(d, n); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("made twice: %v", err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestImagesThatComeLater(t *testing.T) {
 	digest, err := image.Pack(filepath.Join(dir, "root.tar"), "python", image.Config{}, n.Images)
 	must(t, err)
 
-	pinned, err := gate.Create(node, n)
+	pinned, err := create.Node(node, n)
 	if err != nil || len(pinned) != 1 {
 		t.Fatalf("pinned %v, %v", pinned, err)
 	}
@@ -53,8 +53,15 @@ func TestImagesThatComeLater(t *testing.T) {
 		t.Errorf("not of a service: %+v", l.Containerd)
 	}
 	for _, d := range []string{node, mine} {
-		if _, err := gate.Create(d, n); !errors.Is(err, fs.ErrExist) {
+		if _, err := create.Node(d, n); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s was changed again: %v", d, err)
 		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

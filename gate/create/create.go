@@ -1,4 +1,5 @@
-package gate
+// Package create makes a node: its folders, and its first configuration.
+package create
 
 import (
 	"errors"
@@ -28,10 +29,10 @@ type New struct {
 	Service bool
 }
 
-// Create makes a node in dir: its folders, and a configuration. A node that is there
+// Node makes a node in dir: its folders, and a configuration. A node that is there
 // already is an error that matches fs.ErrExist; but if nobody has changed its first
 // configuration, and images have come since, they are pinned now.
-func Create(dir string, n New) ([]image.Entry, error) {
+func Node(dir string, n New) ([]image.Entry, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,184 @@
+// Package changes holds the patch that a run of threegate-tools leaves to the rules of its registry, outside of the
+// sandbox. A program that the run started has the rights of the tools there, and can lie about what they saw.
+//
+// The patch is hostile. It is read bounded, and one that is not as git diff writes it is not delivered.
+package changes
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/toolruntime/judge"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/validate"
+	"github.com/threegate/tool-exec/validate/content"
+)
+
+// File is the name of the patch, wherever below /out it lies.
+const File = "changes.patch"
+
+// Rules about the patch itself; the others are those of the registry.
+const (
+	RuleForm     = "tools.patch.form"
+	RuleRegistry = "tools.registry"
+)
+
+const (
+	// maxPatch bounds a patch, as it is read into memory.
+	maxPatch = 8 << 20
+	// maxListed bounds the places that are told of one rule, maxName what is told of a path.
+	maxListed = 20
+	maxName   = 200
+)
+
+// Run is what the patch comes from.
+type Run struct {
+	Argv []string
+	// Trees and Work are as in executors.Task.
+	Trees, Work []string
+	// Inputs is the folder of the job's inputs, Hashes their digests by path below /in.
+	Inputs string
+	Hashes map[string]string
+}
+
+// Judge adds to the verdict on the artifact name, whose bytes are in the file source, which rules it breaks. It
+// does so only for the patch of a run of tools. The notes are sentences of constant words about rules that do
+// not block. An error is one of reading, and no verdict.
+func (r *Run) Judge(name, source string, p *validate.Policy, v *validate.ArtifactVerdict) (notes []string, err error) {
+	if path.Base(name) != File || r.command() < 0 {
+		return nil, nil
+	}
+	patch, err := readPatch(source)
+	if err != nil {
+		return nil, fmt.Errorf("judge a patch: %w", err)
+	}
+	found, notes, err := r.judge(patch, p)
+	if err != nil {
+		return nil, err
+	}
+	v.Findings = append(v.Findings, found...)
+	if schemas.VerdictOf(found) == schemas.VerdictReject {
+		v.Tier = max(v.Tier, content.Withhold)
+	}
+	return notes, nil
+}
+
+func readPatch(source string) ([]byte, error) {
+	f, err := os.Open(source)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxPatch+1))
+}
+
+func (r *Run) judge(patch []byte, p *validate.Policy) (found []schemas.Finding, notes []string, err error) {
+	refuse := func(rule, format string, a ...any) ([]schemas.Finding, []string, error) {
+		known, _ := schemas.RuleByID(rule)
+		return []schemas.Finding{{Rule: rule, Severity: schemas.SeverityBlocking, Message: fmt.Sprintf(format, a...),
+			Hint: known.Fix}}, nil, nil
+	}
+	if len(patch) > maxPatch {
+		return refuse(RuleForm, "it has more than %d bytes", maxPatch)
+	}
+	all, err := judge.Parse(patch)
+	if err != nil {
+		return refuse(RuleForm, "it is not as git diff writes it: %s", shorten(err.Error()))
+	}
+	rules, err := r.registry()
+	if bad, ok := errors.AsType[*badRegistry](err); ok {
+		return refuse(RuleRegistry, "%s", bad.why)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	for _, rule := range registry.Rules {
+		level := severity(rules.Level(rule.ID), p.Levels[rule.ID])
+		if level == "" || !judge.Can(rule.ID) || p.IsReleased(rule.ID, patch) {
+			continue
+		}
+		broken := judge.Judge(rule.ID, all, "")
+		for _, b := range broken[:min(len(broken), maxListed)] {
+			found = append(found, schemas.Finding{Rule: rule.ID, Severity: level, Message: sentence(b), Hint: b.Hint,
+				Span: schemas.SpanOf(rule.ID, patch)})
+		}
+		if n := len(broken); n > 0 && level != schemas.SeverityBlocking {
+			notes = append(notes, note(rule.ID, level, n))
+		}
+	}
+	return found, notes, nil
+}
+
+// note says that a rule is broken and does not block.
+func note(rule string, level schemas.Severity, places int) string {
+	return fmt.Sprintf("The patch breaks a rule of its registry that is a %s there: %s, places: %d.", level, rule,
+		places)
+}
+
+func sentence(v judge.Violation) string {
+	switch {
+	case v.Path == "":
+		return v.Message
+	case v.Line == 0:
+		return shorten(v.Path) + ": " + v.Message
+	}
+	return fmt.Sprintf("%s, line %d: %s", shorten(v.Path), v.Line, v.Message)
+}
+
+// shorten is a word of the sandbox's, as people may see it.
+func shorten(s string) string { return strconv.QuoteToASCII(s[:min(len(s), maxName)]) }
+
+// severity is the level that a registry gives a rule, raised to that of the node; empty if it does not hold.
+func severity(level registry.Level, node schemas.Severity) schemas.Severity {
+	order := []schemas.Severity{schemas.SeveritySuggestion, schemas.SeverityWarning, schemas.SeverityBlocking}
+	is := map[registry.Level]schemas.Severity{registry.Suggestion: order[0], registry.Warning: order[1],
+		registry.Blocking: order[2]}[level]
+	if is != "" && slices.Index(order, node) > slices.Index(order, is) {
+		return node
+	}
+	return is
+}
+
+// command is where `threegate-tools run` stands in the command line, or -1.
+func (r *Run) command() int {
+	for i := 1; i < len(r.Argv); i++ {
+		if path.Base(r.Argv[i-1]) == "threegate-tools" && r.Argv[i] == "run" {
+			return i
+		}
+	}
+	return -1
+}
+
+// registryPath is where the run had its registry: what --registry names, or registry.yaml next to the plan. It is
+// empty if the command line does not say.
+func (r *Run) registryPath() (file string, named bool) {
+	plan := ""
+	for args := r.Argv[r.command()+1:]; len(args) > 0; args = args[1:] {
+		name, value, has := strings.Cut(args[0], "=")
+		switch {
+		case !strings.HasPrefix(name, "-"):
+			plan = cmp.Or(plan, args[0])
+		case name == "--keep-going", has && name != "--registry":
+		case len(args) < 2 && !has:
+			return "", false
+		default:
+			if !has {
+				value, args = args[1], args[1:]
+			}
+			if name == "--registry" {
+				file, named = value, true
+			}
+		}
+	}
+	if !named && plan != "" {
+		file = path.Join(path.Dir(plan), "registry.yaml")
+	}
+	return file, named
+}

@@ -1,0 +1,224 @@
+package changes_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate"
+	"github.com/threegate/tool-exec/validate/content"
+)
+
+// patch adds a line to a file.
+func patch(path, line string) string {
+	return "diff --git a/" + path + " b/" + path + "\nindex 1..2 100644\n--- a/" + path + "\n+++ b/" + path +
+		"\n@@ -1 +1,2 @@\n one\n+" + line + "\n"
+}
+
+// run has inputs on a disk. One whose content is a tar is a tree.
+func run(t *testing.T, argv string, inputs map[string]string) *changes.Run {
+	t.Helper()
+	r := &changes.Run{Argv: strings.Fields(argv), Inputs: t.TempDir(), Hashes: map[string]string{}}
+	for name, text := range inputs {
+		if err := os.WriteFile(filepath.Join(r.Inputs, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256([]byte(text))
+		r.Hashes["/in/"+name] = hex.EncodeToString(sum[:])
+		if strings.Contains(text, "ustar") {
+			r.Trees = append(r.Trees, name)
+		}
+	}
+	return r
+}
+
+func treeOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for name, text := range files {
+		err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text)), Format: tar.FormatUSTAR})
+		if err == nil {
+			_, err = w.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+const plan = "threegate-tools run /in/plan.jsonl"
+
+func judge(t *testing.T, r *changes.Run, name, text string, p validate.Policy) (validate.ArtifactVerdict, []string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "p")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var v validate.ArtifactVerdict
+	notes, err := r.Judge(name, file, &p, &v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, notes
+}
+
+func rules(v validate.ArtifactVerdict) (ids []string) {
+	for _, f := range v.Findings {
+		if _, known := schemas.RuleByID(f.Rule); !known || f.Message == "" || f.Hint == "" {
+			ids = append(ids, "incomplete")
+		}
+		if f.Severity == schemas.SeverityBlocking {
+			ids = append(ids, f.Rule)
+		} else {
+			ids = append(ids, string(f.Severity)+" "+f.Rule)
+		}
+	}
+	return ids
+}
+
+// TestJudge: a patch is held to the rules that the registry lists, with the levels that it gives them.
+func TestJudge(t *testing.T) {
+	const all = "version: 1\nvalidators:\n- {rule: code.todo.blockers, enforcement: blocking}\n" +
+		"- {rule: test.required.changed, enforcement: warning}\n- {rule: build.must.pass, enforcement: blocking}\n"
+	key := "AKIA" + strings.Repeat("Z7QX", 4)
+	for name, c := range map[string]struct {
+		registry, patch string
+		want            []string
+		withheld        bool
+		notes           int
+	}{
+		"nothing changed":    {registry: all},
+		"good":               {registry: all, patch: patch("x.md", "two")},
+		"no registry":        {patch: patch("x.py", "# TODO")},
+		"not listed":         {registry: "version: 1\n", patch: patch("x.py", "# TODO")},
+		"warning":            {all, patch("x.py", "two"), []string{"warning test.required.changed"}, false, 1},
+		"blocking":           {all, patch("x.md", "TODO"), []string{"code.todo.blockers"}, true, 0},
+		"both":               {all, patch("x.py", "TODO"), []string{"code.todo.blockers", "warning test.required.changed"}, true, 1},
+		"up":                 {"version: 1\n", patch("../x", "two"), []string{"sec.paths.sandbox"}, true, 0},
+		"git":                {"version: 1\n", patch("a/.git/config", "two"), []string{"sec.paths.sandbox"}, true, 0},
+		"secret":             {"version: 1\nvalidators: [{rule: secrets.scan, enforcement: blocking}]\n", patch("x.md", "aws_key = \""+key+"\""), []string{"secrets.scan"}, true, 0},
+		"a line of no hunk":  {all, patch("x.md", "two") + "rm -rf x\n", []string{"tools.patch.form"}, true, 0},
+		"cut off":            {all, "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,9 @@\n one\n", []string{"tools.patch.form"}, true, 0},
+		"binary":             {all, "\x00\x01\x02", []string{"tools.patch.form"}, true, 0},
+		"too large":          {all, strings.Repeat("diff --git a/x b/x\n", 1<<19), []string{"tools.patch.form"}, true, 0},
+		"registry is broken": {"version: 9\n", patch("x.md", "two"), []string{"tools.registry"}, true, 0},
+	} {
+		inputs := map[string]string{"plan.jsonl": "{}"}
+		if c.registry != "" {
+			inputs["registry.yaml"] = c.registry
+		}
+		v, notes := judge(t, run(t, plan, inputs), changes.File, c.patch, validate.DefaultPolicy(time.Time{}))
+		if got := slices.Compact(rules(v)); !slices.Equal(got, c.want) || (v.Tier == content.Withhold) != c.withheld || len(notes) != c.notes {
+			t.Errorf("%s: %v, tier %s, %q, want %v", name, got, v.Tier, notes, c.want)
+		}
+		for _, f := range v.Findings {
+			if strings.Contains(f.Message, key) || strings.ContainsAny(f.Message, "\x00\x1b") {
+				t.Errorf("%s: %q", name, f.Message)
+			}
+		}
+	}
+}
+
+// A node raises a level; what a person released for a patch is left out for that patch alone; other artifacts
+// and other programs are not held to a registry.
+func TestJudgeForAPolicy(t *testing.T) {
+	r := run(t, plan, map[string]string{"registry.yaml": "version: 1\nvalidators: [{rule: code.todo.blockers, enforcement: suggestion}]\n"})
+	text := patch("x.md", "TODO")
+	p := validate.DefaultPolicy(time.Time{})
+	p.Levels = map[string]schemas.Severity{"code.todo.blockers": schemas.SeverityBlocking}
+	v, _ := judge(t, r, "sub/"+changes.File, text, p)
+	if v.Tier != content.Withhold {
+		t.Fatalf("not raised: %v", rules(v))
+	}
+	p.Released = v.Findings[0].Releases()
+	if v, _ := judge(t, r, changes.File, text, p); len(v.Findings) > 0 || len(p.Released) != 1 {
+		t.Errorf("released: %v", rules(v))
+	}
+	if v, _ := judge(t, r, changes.File, patch("y.md", "TODO"), p); len(v.Findings) != 1 {
+		t.Errorf("another patch is released, too")
+	}
+	if v, _ := judge(t, r, "other.patch", text, p); len(v.Findings) > 0 {
+		t.Errorf("another file: %v", rules(v))
+	}
+	r.Argv = strings.Fields("git diff")
+	if v, _ := judge(t, r, changes.File, text, p); len(v.Findings) > 0 {
+		t.Errorf("another program: %v", rules(v))
+	}
+}
+
+// TestRegistryOfARun: the registry is the input that the tools had, wherever the command says it is.
+func TestRegistryOfARun(t *testing.T) {
+	const strict = "version: 1\nvalidators: [{rule: code.todo.blockers, enforcement: blocking}]\n"
+	tree := treeOf(t, map[string]string{"plan.jsonl": "{}", "registry.yaml": strict, "sub/r.yaml": strict})
+	bare := treeOf(t, map[string]string{"plan.jsonl": "{}"})
+	for _, c := range []struct {
+		argv, want string
+		work       bool
+	}{
+		{argv: plan, want: "code.todo.blockers"},
+		{argv: "/usr/bin/threegate-tools run --keep-going /in/plan.jsonl", want: "code.todo.blockers"},
+		{argv: "timeout 9 threegate-tools run --max-calls 5 --max-time=3s /in/plan.jsonl", want: "code.todo.blockers"},
+		{argv: "threegate-tools run --registry /in/r.yaml /in/tree/plan.jsonl", want: "code.todo.blockers"},
+		{argv: "threegate-tools run --registry=/in/tree/sub/r.yaml /in/plan.jsonl", want: "code.todo.blockers"},
+		{argv: "threegate-tools run /in/tree/plan.jsonl", want: "code.todo.blockers"},
+		{argv: "threegate-tools run /in/bare/plan.jsonl"},
+		{argv: "threegate-tools run plan.jsonl", work: true, want: "code.todo.blockers"},
+		{argv: "threegate-tools run /tmp/work/plan.jsonl", work: true, want: "code.todo.blockers"},
+		{argv: "threegate-tools run plan.jsonl", want: "tools.registry"},
+		{argv: "threegate-tools run --registry /in/absent.yaml /in/plan.jsonl", want: "tools.registry"},
+		{argv: "threegate-tools run --registry /in/tree/absent.yaml /in/plan.jsonl", want: "tools.registry"},
+		{argv: "threegate-tools run --registry /tmp/r.yaml /in/plan.jsonl", want: "tools.registry"},
+		{argv: "threegate-tools run --registry /in/../etc/passwd /in/plan.jsonl", want: "tools.registry"},
+		{argv: "threegate-tools run /in/plan.jsonl --registry", want: "tools.registry"},
+		{argv: "threegate-tools run", want: "tools.registry"},
+	} {
+		r := run(t, c.argv, map[string]string{"plan.jsonl": "{}", "registry.yaml": strict, "r.yaml": strict, "tree": tree, "bare": bare})
+		if c.work {
+			r.Work = []string{"plan.jsonl", "registry.yaml"}
+		}
+		v, _ := judge(t, r, changes.File, patch("x.md", "TODO"), validate.DefaultPolicy(time.Time{}))
+		if got := strings.Join(rules(v), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.argv, got, c.want)
+		}
+	}
+}
+
+// An input that is not what was admitted is no registry, and no verdict.
+func TestChangedRegistry(t *testing.T) {
+	tree := treeOf(t, map[string]string{"registry.yaml": "version: 1\n"})
+	for argv, name := range map[string]string{plan: "registry.yaml", "threegate-tools run /in/tree/p": "tree"} {
+		for _, change := range []func(string) error{os.Remove, func(file string) error {
+			b, err := os.ReadFile(file)
+			return errors.Join(err, os.WriteFile(file, append(b, "# more\n"...), 0o600))
+		}, func(file string) error { return errors.Join(os.Remove(file), os.Symlink("/etc/hostname", file)) }} {
+			r := run(t, argv, map[string]string{"registry.yaml": "version: 1\n", "tree": tree})
+			if err := change(filepath.Join(r.Inputs, name)); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), "p")
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p := validate.DefaultPolicy(time.Time{})
+			if _, err := r.Judge(changes.File, file, &p, &validate.ArtifactVerdict{}); !errors.Is(err, spool.ErrDamaged) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package changes
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/threegate/tool-exec/executors/intree"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+)
+
+// badRegistry is a verdict: a patch can't be held to this registry.
+type badRegistry struct{ why string }
+
+func (b *badRegistry) Error() string { return b.why }
+
+// registry reads the registry that was an input, as it was admitted. A run that had none is held to the rules
+// that always hold.
+func (r *Run) registry() (*registry.Registry, error) {
+	file, named := r.registryPath()
+	name, ok := r.input(file)
+	if !ok {
+		return nil, &badRegistry{"it can't be told from the command which registry the run was held to"}
+	}
+	raw, err := r.read(name)
+	if errors.Is(err, os.ErrNotExist) && !named {
+		return registry.Default(), nil
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &badRegistry{fmt.Sprintf("the registry %s is not among the inputs", shorten(file))}
+	}
+	if err != nil {
+		return nil, err
+	}
+	rules, err := registry.Parse(raw)
+	if err != nil {
+		return nil, &badRegistry{shorten(err.Error())}
+	}
+	return rules, nil
+}
+
+// input is the path below /in of a file that a command names.
+func (r *Run) input(file string) (string, bool) {
+	if file != "" && !path.IsAbs(file) && len(r.Work) > 0 {
+		file = path.Join(schemas.WorkDir, file)
+	}
+	file = path.Clean(file)
+	if name, ok := strings.CutPrefix(file, "/in/"); ok {
+		return name, true
+	}
+	name, ok := strings.CutPrefix(file, schemas.WorkDir+"/")
+	return name, ok && len(r.Work) > 0
+}
+
+// read reads an input, or a file of one that is a folder tree. One that is not there is an error that matches
+// os.ErrNotExist.
+func (r *Run) read(name string) (raw []byte, err error) {
+	input := name
+	if i := slices.IndexFunc(r.Trees, func(t string) bool { return strings.HasPrefix(name, t+"/") }); i >= 0 {
+		input = r.Trees[i]
+	}
+	want, ok := r.Hashes["/in/"+input]
+	if !ok {
+		return nil, os.ErrNotExist
+	}
+	f, err := os.OpenInRoot(r.Inputs, input)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", spool.ErrDamaged, err) // it was admitted
+	}
+	defer f.Close()
+	sum := sha256.New()
+	bytes := io.TeeReader(f, sum)
+	found := input == name
+	if found {
+		raw, err = io.ReadAll(io.LimitReader(bytes, registry.MaxSize+1))
+	} else {
+		_, err = intree.Each(bytes, func(m intree.Member, r io.Reader) (err error) {
+			if !m.Dir && input+"/"+m.Path == name {
+				raw, err = io.ReadAll(io.LimitReader(r, registry.MaxSize+1))
+				found = true
+			}
+			return err
+		})
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, bytes)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the registry: %w", err)
+	case hex.EncodeToString(sum.Sum(nil)) != want:
+		return nil, fmt.Errorf("%w: the input %s is not what was claimed", spool.ErrDamaged, input)
+	case !found:
+		return nil, os.ErrNotExist
+	}
+	return raw, nil
+}

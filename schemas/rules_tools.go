@@ -1,0 +1,38 @@
+package schemas
+
+// toolRules are rules about the patch of a run of threegate-tools (the Tool Runtime's section 7). A registry says
+// which of them hold and whether they block; those named sec.* and tools.* always hold.
+var toolRules = []Rule{
+	{ID: "tools.patch.form", Level: SeverityBlocking, Must: true, Applies: forResult,
+		Title: "A patch is as git diff writes it",
+		Why:   "What can't be read to its last line can't be judged, and two programs may read it differently.",
+		Bad:   "a line between two hunks that git apply skips", Good: "diff --git a/x.py b/x.py, and whole hunks",
+		Fix: "Let threegate-tools run write changes.patch, and let no program of the plan change it. A patch " +
+			"above 8 MiB can't be judged.",
+		Source: "design section 1, Sandbox output is hostile data"},
+	{ID: "tools.registry", Level: SeverityBlocking, Must: true, Applies: forBoth,
+		Title:  "A run of tools has one registry, and the gate can read it",
+		Why:    "The gate holds the patch to the same registry that the tools were held to, as it was approved.",
+		Bad:    "threegate-tools run /in/plan.jsonl --registry /tmp/registry.yaml",
+		Good:   "threegate-tools run /in/plan.jsonl, and the input /in/registry.yaml",
+		Fix:    "Put registry.yaml next to the plan, as an input, or name another input by --registry.",
+		Source: "tool runtime, section 4; docs/tools.md"},
+	{ID: "sec.paths.sandbox", Level: SeverityBlocking, Must: true, Applies: forResult,
+		Title: "A patch changes files of the workspace only",
+		Why:   "Whoever applies the patch must not write to another place, to git's own files, or through a link.",
+		Bad:   "+++ b/../x, +++ b/.git/config, a new link to /etc", Good: "+++ b/src/x.py",
+		Fix:    "Keep to files below the workspace.",
+		Source: "tool runtime, section 7"},
+	{ID: "code.todo.blockers", Level: SeverityBlocking, Applies: forResult, Release: ReleaseText,
+		Title: "A patch adds no TODO and no FIXME",
+		Why:   "Work that is left is work that somebody else finds.",
+		Bad:   "+# TODO: handle errors", Good: "+# errors are handled by the caller",
+		Fix:    "Do it, or write it where tasks are kept.",
+		Source: "tool runtime, section 7"},
+	{ID: "test.required.changed", Level: SeverityBlocking, Applies: forResult, Release: ReleaseText,
+		Title: "A change of code comes with a change of tests",
+		Why:   "A change that no test knows of can be undone unseen.",
+		Bad:   "a patch of src/x.py alone", Good: "a patch of src/x.py and tests/test_x.py",
+		Fix:    "Change a test too.",
+		Source: "tool runtime, section 7"},
+}

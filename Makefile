@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help release vm accuracy accuracy-real bench-rules gitleaks-rules fuzz build setup images tools mcp-clients demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
+.PHONY: help release vm oracles accuracy accuracy-real bench-rules gitleaks-rules fuzz build setup images tools mcp-clients demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -68,6 +68,15 @@ accuracy-real: ## the rules on harmless text of this machine and on public sets 
 
 fuzz: ## every fuzz target, FUZZ=2000x inputs each, one after the other; FUZZ=5m for a long run
 	@deploy/fuzz $(or $(FUZZ),2000x)
+
+oracles: setup ## the Tool Runtime beside git and commitlint, on GIT_SOURCE (git's source), REPLAY_REPO and COMMIT_REPOS (repositories)
+	@test -n "$(GIT_SOURCE)" && test -n "$(REPLAY_REPO)" && test -n "$(COMMIT_REPOS)" || \
+		{ echo "say which: make oracles GIT_SOURCE=../git REPLAY_REPO=../git COMMIT_REPOS='../core ../vite'"; exit 2; }
+	npm install --silent --no-audit --no-fund --prefix build/commitlint @commitlint/cli@20.5.3 @commitlint/config-conventional@20.5.3
+	GIT_SOURCE='$(abspath $(GIT_SOURCE))' REPLAY_REPO='$(abspath $(REPLAY_REPO))' \
+		go test ./toolruntime/patch -tags oracles -count=1 -v -timeout 4h -patch.cases 100000
+	COMMIT_REPOS='$(abspath $(COMMIT_REPOS))' COMMITLINT='$(abspath build/commitlint)' \
+		go test ./toolruntime/git -tags oracles -count=1 -v -timeout 4h -run 'TestLikeGit|TestCommitlint' -git.operations 800
 
 bench-rules: ## what the checks of documents of three sizes cost, and of the slowest that are known
 	go test ./validate -run '^$$' -bench BenchmarkValidate -benchtime 2s -count=1

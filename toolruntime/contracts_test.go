@@ -39,6 +39,7 @@ var contracts = map[string]struct{ args, result, more string }{
 	"git_merge":    {`{"branch":"main","no_ff":true}`, `{"merged":true,"conflicts":[]}`, ``},
 	"git_rebase":   {`{"onto":"origin/main","autosquash":true}`, `{"rebased":true}`, `{"conflicts":[]}`},
 	"git_push":     {`{"remote":"origin","refspec":"HEAD:refs/heads/feature","force":false}`, `{"pushed":true}`, ``},
+	"git_pull":     {`{"remote":"origin","rebase":true}`, `{"pulled":true}`, `{"conflicts":[]}`},
 	// Of these the specification names the keys only.
 	"validate": {`{"rule_id":"secrets.scan","enforcement":"blocking","glob":"src/**"}`, `{"violations":[{"rule":"secrets.scan",
 		"path":"src/x.rs","line":1,"message":"...","hint":"..."}]}`, `{"checked":["secrets.scan"]}`},

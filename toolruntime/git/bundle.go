@@ -34,9 +34,14 @@ func Import(ctx context.Context, w *workspace.Workspace, dir, bundle string) (*R
 	if err != nil {
 		return nil, err
 	}
-	if err := r.fetch(ctx, bundle); err != nil {
+	err = r.fetch(ctx, bundle, "refs/heads/*:refs/remotes/"+Remote+"/*", "refs/tags/*:refs/tags/*")
+	if err == nil {
+		err = r.check(ctx)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", bundle, err)
 	}
+	r.In = filepath.Dir(bundle)
 	branch, err := r.pick(ctx, bundle)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", bundle, err)
@@ -61,8 +66,8 @@ func Import(ctx context.Context, w *workspace.Workspace, dir, bundle string) (*R
 	return r, err
 }
 
-// fetch reads a bundle. git 2.39 does not apply transfer.fsckObjects to bundles, so fsck looks at all of it.
-func (r *Repo) fetch(ctx context.Context, bundle string) error {
+// fetch reads a bundle.
+func (r *Repo) fetch(ctx context.Context, bundle string, refspecs ...string) error {
 	info, err := os.Lstat(bundle)
 	if err != nil {
 		return err
@@ -70,13 +75,16 @@ func (r *Repo) fetch(ctx context.Context, bundle string) error {
 	if !info.Mode().IsRegular() {
 		return errors.New("no regular file")
 	}
-	_, err = r.must(ctx, command{env: []string{"GIT_ALLOW_PROTOCOL=file"}, args: []string{"fetch", "--quiet",
-		"--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--", bundle,
-		"refs/heads/*:refs/remotes/" + Remote + "/*", "refs/tags/*:refs/tags/*"}})
-	if err != nil {
-		return err
-	}
-	_, err = r.git(ctx, "fsck", "--strict", "--full", "--no-dangling", "--no-progress")
+	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+		"--no-recurse-submodules", "--", bundle}
+	_, err = r.must(ctx, command{env: []string{"GIT_ALLOW_PROTOCOL=file"}, args: append(args, refspecs...)})
+	return err
+}
+
+// check looks at every object: git 2.39 does not apply transfer.fsckObjects to bundles.
+func (r *Repo) check(ctx context.Context, env ...string) error {
+	args := []string{"fsck", "--strict", "--full", "--no-dangling", "--no-progress"}
+	_, err := r.must(ctx, command{env: env, args: args})
 	return err
 }
 

@@ -422,6 +422,11 @@ func TestPush(t *testing.T) {
 			t.Errorf("%s: %v", refspec, err)
 		}
 	}
+	// A bundle leaves out a branch without new commits.
+	refused("an old commit under a new name", push(allow, "HEAD~1:refs/heads/feat/old", false), envelope.Git)
+	if err := push(allow, "HEAD:refs/heads/main", false); err != nil {
+		t.Errorf("pushed again: %v", err)
+	}
 	plain(t, source, "checkout", "-q", "--detach")
 	plain(t, source, "fetch", "-q", filepath.Join(b.repo.Out, pushFile), "refs/heads/*:refs/heads/*")
 	ids := strings.Fields(plain(t, source, "rev-parse", "main", "feat/x"))

@@ -52,6 +52,12 @@ func (k keeper) push(ctx context.Context, a PushArgs) (Pushed, error) {
 			return Pushed{}, err
 		}
 	}
+	if old == id {
+		return Pushed{true}, nil
+	}
+	if err := k.hasNew(ctx, branch, id); err != nil {
+		return Pushed{}, err
+	}
 	if err := k.bundlePush(ctx, branch, id); err != nil {
 		return Pushed{}, err
 	}
@@ -78,6 +84,16 @@ func (k keeper) pushable(ctx context.Context, a PushArgs) (source, branch string
 		err = k.branchName(ctx, branch)
 	}
 	return source, branch, err
+}
+
+// hasNew refuses a branch without a commit that is new: git leaves it out of a bundle, and says nothing.
+func (k keeper) hasNew(ctx context.Context, branch, id string) error {
+	first, err := k.git(ctx, append([]string{"rev-list", "--max-count=1", id, "--not"}, k.came...)...)
+	if err == nil && first == "" {
+		err = envelope.Errorf(envelope.Git, "%s has every commit for %s: a bundle can't carry a name alone",
+			Remote, branch).WithHint("commit first; or let who publishes make the branch")
+	}
+	return err
 }
 
 // bundlePush writes the bundle anew. A second repository with the same objects has the branches by their new names.

@@ -31,6 +31,8 @@ type Repo struct {
 	base string
 	// came are the commits that it came with.
 	came []string
+	// In is the folder of the bundles that can be pulled from: that of the one it was imported from.
+	In string
 	// Out is the folder for the bundle of pushes. Without one nothing can be pushed.
 	Out string
 	// date, if not empty, is that of new commits: for tests.

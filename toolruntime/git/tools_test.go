@@ -101,20 +101,38 @@ func imported(t *testing.T, bundle string) *bench {
 }
 
 // TestLikeGit makes the same random calls here and with plain git: both succeed or fail, and have the same
-// references, index and work tree after each.
+// references, index and work tree after each. In the end, who publishes the bundle of pushes has the same
+// branches as the repository that plain git pushed to.
 func TestLikeGit(t *testing.T) {
-	_, bundle := origin(t)
+	dir, bundle := origin(t)
 	b := imported(t, bundle)
+	b.repo.Out = t.TempDir()
+	pushes := registry.Default()
+	pushes.Git.AllowPush = true
+	remote := filepath.Join(t.TempDir(), "remote.git")
+	plain(t, dir, "clone", "-q", "--mirror", dir, remote)
+	others(t, dir, bundle, "upstream", func(dir string) {
+		x := &bench{t: t, dir: dir}
+		for i, name := range []string{"src/c", "theirs"} {
+			x.write(name, strings.Repeat(name+"\n", 15+i)+"line\n")
+			plain(t, dir, "add", "-A")
+			plain(t, dir, "commit", "-q", "-m", fmt.Sprint("feat: theirs ", i))
+		}
+	})
 	ref := &bench{t: t, dir: filepath.Join(t.TempDir(), "clone")}
-	plain(t, filepath.Dir(ref.dir), "clone", "-q", bundle, ref.dir)
+	plain(t, filepath.Dir(ref.dir), "clone", "-q", remote, ref.dir)
 	plain(t, ref.dir, "remote", "set-head", "origin", "--delete")
+	plain(t, ref.dir, "remote", "add", "upstream", filepath.Join(filepath.Dir(bundle), "upstream.bundle"))
 	r := rand.New(rand.NewPCG(25, 3))
 	done := map[string]int{}
 	same := func(i int, name string, args map[string]any, git ...string) {
 		t.Helper()
-		_, err := b.call(nil, name, args)
+		_, err := b.call(pushes, name, args)
 		if err != nil && err.Rule == cleanRule {
 			return // plain git would go on in some of these cases
+		}
+		if err != nil && strings.Contains(err.Message, "a bundle can't carry a name alone") {
+			return // plain git makes the branch
 		}
 		plainErr := ref.try(git...)
 		if (err == nil) != (plainErr == nil) {
@@ -125,13 +143,15 @@ func TestLikeGit(t *testing.T) {
 		} else if err.Code != envelope.Git {
 			t.Fatalf("%d: %s %v: %v", i, name, args, err)
 		}
-		if plainErr != nil && (name == "git_merge" || name == "git_rebase") {
-			_ = ref.try(strings.TrimPrefix(name, "git_"), "--abort")
+		if plainErr != nil && (name == "git_merge" || name == "git_rebase" || name == "git_pull") {
+			_ = ref.try(git[0], "--abort")
 		}
 		if got, want := b.state(b.repo.dir), ref.state(filepath.Join(ref.dir, ".git")); got != want {
 			t.Fatalf("%d: after %s %v:\n%s\nplain git:\n%s", i, name, args, got, want)
 		}
 	}
+	plain(t, ref.dir, "fetch", "-q", "--no-tags", "upstream")
+	same(0, "git_pull", map[string]any{"remote": "upstream"}, "merge", "-q", "--ff-only", "upstream/main")
 	for i := range *operations {
 		file := []string{"a", "b", "src/c", "src/-d", "new"}[r.IntN(5)]
 		lines := slices.Repeat([]string{file}, 20)
@@ -146,7 +166,7 @@ func TestLikeGit(t *testing.T) {
 		}
 		branch := []string{"main", "fix/it", "feat/x", "feat/y"}[r.IntN(4)]
 		onto := []string{"main", "origin/main", "fix/it", "feat/x"}[r.IntN(4)]
-		switch r.IntN(5) {
+		switch r.IntN(7) {
 		case 0:
 			same(i, "git_checkout", map[string]any{"target": branch, "create": true}, "checkout", "-q", "-b", branch)
 		case 1:
@@ -157,9 +177,25 @@ func TestLikeGit(t *testing.T) {
 			same(i, "git_merge", map[string]any{"branch": onto, "no_ff": false}, "merge", "-q", "--ff", onto)
 		case 4:
 			same(i, "git_rebase", map[string]any{"onto": onto}, "rebase", "-q", "-i", "--autosquash", onto)
+		case 5:
+			spec := []string{"HEAD", "main", branch}[r.IntN(3)] + ":refs/heads/" + []string{"main", "fix/it", "feat/z"}[r.IntN(3)]
+			same(i, "git_push", map[string]any{"refspec": spec}, "push", "-q", "origin", spec)
+		case 6:
+			if r.IntN(2) == 0 {
+				same(i, "git_pull", map[string]any{"remote": "upstream"}, "rebase", "-q", "upstream/main")
+			} else {
+				same(i, "git_pull", map[string]any{"remote": "upstream", "rebase": false}, "merge", "-q", "upstream/main")
+			}
 		}
 	}
-	for _, name := range []string{"git_add", "git_commit", "git_checkout", "git_merge", "git_rebase"} {
+	published := filepath.Join(t.TempDir(), "published.git")
+	plain(t, dir, "clone", "-q", "--mirror", dir, published)
+	plain(t, published, "fetch", "-q", filepath.Join(b.repo.Out, pushFile), "refs/heads/*:refs/heads/*")
+	if got, want := plain(t, published, "for-each-ref"), plain(t, remote, "for-each-ref"); got != want {
+		t.Errorf("published:\n%s\nplain git pushed:\n%s", got, want)
+	}
+	t.Logf("%d rounds: %v", *operations, done)
+	for _, name := range []string{"git_add", "git_commit", "git_checkout", "git_merge", "git_rebase", "git_push", "git_pull"} {
 		if done[name] == 0 {
 			t.Errorf("no %s succeeded: %v", name, done)
 		}

@@ -198,14 +198,14 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Every contract can be told, and each hint is of a tool that exists or is specified.
+// Every contract can be told, and each hint is of a tool that exists.
 func TestDescriptions(t *testing.T) {
 	c := connect(t, budget(1), fileTools(t), nil)
 	list, err := c.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"git_pull"}
+	var names []string
 	for _, l := range list.Tools {
 		names = append(names, l.Name)
 		raw, err := json.Marshal(l)

@@ -8,6 +8,7 @@ package patch
 import (
 	"bytes"
 	"context"
+	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -74,7 +75,11 @@ func patch(w *workspace.Workspace, a Args) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := w.Write(path, data, 0, f.IsNew); err != nil {
+	var mode os.FileMode // as it is, or that of a file that is no program
+	if f.IsNew && f.NewMode&0o100 != 0 {
+		mode = 0o755
+	}
+	if err := w.Write(path, data, mode, f.IsNew); err != nil {
 		return Result{}, err
 	}
 	return Result{true, len(offsets), offsets}, nil
@@ -101,15 +106,17 @@ func parse(path, diff string) (*gitdiff.File, error) {
 		return bad("is not made of hunks of text")
 	case f.IsDelete:
 		return bad("deletes the file: use fs_delete")
-	case f.NewMode != 0 && !f.IsNew && f.NewMode != f.OldMode,
-		f.IsNew && f.NewMode != 0 && f.NewMode&0o170000 != 0o100000:
-		return bad("changes what kind of file it is")
+	case f.NewMode != 0 && !f.IsNew && f.NewMode != f.OldMode, special(f.OldMode), special(f.NewMode):
+		return bad("is about a file's mode, a link or a submodule")
 	}
 	if !f.IsNew && !names(f.OldName, path) || !names(f.NewName, path) {
 		return bad("is about %q and %q, not %q", f.OldName, f.NewName, path)
 	}
 	return f, accounted(diff, f)
 }
+
+// special says whether a mode, as git writes it, is that of no plain file.
+func special(mode os.FileMode) bool { return mode != 0 && mode&0o170000 != 0o100000 }
 
 func names(name, path string) bool { return name == path || name == "a/"+path || name == "b/"+path }
 

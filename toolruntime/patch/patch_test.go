@@ -36,6 +36,15 @@ func try(t *testing.T, content, diff string) (string, envelope.Code) {
 
 func call(t *testing.T, dir, path, diff string) envelope.Code {
 	t.Helper()
+	if e := refusalOf(t, dir, path, diff); e != nil {
+		return e.Code
+	}
+	return ""
+}
+
+// refusalOf patches a file, and returns the error, nil if there is none.
+func refusalOf(t *testing.T, dir, path, diff string) *envelope.Error {
+	t.Helper()
 	w, err := workspace.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -52,10 +61,7 @@ func call(t *testing.T, dir, path, diff string) envelope.Code {
 	if err != nil && !errors.As(err, &e) {
 		t.Fatal(err)
 	}
-	if e != nil {
-		return e.Code
-	}
-	return ""
+	return e
 }
 
 func TestPatch(t *testing.T) {
@@ -103,6 +109,7 @@ func TestRefused(t *testing.T) {
 		"two files":                      {abc, strings.Repeat(head+"@@ -2,3 +2,3 @@\n b\n-c\n+C\n d\n", 2)},
 		"rename":                         {abc, "diff --git a/f b/g\nsimilarity index 50%\nrename from f\nrename to g\n--- a/f\n+++ b/g\n@@ -2,3 +2,3 @@\n b\n-c\n+C\n d\n"},
 		"mode":                           {abc, "diff --git a/f b/f\nold mode 100644\nnew mode 120000\n"},
+		"another kind of file":           {"a", "diff --git a/f b/f\nindex 1234567..89abcde 120000\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"},
 		"deletion":                       {"a\n", "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"},
 		"makes what exists":              {abc, "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n"},
 		"negative":                       {abc, head + "@@ -2,-3 +2,3 @@\n b\n-c\n+C\n d\n"},
@@ -125,6 +132,14 @@ func TestNewFile(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(dir, "d/n")); string(got) != "a\nb\n" {
 		t.Errorf("got %q, %v", got, err)
 	}
+	diff = "diff --git a/x b/x\nnew file mode 100755\nindex 0000000..89abcde\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n"
+	if code := call(t, dir, "x", diff); code != "" {
+		t.Fatal(code)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "x")); err != nil || info.Mode() != 0o755 {
+		t.Errorf("a new program has the mode %v, %v", info.Mode(), err)
+	}
+	diff = "--- /dev/null\n+++ b/d/n\n@@ -0,0 +1,2 @@\n+a\n+b\n"
 	for path, diff := range map[string]string{"../n": strings.ReplaceAll(diff, "d/n", "../n"), ".git/x": strings.ReplaceAll(diff, "d/n", ".git/x")} {
 		if code := call(t, dir, path, diff); code != envelope.Policy {
 			t.Errorf("%s: %q", path, code)

@@ -24,7 +24,7 @@ var Rules = []Rule{
 		"the host is one of network.allowed_domains, after each of at most three redirects", true},
 	{"sec.shell.allowlist", Blocking, "shell_exec", "a pattern of shell_allow matches the command", true},
 	{"sec.paths.sandbox", Blocking, "every path", "the path lies below the workspace", true},
-	{"sec.git.clean_tree", Blocking, "git_commit, git_checkout, git_merge, git_rebase, git_push",
+	{"sec.git.clean_tree", Blocking, "git_commit, git_checkout, git_merge, git_rebase, git_push, git_pull",
 		"no tracked file has changes that are not staged; but for a commit, none that are", true},
 	{"code.ast.parsed", Blocking, "after a change", "changed files parse", false},
 	{"build.must.pass", Blocking, OnCommit, "the build succeeds", false},

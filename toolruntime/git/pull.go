@@ -1,0 +1,104 @@
+package git
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+)
+
+// PullArgs are the arguments of git_pull.
+type PullArgs struct {
+	Remote string `json:"remote,omitempty" jsonschema:"NAME of a bundle NAME.bundle among the inputs, or origin"`
+	Rebase bool   `json:"rebase,omitempty" jsonschema:"put the branch's own commits on top; without it, merge"`
+}
+
+// Pulled is the result of git_pull. After conflicts the branch is as before.
+type Pulled struct {
+	Pulled    bool     `json:"pulled"`
+	Conflicts []string `json:"conflicts"`
+}
+
+// WithError keeps the list of conflicts.
+func (p Pulled) WithError() bool { return len(p.Conflicts) > 0 }
+
+// remoteName keeps a name from being a path, an option or an address.
+var remoteName = regexp.MustCompile(`^[a-z0-9]+(?:[._-][a-z0-9]+)*$`)
+
+// pull takes the commits of a bundle that lies among the inputs, next to the one that the workspace came from. Its
+// branches become those of the remote with its name. The branch that is checked out then moves forward, is rebased or
+// gets a merge. Where the bundle has no branch of its name, that of its HEAD is taken.
+func (k keeper) pull(ctx context.Context, a PullArgs) (Pulled, error) {
+	p := Pulled{Conflicts: []string{}}
+	branch, err := k.git(ctx, "branch", "--show-current")
+	if branch = strings.TrimSpace(branch); err == nil && branch == "" {
+		err = envelope.Errorf(envelope.Git, "HEAD is on no branch, so nothing can be pulled into it")
+	}
+	if err == nil {
+		err = k.clean(ctx, true)
+	}
+	if err != nil {
+		return p, err
+	}
+	theirs, err := k.theirs(ctx, a.Remote, branch)
+	if err != nil {
+		return p, err
+	}
+	if a.Rebase {
+		r, err := k.rebase(ctx, RebaseArgs{Onto: "refs/remotes/" + theirs})
+		return Pulled{r.Rebased, r.Conflicts}, err
+	}
+	m, err := k.merge(ctx, MergeArgs{Branch: theirs})
+	return Pulled{m.Merged, m.Conflicts}, err
+}
+
+// theirs fetches from a remote, and returns the branch to take, such as upstream/main.
+func (k keeper) theirs(ctx context.Context, remote, branch string) (string, error) {
+	if k.In == "" {
+		return "", envelope.Errorf(envelope.Git, "this session has no bundles to pull from").
+			WithHint("a workspace that comes as repository.bundle has those next to it")
+	}
+	if !remoteName.MatchString(remote) || len(remote) > maxName {
+		return "", envelope.Errorf(envelope.Validation, "%q is no name of a remote", remote).
+			WithHint("a remote is a bundle NAME.bundle among the inputs; NAME is of a-z, 0-9 and - . _ between")
+	}
+	bundle := filepath.Join(k.In, remote+".bundle")
+	if remote != Remote {
+		if err := k.take(ctx, remote, bundle); err != nil {
+			return "", err
+		}
+	}
+	id, err := k.ref(ctx, "refs/remotes/"+remote+"/"+branch)
+	if err == nil && id == "" && remote == Remote {
+		err = envelope.Errorf(envelope.Git, "%s has no branch %q", remote, branch)
+	}
+	if err == nil && id == "" {
+		branch, err = k.pick(ctx, bundle)
+	}
+	return remote + "/" + branch, err
+}
+
+// take reads a bundle's branches. Its objects are checked apart: no call can reach those that are refused.
+func (k keeper) take(ctx context.Context, remote, bundle string) error {
+	if info, err := os.Lstat(bundle); err != nil || !info.Mode().IsRegular() {
+		return envelope.Errorf(envelope.Git, "there is no bundle %s.bundle among the inputs", remote).
+			WithHint("make it with git bundle create, and declare it as an input next to repository.bundle")
+	}
+	apart, err := os.MkdirTemp(k.dir, "pull-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(apart)
+	env := []string{"GIT_OBJECT_DIRECTORY=" + apart,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(k.dir, "objects")}
+	if _, err := k.must(ctx, command{args: []string{"bundle", "unbundle", bundle}, env: env}); err != nil {
+		return err
+	}
+	if err := k.check(ctx, env...); err != nil {
+		return err
+	}
+	return k.fetch(ctx, bundle, "+refs/heads/*:refs/remotes/"+remote+"/*")
+}

@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help release vm oracles accuracy accuracy-real bench-rules gitleaks-rules fuzz build setup images tools mcp-clients demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
+.PHONY: help release vm oracles accuracy accuracy-real bench-rules gitleaks-rules fuzz build setup images tools mcp-clients ast-tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -32,6 +32,9 @@ tools: images ## put the bare monty interpreter, which tests compare with, into 
 mcp-clients: setup ## clients of the Model Context Protocol that others wrote, for the tests of both MCP servers, into build/mcp
 	@deploy/mcp/install
 
+ast-tools: setup ## ast-grep, Node.js and language servers, which the ast tools run, for their tests, into build/ast
+	@deploy/ast/install
+
 release: images ## packages, their parts lists, an OCI image and checksums into build/release
 	@deploy/package/build build/release $(IMAGES)
 
@@ -45,11 +48,11 @@ bench: images ## measure latency at rest and the sustained rate, and compare the
 	go build -o $(BIN)/threegate-bench ./cmd/threegate-bench
 	$(BIN)/threegate-bench --images $(IMAGES) $(BENCHFLAGS)
 
-test: tools mcp-clients fuzz ## all tests, also those on real containers, and a short run of each fuzz target
+test: tools mcp-clients ast-tools fuzz ## all tests, also those on real containers, and a short run of each fuzz target
 	$(GOTEST) ./...
 	go -C deploy/filters/onnx test ./...
 
-test-pure: ## the tests that need no container
+test-pure: ast-tools ## the tests that need no container
 	$(GOTEST) ./schemas/... ./validate/... ./spool/... ./quarantine/... ./toolruntime/... ./cmd/threegate-tools ./gate/config/... ./gate/ledger/...
 
 escape: tools ## hostile programs in every language, what came of each, and the limits table
@@ -90,7 +93,7 @@ gitleaks-rules: ## take over the rules of another version of gitleaks: make gitl
 escape-gvisor: tools ## the attempts of all programs under gVisor (apt-get install runsc)
 	$(GOTEST) -count=1 -v -tags gvisor -run EscapeGVisor ./executors/container ./gate/e2e
 
-race: tools ## the tests of packages that share memory, under the race detector
+race: tools ast-tools ## the tests of packages that share memory, under the race detector
 	CGO_ENABLED=1 $(GOTEST) -race $$(go list ./... | grep -vE '$(NORACE)')
 
 crash: ## every step of the gate goes wrong in every way: prints the matrix; LONG=1 injects all faults

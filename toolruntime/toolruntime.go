@@ -12,6 +12,7 @@ package toolruntime
 import (
 	"slices"
 
+	"github.com/threegate/tool-exec/toolruntime/ast"
 	"github.com/threegate/tool-exec/toolruntime/fetch"
 	"github.com/threegate/tool-exec/toolruntime/files"
 	"github.com/threegate/tool-exec/toolruntime/git"
@@ -26,8 +27,8 @@ import (
 // Tools are the tools of one workspace and its repository, under a registry. repo is nil where there is none. A
 // session adds emit_metrics.
 func Tools(w *workspace.Workspace, repo *git.Repo, r *registry.Registry) []tool.Tool {
-	return slices.Concat(files.Tools(w), []tool.Tool{patch.Tool(w)}, proc.Tools(w, r), []tool.Tool{fetch.Tool(r)},
-		git.Tools(repo, r))
+	writers := ast.Guard(w, r, append(files.Tools(w), patch.Tool(w)))
+	return slices.Concat(writers, proc.Tools(w, r), []tool.Tool{fetch.Tool(r)}, git.Tools(repo, r), ast.Tools(w, r))
 }
 
 // Contracts are all tools, for their schemas only.

@@ -3,7 +3,6 @@ package files
 import (
 	"bytes"
 	"context"
-	"io/fs"
 	"regexp"
 	"strings"
 
@@ -55,10 +54,7 @@ func (t fileTools) grep(ctx context.Context, a GrepArgs) (Matches, error) {
 		return found, envelope.Errorf(envelope.Validation, "the pattern does not compile: %v", err).
 			WithHint("the syntax is RE2's: no backreferences, no look-around")
 	}
-	err = each(ctx, t.w, a.Glob, func(p string, d fs.DirEntry) error {
-		if d.IsDir() || !d.Type().IsRegular() || hidden(p) || isVendored(p) {
-			return nil
-		}
+	err = Sources(ctx, t.w, a.Glob, func(p string) error {
 		data, _, err := t.w.Read(p, maxGrepFile)
 		if err != nil || bytes.IndexByte(data[:min(len(data), binaryHead)], 0) >= 0 {
 			return nil
@@ -74,7 +70,7 @@ func (t fileTools) grep(ctx context.Context, a GrepArgs) (Matches, error) {
 				continue
 			}
 			if found.Truncated = len(found.Matches) == a.MaxResults; found.Truncated {
-				return errEnough
+				return ErrEnough
 			}
 			found.Matches = append(found.Matches, Match{p, line, at[0] + 1, snippet(text, at[0])})
 		}

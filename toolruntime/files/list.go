@@ -34,7 +34,8 @@ type List struct {
 	Truncated bool `json:"truncated"`
 }
 
-var errEnough = errors.New("enough")
+// ErrEnough ends a walk.
+var ErrEnough = errors.New("enough")
 
 func (t fileTools) list(ctx context.Context, a ListArgs) (List, error) {
 	found := List{Files: []string{}}
@@ -43,7 +44,7 @@ func (t fileTools) list(ctx context.Context, a ListArgs) (List, error) {
 			return nil
 		}
 		if found.Truncated = len(found.Files) == a.MaxResults; found.Truncated {
-			return errEnough
+			return ErrEnough
 		}
 		found.Files = append(found.Files, p)
 		return nil
@@ -51,7 +52,7 @@ func (t fileTools) list(ctx context.Context, a ListArgs) (List, error) {
 	return found, err
 }
 
-// each calls do for every entry that a glob names. do may return errEnough.
+// each calls do for every entry that a glob names. do may return ErrEnough.
 func each(ctx context.Context, w *workspace.Workspace, glob string, do func(p string, d fs.DirEntry) error) error {
 	glob, err := CheckGlob(glob)
 	if err != nil {
@@ -63,12 +64,23 @@ func each(ctx context.Context, w *workspace.Workspace, glob string, do func(p st
 			return nil
 		}
 		err := do(p, d)
-		if enough = errors.Is(err, errEnough); enough {
+		if enough = errors.Is(err, ErrEnough); enough {
 			return fs.SkipAll
 		}
 		return err
 	})
 	return err
+}
+
+// Sources calls do for every regular file that a glob names, but for hidden ones and those of folders such as vendor
+// and node_modules. do may return ErrEnough.
+func Sources(ctx context.Context, w *workspace.Workspace, glob string, do func(p string) error) error {
+	return each(ctx, w, glob, func(p string, d fs.DirEntry) error {
+		if !d.Type().IsRegular() || hidden(p) || isVendored(p) {
+			return nil
+		}
+		return do(p)
+	})
 }
 
 // CheckGlob judges a pattern of names, and returns it without a leading ./ or trailing slash.

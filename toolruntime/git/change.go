@@ -83,17 +83,22 @@ func (k keeper) commitStaged(ctx context.Context, a CommitArgs) (Committed, erro
 
 // judgeStaged holds what is staged to the rules of the registry that need no toolchain.
 func (k keeper) judgeStaged(ctx context.Context, message string) (warnings []string, err error) {
-	var changes []judge.Change
+	var j *judged
 	for _, rule := range registry.Rules {
-		if !judge.Can(rule.ID) || rule.When != registry.OnCommit || k.rules.Level(rule.ID) == "" {
+		if !canJudge(rule.ID) || rule.ID == "sec.paths.sandbox" || k.rules.Level(rule.ID) == "" {
 			continue
 		}
-		if changes == nil {
-			if changes, err = k.staged(ctx); err != nil {
+		if j == nil {
+			changes, err := k.staged(ctx)
+			if err != nil {
 				return nil, err
 			}
+			j = &judged{k: k, changes: changes, base: "HEAD"}
 		}
-		found := judge.Judge(rule.ID, changes, message)
+		found, err := j.judge(ctx, rule.ID, message)
+		if err != nil {
+			return nil, err
+		}
 		if len(found) == 0 {
 			continue
 		}

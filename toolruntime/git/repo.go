@@ -182,6 +182,13 @@ func (r *Repo) commit(ctx context.Context, rev string) (string, error) {
 	return id, err
 }
 
+// changesIndex is the index in which Changes puts all that the workspace has.
+const changesIndex = "index.changes"
+
+func indexOfChanges(r *Repo) []string {
+	return []string{"GIT_INDEX_FILE=" + filepath.Join(r.dir, changesIndex)}
+}
+
 // Changes writes what the workspace has changed since it came to a file: what git knows and what is new,
 // but for ignored files. It is text: a binary file that changed is named, and its name returned.
 func (r *Repo) Changes(ctx context.Context, file string) (binary []string, err error) {
@@ -189,9 +196,8 @@ func (r *Repo) Changes(ctx context.Context, file string) (binary []string, err e
 	if err != nil {
 		return nil, err
 	}
-	index := filepath.Join(r.dir, "index.changes")
-	env := []string{"GIT_INDEX_FILE=" + index}
-	if err := os.Remove(index); err != nil && !errors.Is(err, os.ErrNotExist) {
+	env := indexOfChanges(r)
+	if err := os.Remove(filepath.Join(r.dir, changesIndex)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	for _, args := range [][]string{

@@ -33,7 +33,7 @@ func (v Validated) WithError() bool { return len(v.Violations) > 0 }
 // validate holds what the workspace has changed since it came to rules, staged or not.
 func (k keeper) validate(ctx context.Context, a ValidateArgs) (Validated, error) {
 	v := Validated{Violations: []judge.Violation{}, Checked: []string{}}
-	if a.RuleID != "" && !judge.Can(a.RuleID) {
+	if a.RuleID != "" && !canJudge(a.RuleID) {
 		return v, envelope.Errorf(envelope.Validation, "nothing here can look at the rule %q by itself", a.RuleID)
 	}
 	glob, err := files.CheckGlob(a.Glob)
@@ -56,16 +56,20 @@ func (k keeper) validate(ctx context.Context, a ValidateArgs) (Validated, error)
 		fits, _ := doublestar.Match(glob, c.Path) // the glob was checked
 		return !fits
 	})
+	j := &judged{k: k, changes: changes, base: k.base, env: indexOfChanges(k.Repo), more: []string{a.RuleID}}
 	blocked := ""
 	for _, rule := range registry.Rules {
 		level := k.rules.Level(rule.ID)
-		if !judge.Can(rule.ID) || a.RuleID != "" && a.RuleID != rule.ID || a.RuleID == "" && level == "" {
+		if !canJudge(rule.ID) || a.RuleID != "" && a.RuleID != rule.ID || a.RuleID == "" && level == "" {
 			continue
 		}
 		if a.Enforcement != "" {
 			level = a.Enforcement
 		}
-		found := judge.Judge(rule.ID, changes, "")
+		found, err := j.judge(ctx, rule.ID, "")
+		if err != nil {
+			return v, err
+		}
 		v.Checked, v.Violations = append(v.Checked, rule.ID), append(v.Violations, found...)
 		if len(found) > 0 && level == registry.Blocking && blocked == "" {
 			blocked = rule.ID

@@ -122,13 +122,16 @@ var (
 	without = regexp.MustCompile(`(?m)^Tests-Not-Needed: \S`)
 )
 
+// IsTest says whether a file is one of tests, by its path.
+func IsTest(path string) bool { return test.MatchString(path) }
+
 func hasTest(l Line) bool { return inCode.MatchString(l.Text) }
 
 func tests(changes []Change, message string) []Violation {
 	first := ""
 	for _, c := range changes {
 		switch {
-		case test.MatchString(c.Path), slices.ContainsFunc(c.Added, hasTest):
+		case IsTest(c.Path), slices.ContainsFunc(c.Added, hasTest):
 			return nil
 		case code.MatchString(c.Path) && !c.Deleted && len(c.Added)+c.Removed > 0 && first == "":
 			first = c.Path

@@ -4,11 +4,13 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -48,11 +50,51 @@ type Git struct {
 	RequireCleanTreeForCommit bool `yaml:"require_clean_tree_for_commit"`
 }
 
-// AST names the language of the workspace.
+// AST says how code is looked at.
 type AST struct {
+	// Language is that of ast_* calls which name none.
 	Language       string `yaml:"language"`
 	FormatOnSave   bool   `yaml:"format_on_save"`
 	ValidateOnEdit bool   `yaml:"validate_on_edit"`
+	// Imports say which files may import what, for code.mod.import.rules. The specification has no place for them.
+	Imports []Imports `yaml:"imports"`
+}
+
+// Imports binds files: what they import must not match a pattern of Deny, unless it matches one of Allow. Without Deny
+// it must match one of Allow.
+type Imports struct {
+	// Files is a glob pattern of paths.
+	Files string `yaml:"files"`
+	// Deny and Allow are glob patterns of names as the code has them.
+	Deny  []string `yaml:"deny"`
+	Allow []string `yaml:"allow"`
+}
+
+// Allows says whether a file may import what has these names.
+func (a AST) Allows(file string, names ...string) bool {
+	matches := func(patterns []string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool {
+			return slices.ContainsFunc(names, func(n string) bool { return doublestar.MatchUnvalidated(p, n) })
+		})
+	}
+	return !slices.ContainsFunc(a.Imports, func(i Imports) bool {
+		return doublestar.MatchUnvalidated(i.Files, file) && !matches(i.Allow) && (len(i.Deny) == 0 || matches(i.Deny))
+	})
+}
+
+// check judges the patterns.
+func (a AST) check() error {
+	for _, i := range a.Imports {
+		if len(i.Deny)+len(i.Allow) == 0 {
+			return fmt.Errorf("registry: ast.imports: %q has neither deny nor allow", i.Files)
+		}
+		for _, p := range slices.Concat([]string{i.Files}, i.Deny, i.Allow) {
+			if p == "" || strings.Count(p, "*") > 8 || strings.Count(p, "{") > 4 || !doublestar.ValidatePattern(p) {
+				return fmt.Errorf("registry: ast.imports: %q is no pattern: use * within a name, ** across folders", p)
+			}
+		}
+	}
+	return nil
 }
 
 // Validator is one rule and its level.
@@ -103,7 +145,7 @@ func Parse(raw []byte) (*Registry, error) {
 		}
 		r.shell = append(r.shell, re)
 	}
-	return r, r.checkValidators()
+	return r, errors.Join(r.AST.check(), r.checkValidators())
 }
 
 var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)

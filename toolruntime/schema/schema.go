@@ -90,6 +90,19 @@ func Pattern(name, pattern string) Adjust {
 	return func(s *jsonschema.Schema) { s.Properties[name].Pattern = pattern }
 }
 
+// In narrows an object that is a property, or the items of one that is a list.
+func In(name string, adjust ...Adjust) Adjust {
+	return func(s *jsonschema.Schema) {
+		inner := s.Properties[name]
+		if inner.Items != nil {
+			inner = inner.Items
+		}
+		for _, a := range adjust {
+			a(inner)
+		}
+	}
+}
+
 // OneOf lists the values that a string may have.
 func OneOf(name string, values ...any) Adjust {
 	return func(s *jsonschema.Schema) { s.Properties[name].Enum = values }

@@ -1,0 +1,165 @@
+package ast
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/schema"
+	"github.com/threegate/tool-exec/toolruntime/tool"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+const (
+	generateTime = 5 * time.Minute
+	queryTime    = 30 * time.Second
+	defaultFiles = 5000
+	defaultNodes = 200
+	mostNodes    = 5000
+	mostRules    = 50
+	mostErrors   = 1000
+	maxPattern   = 2000
+)
+
+// GenerateArgs are the arguments of ast_generate.
+type GenerateArgs struct {
+	Paths       []string `json:"paths" jsonschema:"glob patterns"`
+	Language    string   `json:"language,omitempty" jsonschema:"only files of it; all known ones without it and without ast.language"`
+	Incremental bool     `json:"incremental,omitempty" jsonschema:"files that parsed before and are as they were are not parsed again"`
+	MaxFiles    int      `json:"max_files,omitempty"`
+}
+
+// Generated is the result of ast_generate.
+type Generated struct {
+	ParsedFiles int       `json:"parsed_files" jsonschema:"those without an error"`
+	Errors      []Problem `json:"errors"`
+	Truncated   bool      `json:"truncated" jsonschema:"there are more files or errors"`
+}
+
+// Where names nodes. All that is given must fit.
+type Where struct {
+	Type     string `json:"type,omitempty" jsonschema:"match goes with a pattern"`
+	NameLike string `json:"name_like,omitempty" jsonschema:"a glob pattern for the name, such as auth*"`
+	FileGlob string `json:"file_glob,omitempty" jsonschema:"a glob pattern for the path"`
+	Exported *bool  `json:"exported,omitempty"`
+	Pattern  string `json:"pattern,omitempty" jsonschema:"code with $NAME for one node and $$$NAME for several; needs a language"`
+	Language string `json:"language,omitempty"`
+}
+
+// QueryArgs are the arguments of ast_query.
+type QueryArgs struct {
+	Where Where `json:"where"`
+	Limit int   `json:"limit,omitempty"`
+}
+
+// Nodes is the result of ast_query.
+type Nodes struct {
+	Nodes     []Node `json:"nodes"`
+	Truncated bool   `json:"truncated"`
+}
+
+// Check is one rule of an ast_validate.
+type Check struct {
+	ID          string         `json:"id" jsonschema:"a rule of the catalogue, or a name for where and must_have"`
+	Enforcement registry.Level `json:"enforcement,omitempty"`
+	Where       Where          `json:"where,omitempty"`
+	MustHave    []string       `json:"must_have,omitempty" jsonschema:"docstring; without it no node may be where says"`
+}
+
+// ValidateArgs are the arguments of ast_validate.
+type ValidateArgs struct {
+	Rules []Check `json:"rules"`
+}
+
+// Violation is one node that breaks a rule.
+type Violation struct {
+	Rule    string `json:"rule"`
+	NodeID  string `json:"node_id" jsonschema:"empty if it is the whole file"`
+	Message string `json:"message"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+}
+
+// Violations is the result of ast_validate.
+type Violations struct {
+	Violations []Violation `json:"violations"`
+	Truncated  bool        `json:"truncated"`
+}
+
+// WithError keeps the violations of a rule that blocks.
+func (v Violations) WithError() bool { return len(v.Violations) > 0 }
+
+type tools struct {
+	w     *workspace.Workspace
+	rules *registry.Registry
+	// parsed are the digests of files that parsed, by language.
+	parsed *sync.Map
+}
+
+// Tools are the tools of a workspace.
+func Tools(w *workspace.Workspace, r *registry.Registry) []tool.Tool {
+	t := tools{w, r, &sync.Map{}}
+	return []tool.Tool{
+		tool.Reads(tool.Of("ast_generate", "parses files and says where they do not parse", generateTime,
+			GenerateArgs{Incremental: true, MaxFiles: defaultFiles}, t.generate,
+			schema.Items("paths", 1, 1000), schema.OneOf("language", languages()...),
+			schema.Between("max_files", 1, mostFiles))),
+		tool.Reads(tool.Of("ast_query", "finds functions, types, imports, or what a pattern of code names", queryTime,
+			QueryArgs{Limit: defaultNodes}, t.query, schema.Between("limit", 1, mostNodes),
+			schema.In("where", whereSchema...))),
+		tool.Reads(tool.Of("ast_validate", "holds all code to rules, of the catalogue or of one's own", queryTime,
+			ValidateArgs{}, t.validate, schema.Items("rules", 1, mostRules),
+			schema.In("rules", schema.OneOf("enforcement", "", "blocking", "warning", "suggestion"),
+				schema.Length("id", 1, 100), schema.In("where", whereSchema...)))),
+	}
+}
+
+var whereSchema = []schema.Adjust{schema.OneOf("type", "", typeFn, typeType, typeImport, typeMatch),
+	schema.OneOf("language", languages()...), schema.Length("pattern", 0, maxPattern),
+	schema.Length("name_like", 0, maxPattern)}
+
+func (t tools) language(named string) string { return cmp.Or(named, t.rules.AST.Language) }
+
+func (t tools) generate(ctx context.Context, a GenerateArgs) (Generated, error) {
+	out := Generated{Errors: []Problem{}}
+	srcs, truncated, err := load(ctx, t.w, a.Paths, t.language(a.Language), a.MaxFiles)
+	if err != nil {
+		return out, err
+	}
+	var todo []*source
+	key := func(s *source) string { return languageOf(s.path) + ":" + s.digest }
+	for _, s := range srcs {
+		if _, known := t.parsed.Load(key(s)); !known || !a.Incremental || s.trouble != "" {
+			todo = append(todo, s)
+		}
+	}
+	problems, err := parse(ctx, todo)
+	if err != nil {
+		return out, err
+	}
+	bad := map[string]bool{}
+	for _, p := range problems {
+		bad[p.File] = true
+	}
+	for _, s := range todo {
+		if !bad[s.path] {
+			t.parsed.Store(key(s), true)
+		}
+	}
+	out.ParsedFiles, out.Truncated = len(srcs)-len(bad), truncated || len(problems) > mostErrors
+	out.Errors = append(out.Errors, problems[:min(len(problems), mostErrors)]...)
+	return out, nil
+}
+
+func (t tools) query(ctx context.Context, a QueryArgs) (Nodes, error) {
+	out := Nodes{Nodes: []Node{}}
+	nodes, _, truncated, err := t.find(ctx, a.Where)
+	if err != nil {
+		return out, err
+	}
+	out.Truncated = truncated || len(nodes) > a.Limit
+	out.Nodes = append(out.Nodes, nodes[:min(len(nodes), a.Limit)]...)
+	return out, nil
+}

@@ -1,0 +1,90 @@
+package git
+
+import (
+	"context"
+	"regexp"
+
+	"github.com/threegate/tool-exec/toolruntime/ast"
+	"github.com/threegate/tool-exec/toolruntime/judge"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+)
+
+// canJudge says whether a change can be held to a rule here, without a toolchain.
+func canJudge(rule string) bool { return judge.Can(rule) || ast.Can(rule) }
+
+// judged is a change that is held to rules.
+type judged struct {
+	k       keeper
+	changes []judge.Change
+	// base is the commit that it changes, env names the index that holds what it makes.
+	base string
+	env  []string
+	// more are rules that are asked for, whether the registry lists them or not.
+	more []string
+	code *ast.Looked
+}
+
+func (j *judged) judge(ctx context.Context, rule, message string) (_ []judge.Violation, err error) {
+	if judge.Can(rule) {
+		return judge.Judge(rule, j.changes, message), nil
+	}
+	if j.code == nil {
+		if j.code, err = j.look(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return j.code.Judge(rule, j.k.rules), nil
+}
+
+// look reads the code of the change, before and after.
+func (j *judged) look(ctx context.Context) (*ast.Looked, error) {
+	rules := []string{}
+	for _, r := range registry.Rules {
+		if ast.Can(r.ID) && j.k.rules.Level(r.ID) != "" {
+			rules = append(rules, r.ID)
+		}
+	}
+	for _, id := range j.more {
+		if ast.Can(id) {
+			rules = append(rules, id)
+		}
+	}
+	var files []ast.File
+	for _, c := range j.changes {
+		if c.Deleted || c.Binary || !ast.Knows(c.Path) {
+			continue
+		}
+		f, err := ast.File{Path: c.Path}, error(nil)
+		if f.After, err = j.blob(ctx, c.Path, "ls-files", "--stage", "-z", "--"); err != nil {
+			return nil, err
+		}
+		if f.Before, err = j.blob(ctx, c.Old, "ls-tree", "--full-tree", "-z", j.base, "--"); err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return ast.Look(ctx, files, rules...)
+}
+
+// entry is what git lists of a regular file: its mode, perhaps its kind, and its id.
+var entry = regexp.MustCompile(`^100[0-7]{3} (?:blob )?([0-9a-f]{40,64})\b`)
+
+// blob is a file as a command of git lists it. It is nil where no regular file is.
+func (j *judged) blob(ctx context.Context, path string, list ...string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := j.k.must(ctx, command{args: append(list, path), env: append(j.env, "GIT_LITERAL_PATHSPECS=1")})
+	m := entry.FindStringSubmatch(text)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	out, err := j.k.do(ctx, command{args: []string{"cat-file", "blob", m[1]}})
+	if out.Truncated {
+		err = nil // what is left is more than is parsed
+	}
+	if err == nil && out.Code != 0 {
+		err = refusal("cat-file", out)
+	}
+	return append([]byte{}, out.Stdout...), err
+}

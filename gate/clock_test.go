@@ -19,7 +19,7 @@ func TestClockJumps(t *testing.T) {
 			if v := w.atEnd(false); len(v.notes) > 0 {
 				t.Errorf("%s, %s: %v", sc.name, jump, v.notes)
 			}
-			for at := 1; at <= len(calm.steps); at += 5 {
+			for at := 1; at <= len(calm.steps); at += clockStride {
 				again := mustWorld(t, sc)
 				again.now = w.now
 				_ = again.process(&injector{at: at, kind: killAfter})

@@ -115,6 +115,8 @@ type NetworkMore struct {
 type Collected struct {
 	Stdout Stream `json:"stdout"`
 	Stderr Stream `json:"stderr"`
+	// Timeline is set if the task told of its tool calls; the file is there then.
+	Timeline *schemas.ToolCalls `json:"timeline,omitempty"`
 	// Files are the regular files found below /out, sorted by path.
 	Files []File `json:"files"`
 	// Refused are entries that were left behind, with the reason.

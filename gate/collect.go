@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/ending"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -30,13 +30,13 @@ func (g *Gate) collect(ctx context.Context, j *spool.Job) error {
 	if err := writeRecord(j, FileOutcome, o); err != nil {
 		return err
 	}
-	if err := j.Wrote(FileStdout, FileStderr, DirOut); err != nil {
+	if err := j.Wrote(FileStdout, FileStderr, FileTimeline, DirOut); err != nil {
 		return err
 	}
 	if err := j.Sync(); err != nil {
 		return err
 	}
-	return g.record(endEvents(j, a, o)...)
+	return g.record(ending.Events(j.ID, a.Request.RequestID, a.Task.Limits.Time, &o.Outcome, o.Collected.Timeline)...)
 }
 
 // giveBack announces that a running job goes back to admitted, of which nothing ran
@@ -90,7 +90,7 @@ func (g *Gate) interrupted(ctx context.Context, j *spool.Job, a *admission) (*Ou
 	if id, err := g.exec.Identity(ctx, a.Task); err == nil {
 		o.Outcome.Identity = id
 	}
-	if err := j.Remove(DirOut); err != nil { // of a collection that was cut off
+	if err := errors.Join(j.Remove(DirOut), j.Remove(FileTimeline)); err != nil { // of a collection that was cut off
 		return nil, err
 	}
 	for name, s := range map[string]*executors.Stream{
@@ -106,45 +106,3 @@ func (g *Gate) interrupted(ctx context.Context, j *spool.Job, a *admission) (*Ou
 }
 
 const emptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-
-// endEvents tell how a run ended: each limit, each destination, then the end itself.
-func endEvents(j *spool.Job, a *admission, o *Outcome) []ledger.Event {
-	out := &o.Outcome
-	var evs []ledger.Event
-	causes := out.LimitsHit
-	if len(causes) == 0 {
-		switch out.Cause {
-		case schemas.CauseNone, schemas.CauseSignal, schemas.CauseStart, schemas.CauseInterrupted,
-			schemas.CauseCancelled:
-		default:
-			causes = []schemas.Cause{out.Cause}
-		}
-	}
-	for _, c := range causes {
-		e := ledger.Event{Type: ledger.CapBreached, RunID: j.ID, RequestID: a.Request.RequestID, Cause: c}
-		if c == schemas.CauseTime {
-			e.LimitMS = a.Task.Limits.Time.Milliseconds()
-		}
-		evs = append(evs, e)
-	}
-	decided := func(decision string, destinations []string, more int) {
-		if more > 0 {
-			destinations = append(slices.Clone(destinations), fmt.Sprintf("%d more that are not listed", more))
-		}
-		for _, d := range destinations {
-			evs = append(evs, ledger.Event{Type: ledger.EgressDecided, RunID: j.ID, RequestID: a.Request.RequestID,
-				Decision: decision, Destination: d})
-		}
-	}
-	decided("allowed", out.NetworkDestinations, out.NetworkMore.Destinations)
-	decided("allowed", out.NetworkFailed, out.NetworkMore.Failed)
-	decided("denied", out.NetworkRefused, out.NetworkMore.Refused)
-	t := ledger.RunCompleted
-	if out.ExitCode != 0 || (out.Cause != schemas.CauseNone && out.Cause != schemas.CauseOutput) {
-		t = ledger.RunFailed
-	}
-	code := out.ExitCode
-	return append(evs, ledger.Event{Type: t, RunID: j.ID, RequestID: a.Request.RequestID, ExitCode: &code,
-		Cause:  out.Cause,
-		WallMS: out.Wall.Milliseconds(), CPUMS: out.CPU.Milliseconds(), PeakBytes: out.PeakMemoryBytes})
-}

@@ -18,6 +18,8 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/timeline"
 )
 
 // recorder is an executor without containers. What it remembers of a task lies
@@ -187,7 +189,20 @@ func (r *recorder) Collect(_ context.Context, id, dst string) (executors.Collect
 		c.Stdout, c.Stderr = streamOf(stdout), streamOf("")
 		c.Files = []executors.File{{Path: "d/x.csv", Size: int64(len(out)), SHA256: streamOf(out).SHA256}}
 		wrote = map[string]string{"stdout": stdout, "stderr": "", "out/d/x.csv": out}
-		return errors.Join(os.RemoveAll(filepath.Join(dst, "out")), os.RemoveAll(filepath.Join(dst, "stdout")),
+		if slices.Contains(t.Argv, "bare") {
+			calls := crashTimeline()
+			c.Timeline = &schemas.ToolCalls{SHA256: streamOf(calls).SHA256, Calls: 1, Codes: map[string]int{"OK": 1}}
+			switch {
+			case slices.Contains(t.Argv, "lies"): // of arguments that no plan has
+				calls = strings.Replace(calls, `"args_hash":"`+calls[strings.Index(calls, `hash":"`)+7:][:1], `"args_hash":"`+"0", 1)
+				c.Timeline.SHA256 = streamOf(calls).SHA256
+			case slices.Contains(t.Argv, "forged"):
+				calls = "{}\n"
+				c.Timeline = &schemas.ToolCalls{SHA256: streamOf(calls).SHA256, Fault: schemas.TimelineMalformed}
+			}
+			wrote["timeline.jsonl"] = calls
+		}
+		return errors.Join(os.RemoveAll(filepath.Join(dst, "timeline.jsonl")), os.RemoveAll(filepath.Join(dst, "out")), os.RemoveAll(filepath.Join(dst, "stdout")),
 			os.RemoveAll(filepath.Join(dst, "stderr")), os.MkdirAll(filepath.Join(dst, "out", "d"), 0o700))
 	})
 	for _, name := range slices.Sorted(maps.Keys(wrote)) {
@@ -259,4 +274,11 @@ func (r *recorder) List(context.Context) ([]string, error) {
 		return err
 	})
 	return ids, err
+}
+
+// crashTimeline tells of the call of crashPlan.
+func crashTimeline() string {
+	hash, _ := envelope.ArgsHash([]byte(`{"path":"a"}`))
+	line, _ := timeline.Entry{Tool: "file_read", ArgsHash: hash, StartTS: 1, EndTS: 2, Code: timeline.CodeOK}.Encode()
+	return string(line)
 }

@@ -56,10 +56,14 @@ var mixed = []scenario{
 		want: ending{delivered: 3, results: 1, requests: 2, runs: 4}},
 }
 
+// crashPlan is the input of each request. One that has no outputs ("bare") tells of the call in it.
+const crashPlan = `{"type":"ToolRequest","tool":"file_read","args":{"path":"a"},"request_id":"1",` +
+	`"session_id":"s","timestamp":1}` + "\n"
+
 const crashID = "TR-20260209-160501Z-crash"
 
 func crashRequest(id, word string) []byte {
-	sum := sha256.Sum256([]byte("input"))
+	sum := sha256.Sum256([]byte(crashPlan))
 	outputs := "- /out/d/x.csv: an output"
 	if word == "bare" {
 		outputs = "None"
@@ -176,7 +180,7 @@ func (w *world) send() error {
 func (w *world) put(inbox, id, word string) error {
 	stem := filepath.Join(inbox, id)
 	return errors.Join(os.Mkdir(stem+".inputs", 0o755),
-		os.WriteFile(filepath.Join(stem+".inputs", "x.csv"), []byte("input"), 0o644),
+		os.WriteFile(filepath.Join(stem+".inputs", "x.csv"), []byte(crashPlan), 0o644),
 		os.WriteFile(stem+".md", crashRequest(id, word), 0o644))
 }
 

@@ -57,14 +57,14 @@ var mayImport = map[string][]string{
 	"executors/monty":      {"schemas", "executors/monty/..."},
 	"executors/monty/...":  {"schemas", "executors/monty/..."},
 	"executors/containerd": {"executors", "executors/image"},
-	"executors/container":  {"executors", "executors/...", "schemas"},
+	"executors/container":  {"executors", "executors/...", "schemas", "toolruntime/timeline"},
 
 	"gate/filter":          {"schemas"},
 	"deploy/filters/words": {},
 	"deploy/mcp":           {}, // tests only
 	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},
-	"gate": {"gate/access", "gate/changes", "gate/config", "gate/fate", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/seal",
+	"gate": {"gate/access", "gate/changes", "gate/config", "gate/ending", "gate/fate", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/seal",
 		"gate/trouble", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/intree", "quarantine",
 		"schemas"},
@@ -73,9 +73,10 @@ var mayImport = map[string][]string{
 		"validate/content", "schemas"},
 	"gate/create":  {"gate/config", "executors/image", "spool"},
 	"gate/config":  {"executors", "executors/egress", "executors/image", "validate", "validate/approval", "schemas"},
+	"gate/ending":  {"gate/ledger", "executors", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
 	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
-	"gate/fsck": {"gate", "gate/config", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "executors", "quarantine",
+	"gate/fsck": {"gate", "toolruntime/timeline", "toolruntime/envelope", "gate/config", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "executors", "quarantine",
 		"schemas"},
 
 	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/trouble", "gate/view", "spool"},
@@ -114,7 +115,8 @@ var mayImport = map[string][]string{
 	"cmd/threegate/internal/openwop": {"cmd/threegate/internal/...", "gate/config", "gate/ledger", "gate/openwop",
 		"spool", "schemas", "schemas/openwop"},
 	"cmd/threegate/internal/record": {"cmd/threegate/internal/...", "gate", "gate/config", "gate/fate", "gate/fsck", "gate/ledger", "gate/orders",
-		"gate/openwop", "gate/prune", "gate/seal", "gate/view", "quarantine", "spool", "validate", "schemas", "validate/corpus"},
+		"gate/openwop", "gate/prune", "gate/seal", "gate/view", "quarantine", "spool", "validate", "schemas", "validate/corpus",
+		"toolruntime/timeline"},
 	"cmd/threegate/internal/qualify": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/source", "schemas"},
 	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/access", "gate/config", "gate/create", "gate/fate", "gate/hold", "gate/hooks", "gate/metrics",
 		"spool", "executors", "executors/...", "quarantine", "schemas"},

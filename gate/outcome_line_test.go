@@ -2,14 +2,11 @@ package gate
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/spool"
 )
 
 // TestInterruptedSaysWhy: not every interrupted run was the node's going down.
@@ -134,22 +131,5 @@ func TestNetworkLine(t *testing.T) {
 		if got := networkLine(req, &tt.out); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
-	}
-}
-
-// TestNetworkEvents: what has no room in the lists is in the ledger by its number.
-func TestNetworkEvents(t *testing.T) {
-	o := &Outcome{Outcome: executors.Outcome{NetworkDestinations: []string{"a.example:80"},
-		NetworkFailed: []string{"b"}, NetworkRefused: []string{"c"},
-		NetworkMore: executors.NetworkMore{Refused: 5}}}
-	var got []string
-	for _, e := range endEvents(&spool.Job{}, &admission{}, o) {
-		if e.Type == ledger.EgressDecided {
-			got = append(got, e.Decision+" "+e.Destination)
-		}
-	}
-	if want := []string{"allowed a.example:80", "allowed b", "denied c",
-		"denied 5 more that are not listed"}; !slices.Equal(got, want) {
-		t.Errorf("%q", got)
 	}
 }

@@ -54,7 +54,7 @@ func planned(t *testing.T) (w *world, configure func(old, new string)) {
 	if req == nil {
 		t.Fatal("the request of the crash tests is not valid")
 	}
-	sum, in := sha256.Sum256(raw), sha256.Sum256([]byte("input"))
+	sum, in := sha256.Sum256(raw), sha256.Sum256([]byte(crashPlan))
 	plan, err := w.cfg.PlanOf(req, hex.EncodeToString(sum[:]), map[string]string{"/in/x.csv": hex.EncodeToString(in[:])},
 		w.cfg.TaskLimits(req), w.cfg.Network.AllowedDomains).Encode()
 	must(t, err)

@@ -21,9 +21,10 @@ const (
 	FileStdout    = "stdout"
 	FileStderr    = "stderr"
 	DirOut        = "out"
-	FileSpans     = "spans.json"    // see schemas.Spans
-	FileWithheld  = "withheld.json" // see WithheldRecord; only if something is withheld
-	FileFilters   = "filters.json"  // see FilterRecord; only if the node has filters
+	FileTimeline  = "timeline.jsonl" // of tool calls: see toolruntime/timeline; only if the run told of them
+	FileSpans     = "spans.json"     // see schemas.Spans
+	FileWithheld  = "withheld.json"  // see WithheldRecord; only if something is withheld
+	FileFilters   = "filters.json"   // see FilterRecord; only if the node has filters
 
 	// The streams as they are delivered, where that is not as they are.
 	FileStdoutShown = FileStdout + shownSuffix

@@ -36,7 +36,7 @@ func TestTrees(t *testing.T) {
 			must(t, tw.Close())
 			stem := filepath.Join(w.cfg.Inboxes[0].Path, crashID)
 			must(t, os.WriteFile(filepath.Join(stem+".inputs", "x.csv"), b.Bytes(), 0o644))
-			was, is := sha256.Sum256([]byte("input")), sha256.Sum256(b.Bytes())
+			was, is := sha256.Sum256([]byte(crashPlan)), sha256.Sum256(b.Bytes())
 			request := strings.Replace(string(crashRequest(crashID, "ok")), hex.EncodeToString(was[:])+`"`,
 				hex.EncodeToString(is[:])+"\"\n    unpack: tar", 1)
 			must(t, os.WriteFile(stem+".md", []byte(request), 0o644))

@@ -132,7 +132,7 @@ func hear(t *testing.T, more string, outputs map[string]string, leaves map[strin
 				doc[to:], "backend: ERA", "backend: monty", 1)
 		} else {
 			must(t, os.Mkdir(filepath.Join(inbox, id+".inputs"), 0o755))
-			must(t, os.WriteFile(filepath.Join(inbox, id+".inputs", "x.csv"), []byte("input"), 0o644))
+			must(t, os.WriteFile(filepath.Join(inbox, id+".inputs", "x.csv"), []byte(crashPlan), 0o644))
 		}
 		must(t, os.WriteFile(filepath.Join(inbox, id+".md"), []byte(doc), 0o644))
 	}

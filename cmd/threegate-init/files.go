@@ -63,7 +63,8 @@ func readPayload(dir string) (job.Payload, error) {
 	if err := dec.Decode(&p); err != nil {
 		return p, fmt.Errorf("read the payload: %w", err)
 	}
-	if len(p.Argv) == 0 || p.Argv[0] == "" || p.Time <= 0 || p.StdoutBytes < 0 || p.StderrBytes < 0 {
+	if len(p.Argv) == 0 || p.Argv[0] == "" || p.Time <= 0 || p.StdoutBytes < 0 || p.StderrBytes < 0 ||
+		p.TimelineBytes < 0 {
 		return p, errors.New("read the payload: it lacks a program or a limit")
 	}
 	return p, nil

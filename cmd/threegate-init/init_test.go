@@ -162,6 +162,30 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestTimeline: the third stream is there only for who is to have it, and is cut like the others.
+func TestTimeline(t *testing.T) {
+	const script = "echo 1234567 >&3; echo 1234567 >&3; echo said $?"
+	for limit, want := range map[int64]struct {
+		stream job.Stream
+		kept   string
+	}{0: {}, 1000: {job.Stream{Total: 16, Kept: 16}, "1234567\n1234567\n"}, 10: {job.Stream{Total: 16, Kept: 10}, "1234567\n12"}} {
+		s := spec("sh", "-c", script)
+		s.TimelineBytes = limit
+		cmd, dir := initCommand(t, s)
+		if got := code(cmd.Run()); got != 0 {
+			t.Errorf("limit %d: exit code %d", limit, got)
+		}
+		kept, err := os.ReadFile(filepath.Join(dir, job.TimelineFile))
+		if r := result(t, dir); r.Timeline != want.stream || string(kept) != want.kept || (err == nil) != (limit > 0) {
+			t.Errorf("limit %d: %+v, %q, %v", limit, r.Timeline, kept, err)
+		}
+		out, _ := os.ReadFile(filepath.Join(dir, job.StdoutFile))
+		if there := string(out) == "said 0\n"; there != (limit > 0) {
+			t.Errorf("limit %d: %q", limit, out)
+		}
+	}
+}
+
 func TestStdin(t *testing.T) {
 	cmd, dir := initCommand(t, spec("cat"))
 	// Root's alone: the payload gets it open.

@@ -21,7 +21,7 @@ const payloadOOMScore = 1000
 // anything of the payload could run: if that fails, or was not reached, nothing
 // of it did. A syscall.Errno in the error means that the program could not be
 // executed; anything else is trouble of ours.
-func start(p place, pay job.Payload, stdout, stderr *os.File, announce func() error) (int, error) {
+func start(p place, pay job.Payload, streams []*pump, announce func() error) (int, error) {
 	stdin, err := os.Open(filepath.Join(p.dir, job.StdinFile))
 	if errors.Is(err, os.ErrNotExist) {
 		stdin, err = os.Open(os.DevNull)
@@ -41,13 +41,17 @@ func start(p place, pay job.Payload, stdout, stderr *os.File, announce func() er
 	if err := announce(); err != nil {
 		return 0, ours(err)
 	}
+	files := []uintptr{stdin.Fd()} // then stdout, stderr and, if it has one, job.TimelineFD
+	for _, s := range streams {
+		files = append(files, s.writeEnd.Fd())
+	}
 	pid := 0
 	argv0, err := lookPath(pay.Argv[0], pay.Env)
 	if err == nil {
 		pid, err = syscall.ForkExec(argv0, pay.Argv, &syscall.ProcAttr{
 			Dir:   pay.Dir,
 			Env:   pay.Env,
-			Files: []uintptr{stdin.Fd(), stdout.Fd(), stderr.Fd()},
+			Files: files,
 			Sys: &syscall.SysProcAttr{
 				Setsid:     true,
 				Credential: &syscall.Credential{Uid: uid, Gid: gid}, // and no supplementary groups

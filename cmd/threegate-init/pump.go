@@ -49,6 +49,25 @@ func newPump(dir, name string, limit int64) (*pump, error) {
 	}, nil
 }
 
+// newPumps makes those of stdout, stderr and, if the payload has one, the timeline.
+func newPumps(dir string, pay job.Payload) ([]*pump, error) {
+	var pumps []*pump
+	for _, s := range []struct {
+		name  string
+		limit int64
+	}{{job.StdoutFile, pay.StdoutBytes}, {job.StderrFile, pay.StderrBytes}, {job.TimelineFile, pay.TimelineBytes}} {
+		if s.name == job.TimelineFile && s.limit == 0 {
+			break
+		}
+		p, err := newPump(dir, s.name, s.limit)
+		if err != nil {
+			return nil, err
+		}
+		pumps = append(pumps, p)
+	}
+	return pumps, nil
+}
+
 // copy runs until every write end is closed, or the read deadline has passed.
 func (p *pump) copy() {
 	defer close(p.done)

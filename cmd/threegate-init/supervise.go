@@ -126,16 +126,12 @@ func heedStop(p place) *ending {
 func run(p place, pay job.Payload, end *ending) (job.Exit, error) {
 	end.running.Store(true)
 	var exit job.Exit
-	stdout, err := newPump(p.dir, job.StdoutFile, pay.StdoutBytes)
-	if err != nil {
-		return exit, err
-	}
-	stderr, err := newPump(p.dir, job.StderrFile, pay.StderrBytes)
+	streams, err := newPumps(p.dir, pay)
 	if err != nil {
 		return exit, err
 	}
 	var started time.Time
-	pid, err := start(p, pay, stdout.writeEnd, stderr.writeEnd, func() error {
+	pid, err := start(p, pay, streams, func() error {
 		var mono unix.Timespec
 		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono); err != nil {
 			return fmt.Errorf("read the clock: %w", err)
@@ -143,10 +139,10 @@ func run(p place, pay job.Payload, end *ending) (job.Exit, error) {
 		started = time.Now()
 		return writeJSON(p.dir, job.StartedFile, job.Started{At: started.UTC(), Monotonic: time.Duration(mono.Nano())})
 	})
-	_ = stdout.writeEnd.Close()
-	_ = stderr.writeEnd.Close()
-	go stdout.copy()
-	go stderr.copy()
+	for _, s := range streams {
+		_ = s.writeEnd.Close()
+		go s.copy()
+	}
 	var errno syscall.Errno
 	switch {
 	case errors.As(err, &errno):
@@ -163,10 +159,13 @@ func run(p place, pay job.Payload, end *ending) (job.Exit, error) {
 	}
 	now := time.Now()
 	exit.StartedAt, exit.FinishedAt, exit.Wall = started.UTC(), now.UTC(), now.Sub(started)
-	var oerr, eerr error
-	exit.Stdout, oerr = stdout.finish()
-	exit.Stderr, eerr = stderr.finish()
-	return exit, errors.Join(oerr, eerr, recordUsage(&exit))
+	var counts [3]job.Stream
+	var errs [3]error
+	for i, s := range streams {
+		counts[i], errs[i] = s.finish()
+	}
+	exit.Stdout, exit.Stderr, exit.Timeline = counts[0], counts[1], counts[2]
+	return exit, errors.Join(errors.Join(errs[:]...), recordUsage(&exit))
 }
 
 // await waits for the end of all of the payload, and causes it if need be.

@@ -17,6 +17,7 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/envelope"
 	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/host"
+	"github.com/threegate/tool-exec/toolruntime/timeline"
 )
 
 const (
@@ -47,7 +48,9 @@ The workspace begins as a copy of the folder workspace/ next to the plan, or as 
 in the git bundle repository.bundle there, if there is one of them. The file registry.yaml next to it, or
 that of --registry, says which hosts and commands are allowed. These files are written to --out:
 responses.jsonl has one ToolResponse a line; timeline.jsonl says of each call {tool, args_hash, start_ts,
-end_ts, code, bytes}, without arguments or content; changes.patch is what the workspace has changed, as git
+end_ts, code, bytes}, without arguments or content. A program of the plan could change that file; as the
+command of a request, run writes the same to the sandbox's process 1, which no program reaches, and the
+gate keeps that. changes.patch is what the workspace has changed, as git
 diff writes it, also when a call failed; commits.bundle has the commits that were made, if any; push.bundle
 what git_push was asked to publish.
 
@@ -78,6 +81,10 @@ Each stands in one line; they are broken here to be read.`,
 }
 
 func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err error) {
+	kept, err := channel()
+	if err != nil {
+		return err
+	}
 	raw, err := readFile(file, maxPlan)
 	if err != nil {
 		return err
@@ -92,11 +99,15 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, responses.Close()) }()
-	timeline, err := create(p.out, "timeline.jsonl")
+	copied, err := create(p.out, "timeline.jsonl")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, timeline.Close()) }()
+	defer func() { err = errors.Join(err, copied.Close()) }()
+	record := io.Writer(copied)
+	if kept != nil {
+		record = io.MultiWriter(kept, copied)
+	}
 	if err := p.fill(filepath.Dir(file)); err != nil {
 		return err
 	}
@@ -113,7 +124,7 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 	} else {
 		repo.Out = p.out
 	}
-	s, err := p.open(w, repo, timeline, errs, host.Options{})
+	s, err := p.open(w, repo, record, errs, host.Options{})
 	if err != nil {
 		return err
 	}
@@ -168,8 +179,10 @@ func readPlan(file string, raw []byte, s *host.Session) (requests []*envelope.To
 		seen[r.RequestID] = line
 		requests = append(requests, r)
 	}
-	if err == nil && len(requests) == 0 {
+	if n := len(requests); err == nil && n == 0 {
 		err = fmt.Errorf("%s: the plan is empty", file)
+	} else if err == nil && n > timeline.MaxCalls {
+		err = fmt.Errorf("%s: a plan has %d calls at most, this one %d", file, timeline.MaxCalls, n)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w\nnothing of the plan was carried out", err)

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/host"
-	"github.com/threegate/tool-exec/toolruntime/schema"
+	"github.com/threegate/tool-exec/toolruntime/timeline"
 )
-
-var entrySchema = schema.Of[host.Entry]("timeline entry", nil)
 
 func verifyCommand() *cobra.Command {
 	return &cobra.Command{
@@ -33,70 +27,29 @@ Exit codes: 0 they fit, 1 they do not, 2 one can't be read.`,
 	}
 }
 
-func verify(out io.Writer, plan, timeline string) error {
-	requests, err := readLines(plan, func(line []byte) (*envelope.ToolRequest, error) {
-		v, err := envelope.Decode(line)
-		r, ok := v.(*envelope.ToolRequest)
-		if err == nil && !ok {
-			err = errors.New("a plan holds ToolRequests only")
-		}
-		return r, err
-	})
+func verify(out io.Writer, planFile, timelineFile string) error {
+	raw, err := readFile(planFile, maxPlan)
 	if err != nil {
 		return err
 	}
-	entries, err := readLines(timeline, func(line []byte) (e host.Entry, err error) {
-		return e, entrySchema.Decode(line, &e)
-	})
+	plan, err := timeline.ReadPlan(raw)
 	if err != nil {
+		return fmt.Errorf("%s: %w", planFile, err)
+	}
+	if raw, err = readFile(timelineFile, timeline.MaxBytes); err != nil {
 		return err
 	}
-	differ := 0
-	complain := func(format string, args ...any) {
-		differ++
-		fmt.Fprintln(out, visible(fmt.Sprintf(format, args...)))
+	entries, err := timeline.Parse(raw)
+	if err != nil {
+		return fmt.Errorf("%s: %w", timelineFile, err)
 	}
-	for i, e := range entries {
-		if i >= len(requests) {
-			complain("the timeline has %d calls, the plan %d", len(entries), len(requests))
-			break
-		}
-		hash, err := envelope.ArgsHash(requests[i].Args)
-		if err != nil {
-			return err
-		}
-		if requests[i].Tool != e.Tool {
-			complain("call %d: the plan has %s, the timeline %s", i+1, requests[i].Tool, e.Tool)
-		} else if hash != e.ArgsHash {
-			complain("call %d: %s has other arguments in the plan", i+1, e.Tool)
-		}
+	differ := timeline.Compare(plan, entries, true)
+	for _, d := range differ {
+		fmt.Fprintln(out, visible(d))
 	}
-	if n := len(entries); n < len(requests) && (n == 0 || entries[n-1].Code == host.CodeOK) {
-		complain("the timeline ends after %d of %d calls, and no failure says why", n, len(requests))
-	}
-	if differ > 0 {
+	if len(differ) > 0 {
 		return errRejected
 	}
-	fmt.Fprintf(out, "%d of %d calls were made, as the plan has them\n", len(entries), len(requests))
+	fmt.Fprintf(out, "%d of %d calls were made, as the plan has them\n", len(entries), len(plan))
 	return nil
-}
-
-// readLines reads a file of JSON lines.
-func readLines[T any](file string, read func([]byte) (T, error)) (out []T, err error) {
-	raw, err := readFile(file, maxPlan)
-	if err != nil {
-		return nil, err
-	}
-	line := 0
-	for text := range bytes.Lines(raw) {
-		if line++; len(bytes.TrimSpace(text)) == 0 {
-			continue
-		}
-		v, err := read(bytes.TrimRight(text, "\n"))
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
-		}
-		out = append(out, v)
-	}
-	return out, nil
 }

@@ -39,8 +39,8 @@ func TestVerify(t *testing.T) {
 	flip(asRun, `"args":`, `,"request_id"`, func(s string) (int, string) { return try(s, timeline) })
 	flip(asRun, `"tool":`, `,"args"`, func(s string) (int, string) { return try(s, timeline) })
 	flip(timeline, `{`, `,"start_ts"`, func(s string) (int, string) { return try(asRun, s) })
-	first, _, _ := strings.Cut(timeline, "\n")
-	for name, s := range map[string]string{"ends early": first, "empty": "", "a call more": timeline + first, "other order": timeline[len(first)+1:] + first} {
+	first := timeline[:strings.Index(timeline, "\n")+1]
+	for name, s := range map[string]string{"ends early": first, "empty": "", "a call more": timeline + first, "other order": timeline[len(first):] + first} {
 		if code, out := try(asRun, s); code != exitReject || out == "" {
 			t.Errorf("%s: code %d, %q", name, code, out)
 		}

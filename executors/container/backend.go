@@ -38,6 +38,8 @@ type payload struct {
 	model
 	argv  []string
 	stdin []byte // nil means none
+	// tools says that it calls tools, and tells of each call in a timeline.
+	tools bool
 }
 
 // payloadOf asks the task's backend. It fails with ErrUnavailable if the node
@@ -50,6 +52,8 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 			return p, errors.New("task has no command")
 		}
 		p = payload{backend: eraName, model: model{e.cfg.Images[t.Language], e.cfg.ExecTmp[t.Language]}, argv: t.Argv}
+		// By its name alone it is the image's, which an operator chose; its programs then do not get the descriptor.
+		p.tools = len(t.Argv) > 1 && t.Argv[0] == "threegate-tools" && t.Argv[1] == "run"
 		if len(t.Work) > 0 {
 			p.argv = workdir.Argv(schemas.WorkDir, t.Work, t.Argv)
 		}

@@ -53,6 +53,8 @@ type record struct {
 	Slot string `json:"slot,omitempty"`
 	// Pid is that of process 1: it means something only while it is in the control group.
 	Pid int `json:"pid"`
+	// Tools says that the task tells of its tool calls.
+	Tools bool `json:"tools,omitempty"`
 }
 
 // startRecord is start.json.

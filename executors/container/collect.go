@@ -1,20 +1,28 @@
 package container
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/outtree"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/toolruntime/timeline"
 )
 
 // Names below a Collect destination.
 const (
-	collectedStdout = "stdout"
-	collectedStderr = "stderr"
-	collectedOut    = "out"
+	collectedStdout   = "stdout"
+	collectedStderr   = "stderr"
+	collectedOut      = "out"
+	collectedTimeline = "timeline.jsonl"
 )
 
 // Collect copies what the task left behind into dst. The task must have ended:
@@ -57,6 +65,11 @@ func (e *Executor) Collect(ctx context.Context, id, dst string) (executors.Colle
 	if there { // only init knows how much was dropped
 		c.Stdout.Total, c.Stderr.Total = max(exit.Stdout.Total, c.Stdout.Kept), max(exit.Stderr.Total, c.Stderr.Kept)
 	}
+	if rec.Tools {
+		if c.Timeline, err = collectTimeline(b, dst, exit.Timeline.Total); err != nil {
+			return c, fmt.Errorf("collect %s: %w", id, err)
+		}
+	}
 	tree, err := outtree.Copy(b.path(outDir), filepath.Join(dst, collectedOut),
 		outtree.Bounds{Bytes: l.OutBytes, Files: l.OutFiles})
 	if err != nil {
@@ -64,4 +77,25 @@ func (e *Executor) Collect(ctx context.Context, id, dst string) (executors.Colle
 	}
 	c.Files, c.Refused = tree.Files, tree.Refused
 	return c, nil
+}
+
+// collectTimeline copies the whole lines of a timeline, and says what they tell. total is how much was
+// written, if init could count it.
+func collectTimeline(b box, dst string, total int64) (*schemas.ToolCalls, error) {
+	data, err := b.readText(filepath.Join(gateDir, job.TimelineFile), timeline.MaxBytes)
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // it never came so far
+		return nil, err
+	}
+	calls := &schemas.ToolCalls{}
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	if total > int64(whole) || whole < len(data) {
+		data, calls.Fault = data[:whole], schemas.TimelineCut
+	}
+	entries, err := timeline.Parse(data)
+	if err != nil {
+		calls.Fault = schemas.TimelineMalformed
+	}
+	sum := sha256.Sum256(data)
+	calls.SHA256, calls.Calls, calls.Codes = hex.EncodeToString(sum[:]), len(entries), timeline.Codes(entries)
+	return calls, os.WriteFile(filepath.Join(dst, collectedTimeline), data, 0o640)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/sandbox"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/toolruntime/timeline"
 )
 
 // Prepare takes a slot or makes a sandbox for the task. Init waits in it then, and what it
@@ -102,6 +103,7 @@ func (e *Executor) addPayload(b box, rec record, p payload) error {
 	if t.Network == schemas.NetworkAllowlist {
 		env = append(env, egress.Environment()...)
 	}
+	rec.Tools = p.tools
 	rec.Task.Code, rec.Task.InputsJSON = "", nil // the payload's input has them
 	if err := b.write(taskFile, rec); err != nil {
 		return err
@@ -114,8 +116,14 @@ func (e *Executor) addPayload(b box, rec record, p payload) error {
 			return err
 		}
 	}
+	var timelineBytes int64
+	if p.tools {
+		timelineBytes = timeline.MaxBytes
+		env = append(env, fmt.Sprintf("%s=%d", timeline.Env, job.TimelineFD))
+	}
 	err = b.write(stagedPayload, job.Payload{
-		Argv: p.argv, Env: env, Dir: sandbox.InDir, Time: t.Limits.Time,
+		TimelineBytes: timelineBytes,
+		Argv:          p.argv, Env: env, Dir: sandbox.InDir, Time: t.Limits.Time,
 		StdoutBytes: t.Limits.StdoutBytes, StderrBytes: t.Limits.StderrBytes, HostKernel: !e.cfg.OwnKernel,
 		CPUSeconds: sandbox.CPUSeconds(sandbox.Policy{CPUTime: cpuTime(t.Limits)}),
 	})

@@ -41,11 +41,16 @@ const (
 	// StdoutFile and StderrFile are the kept bytes of the streams.
 	StdoutFile = "stdout"
 	StderrFile = "stderr"
+	// TimelineFile is what the payload wrote to TimelineFD, if it got that.
+	TimelineFile = "timeline"
 	// ExitFile says how the payload ended. It is written, by rename, once nothing of the payload lives any more.
 	ExitFile = "exit.json"
 	// FailureFile holds one line saying why init could not do its work.
 	FailureFile = "failure"
 )
+
+// TimelineFD is the payload's descriptor for a timeline, if Payload.TimelineBytes is above 0.
+const TimelineFD = 3
 
 // MaxFileBytes bounds every JSON file of the folder.
 const MaxFileBytes = 16 << 20
@@ -98,6 +103,8 @@ type Payload struct {
 	Time        time.Duration `json:"time"`
 	StdoutBytes int64         `json:"stdout_bytes"`
 	StderrBytes int64         `json:"stderr_bytes"`
+	// TimelineBytes, if above 0, gives the payload TimelineFD, and is how much of what it writes there is kept.
+	TimelineBytes int64 `json:"timeline_bytes,omitempty"`
 	// CPUSeconds, if above 0, lowers the cpu time limit of each process, which a slot
 	// has only in general.
 	CPUSeconds uint64 `json:"cpu_seconds,omitempty"`
@@ -135,6 +142,7 @@ type Exit struct {
 	StartErrno syscall.Errno `json:"start_errno,omitempty"`
 	Stdout     Stream        `json:"stdout"`
 	Stderr     Stream        `json:"stderr"`
+	Timeline   Stream        `json:"timeline,omitzero"`
 }
 
 // Stream counts one stream: bytes written by the payload, bytes kept.

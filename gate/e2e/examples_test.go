@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
@@ -162,6 +163,11 @@ func compare(t *testing.T, n *node, f *fate.Fate, w want) {
 			if !strings.Contains(read(t, file), s) {
 				t.Errorf("%s lacks %q:\n%s", path, s, read(t, file))
 			}
+		}
+	}
+	if _, ok := w.Outputs[gate.FileTimeline]; ok { // n.check compares its hashes with the plan
+		if f.Tools == nil || f.Tools.Calls == 0 || f.Tools.SHA256 != fileSHA256(t, filepath.Join(artifacts, gate.FileTimeline)) {
+			t.Errorf("the ledger tells of these tool calls: %+v", f.Tools)
 		}
 	}
 	for _, m := range w.Missing {

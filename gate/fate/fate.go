@@ -22,12 +22,14 @@ type Fate struct {
 	Job       string `json:"job,omitempty"`
 	// State is "unknown", "waiting", "admitted", "running", "finished",
 	// "delivered", "quarantined" or "result-quarantined".
-	State      string        `json:"state"`
-	Rules      []string      `json:"rules,omitempty"`
-	ExitCode   *int          `json:"exit_code,omitempty"`
-	Cause      schemas.Cause `json:"cause,omitempty"`
-	ResultID   string        `json:"result_id,omitempty"`
-	ResultPath string        `json:"result_path,omitempty"`
+	State    string        `json:"state"`
+	Rules    []string      `json:"rules,omitempty"`
+	ExitCode *int          `json:"exit_code,omitempty"`
+	Cause    schemas.Cause `json:"cause,omitempty"`
+	// Tools are its tool calls, if it told of them.
+	Tools      *schemas.ToolCalls `json:"tools,omitempty"`
+	ResultID   string             `json:"result_id,omitempty"`
+	ResultPath string             `json:"result_path,omitempty"`
 	// Cancelled is the order of a person that cancelled it, if there is one.
 	Cancelled *Cancellation `json:"cancelled,omitempty"`
 	// ReasonsPath is the folder to look at when it was refused.
@@ -179,6 +181,8 @@ func (f *Fate) follow(cfg *config.Loaded, e ledger.Event) {
 		f.State = "running"
 	case ledger.RunReturned:
 		f.State = "admitted"
+	case ledger.ToolsRecorded:
+		f.Tools = e.Tools
 	case ledger.RunCompleted, ledger.RunFailed:
 		f.State, f.ExitCode, f.Cause = "finished", e.ExitCode, e.Cause
 	case ledger.ResultDelivered:

@@ -39,6 +39,7 @@ const (
 	CheckFiles      Check = "files"      // a job's files are there and are what was claimed
 	CheckDigest     Check = "digest"     // request.md and result.md are what the ledger says
 	CheckReasons    Check = "reasons"    // a refused item has reasons that can be read
+	CheckTimeline   Check = "timeline"   // a run's tool calls are those of the ledger and of its plan
 	CheckSeal       Check = "seal"       // the folder of a job that has ended is as it was then, to the byte
 	CheckResult     Check = "result"     // a visible result is valid, whole and on record
 	CheckNotice     Check = "notice"     // what CORE is told of a request without a result is what is on record

@@ -98,6 +98,7 @@ func (n *node) outcome(j *job, dir string) *gate.Outcome {
 		}
 	}
 	n.collected(j, dir, &o.Collected)
+	n.timeline(j, dir, &o)
 	return &o
 }
 

@@ -29,7 +29,8 @@ type job struct {
 	requestID, requestSHA string
 	resultID, resultSHA   string
 	end                   *ledger.Event // the run's
-	rules                 []string      // that refused the request or the result
+	tools                 *schemas.ToolCalls
+	rules                 []string // that refused the request or the result
 	released              []schemas.Release
 	seal                  string    // of its folder, at its end
 	early                 bool      // it ended before this node sealed any
@@ -202,6 +203,8 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 				"request %s was admitted as job %s before", e.RequestID, first)
 		}
 		admitted[e.RequestID] = j.id
+	case ledger.ToolsRecorded:
+		j.tools = e.Tools
 	case ledger.RunCompleted, ledger.RunFailed:
 		j.end = &e
 	case ledger.QuarantineReleased:

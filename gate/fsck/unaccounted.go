@@ -55,7 +55,7 @@ func (n *node) unaccounted(j *job, dir string, c *spool.Claim, end *gate.Outcome
 
 // sometimes are files that the folder of a job that came to a result may hold.
 var sometimes = []string{oldDelivery, gate.FileStagedIn, gate.FileSpans, gate.FileWithheld, gate.FileFilters,
-	gate.FileStdoutShown, gate.FileStderrShown}
+	gate.FileTimeline, gate.FileStdoutShown, gate.FileStderrShown}
 
 // onRecord is what the folder of a job may hold by its records, and the folders
 // that are not looked into. A verdict that a crash took back has left its reasons,

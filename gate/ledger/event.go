@@ -27,6 +27,7 @@ const (
 	RunFailed         Type = "run.failed"
 	CapBreached       Type = "cap.breached"
 	EgressDecided     Type = "egress.decided" // one for each destination of a run
+	ToolsRecorded     Type = "tools.recorded" // the tool calls of a run that told of them
 	ResultDelivered   Type = "result.delivered"
 	ResultQuarantined Type = "result.quarantined"
 	ArchivePruned     Type = "archive.pruned" // jobs that were delivered are removed by rule
@@ -44,8 +45,8 @@ const (
 )
 
 var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
-	RunCompleted, RunFailed, CapBreached, EgressDecided, ResultDelivered, ResultQuarantined, QuarantineRejected,
-	QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
+	RunCompleted, RunFailed, CapBreached, EgressDecided, ToolsRecorded, ResultDelivered, ResultQuarantined,
+	QuarantineRejected, QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted.
 type DeliveryOutcome string
@@ -92,11 +93,13 @@ type Event struct {
 	LimitMS int64 `json:"limitMs,omitempty"`
 	// Decision is "allowed" or "denied" for a Destination: host and port, why it was
 	// refused or not reached, or how many more there were.
-	Decision     string `json:"decision,omitempty"`
-	Destination  string `json:"destination,omitempty"`
-	ResultID     string `json:"resultId,omitempty"`
-	ResultSHA256 string `json:"resultSha256,omitempty"`
-	Artifacts    int    `json:"artifacts,omitempty"`
+	Decision    string `json:"decision,omitempty"`
+	Destination string `json:"destination,omitempty"`
+	// Tools is what a ToolsRecorded is about: counts of calls, and the digest of their timeline.
+	Tools        *schemas.ToolCalls `json:"tools,omitempty"`
+	ResultID     string             `json:"resultId,omitempty"`
+	ResultSHA256 string             `json:"resultSha256,omitempty"`
+	Artifacts    int                `json:"artifacts,omitempty"`
 	// Filters are the filters of the operator's that judged the result, besides the rules.
 	Filters []string `json:"filters,omitempty"`
 	// Withheld is how many places and files the result does not hold.

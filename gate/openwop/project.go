@@ -33,6 +33,7 @@ var Unmapped = map[ledger.Type]string{
 	ledger.RequestCancelled: "a request that never ran has no run; of one that ran, its end tells",
 	ledger.OrderRefused:     "an order of a person is about no run's course",
 	"archive.pruned":        "what is removed later changes nothing of a run",
+	ledger.ToolsRecorded:    "sums up what the events of OpenWOP tell one by one",
 	ledger.EgressDecided:    "needs httpClient.egressPolicy, which needs safeFetch, a client for packs",
 }
 

@@ -21,19 +21,21 @@ type Result struct {
 	Job       string `json:"job"`
 	// State is "admitted", "running", "finished", "delivered", "taken" (delivered, and no longer in
 	// CORE's folder) or "quarantined" (CORE gets a notice instead).
-	State        string        `json:"state"`
-	ResultID     string        `json:"result_id,omitempty"`
-	Path         string        `json:"path,omitempty"`
-	SHA256       string        `json:"sha256,omitempty"`
-	ExitCode     *int          `json:"exit_code,omitempty"`
-	Cause        schemas.Cause `json:"cause,omitempty"`
-	Rules        []string      `json:"rules,omitempty"`
-	Artifacts    int           `json:"artifacts"`
-	Withheld     int           `json:"withheld,omitempty"`
-	AdmittedUTC  time.Time     `json:"admitted_utc"`
-	StartedUTC   *time.Time    `json:"started_utc,omitempty"`
-	EndedUTC     *time.Time    `json:"ended_utc,omitempty"`
-	DeliveredUTC *time.Time    `json:"delivered_utc,omitempty"`
+	State     string        `json:"state"`
+	ResultID  string        `json:"result_id,omitempty"`
+	Path      string        `json:"path,omitempty"`
+	SHA256    string        `json:"sha256,omitempty"`
+	ExitCode  *int          `json:"exit_code,omitempty"`
+	Cause     schemas.Cause `json:"cause,omitempty"`
+	Rules     []string      `json:"rules,omitempty"`
+	Artifacts int           `json:"artifacts"`
+	// Tools are its tool calls, if it told of them.
+	Tools        *schemas.ToolCalls `json:"tools,omitempty"`
+	Withheld     int                `json:"withheld,omitempty"`
+	AdmittedUTC  time.Time          `json:"admitted_utc"`
+	StartedUTC   *time.Time         `json:"started_utc,omitempty"`
+	EndedUTC     *time.Time         `json:"ended_utc,omitempty"`
+	DeliveredUTC *time.Time         `json:"delivered_utc,omitempty"`
 	// Released is what a person took back of the judgement on the result.
 	Released []schemas.Release `json:"released,omitempty"`
 }
@@ -103,6 +105,9 @@ func (r *Result) follow(cfg *config.Loaded, e ledger.Event) {
 		r.State, r.Rules, r.ResultID = string(spool.StateFinished), nil, ""
 		r.Released = append(r.Released, e.Released...)
 		return
+	}
+	if e.Type == ledger.ToolsRecorded {
+		r.Tools = e.Tools
 	}
 	switch to := gate.Announces(e); to {
 	case spool.StateAdmitted:

@@ -2,23 +2,14 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
 	"github.com/threegate/tool-exec/toolruntime/schema"
+	"github.com/threegate/tool-exec/toolruntime/timeline"
 	"github.com/threegate/tool-exec/toolruntime/tool"
 )
-
-// Entry is one line of the timeline. It can be compared with the plan: args_hash is the
-// SHA-256 of the call's arguments as RFC 8785 JSON.
-type Entry struct {
-	Tool     string  `json:"tool"`
-	ArgsHash string  `json:"args_hash"`
-	StartTS  float64 `json:"start_ts"`
-	EndTS    float64 `json:"end_ts"`
-	Code     string  `json:"code"`
-	Bytes    int64   `json:"bytes"`
-}
 
 // emit tells how a call goes on.
 func (s *Session) emit(r *envelope.ToolRequest, p envelope.Progress) {
@@ -35,12 +26,17 @@ func (s *Session) note(r *envelope.ToolRequest, start, end time.Time, code strin
 	if err != nil {
 		return err
 	}
-	line, err := envelope.Encode(Entry{r.Tool, hash, seconds(start), seconds(end), code, bytes})
+	entry := timeline.Entry{Tool: r.Tool, ArgsHash: hash, StartTS: seconds(start), EndTS: seconds(end), Code: code,
+		Bytes: bytes}
+	line, err := entry.Encode()
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.record) == timeline.MaxCalls {
+		return fmt.Errorf("the timeline has room for %d calls", timeline.MaxCalls)
+	}
 	s.bytes += bytes - int64(len(r.Args))
 	s.record = append(s.record, Call{r.Tool, code, start, end.Sub(start), bytes})
 	if s.o.Emit != nil {
@@ -62,7 +58,7 @@ func (s *Session) metrics(since time.Time) map[string]float64 {
 			continue
 		}
 		m["requests"]++
-		if c.Code != CodeOK {
+		if c.Code != timeline.CodeOK {
 			m["errors"]++
 		}
 		m["duration_ms"] += float64(c.Duration.Milliseconds())

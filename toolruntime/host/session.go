@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/timeline"
 	"github.com/threegate/tool-exec/toolruntime/tool"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -73,9 +74,6 @@ type Call struct {
 	Bytes    int64
 }
 
-// CodeOK stands for success in the timeline.
-const CodeOK = "OK"
-
 // New starts a session with a catalogue of tools.
 func New(tools []tool.Tool, o Options) *Session {
 	s := &Session{tools: map[string]tool.Tool{}, o: o, start: o.Now(),
@@ -116,7 +114,7 @@ func (s *Session) Do(ctx context.Context, r *envelope.ToolRequest) envelope.Tool
 	end := s.o.Now()
 	resp := envelope.ToolResponse{Type: "ToolResponse", OK: failure == nil, Tool: r.Tool, RequestID: r.RequestID,
 		DurationMS: end.Sub(start).Milliseconds(), Data: data, Errors: []envelope.Error{}}
-	code := CodeOK
+	code := timeline.CodeOK
 	if failure != nil {
 		resp.Errors = append(resp.Errors, *failure)
 		code = string(failure.Code)

@@ -3,7 +3,6 @@ package host
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/timeline"
 	"github.com/threegate/tool-exec/toolruntime/tool"
 )
 
@@ -69,27 +69,25 @@ func want(t *testing.T, name string, r envelope.ToolResponse, code envelope.Code
 }
 
 func TestTimeline(t *testing.T) {
-	var timeline bytes.Buffer
+	var record bytes.Buffer
 	now := time.Unix(1730822400, 500e6)
 	var events []envelope.EventMessage
-	s := session(Options{Timeline: &timeline, Now: func() time.Time { return now },
+	s := session(Options{Timeline: &record, Now: func() time.Time { return now },
 		Emit: func(e envelope.EventMessage) { events = append(events, e) }}, toolOf("write", done))
 	ctx := t.Context()
 	want(t, "good", s.Do(ctx, request("1", "write", `{ "path": "secret-name"}`)), "")
 	want(t, "unknown tool", s.Do(ctx, request("2", "none", `{}`)), envelope.Validation)
 	want(t, "bad arguments", s.Do(ctx, request("3", "write", `{"x":1}`)), envelope.Validation)
 	want(t, "outside", s.Do(ctx, request("4", "write", `{"path":"../x"}`)), envelope.Policy)
-	if bytes.Contains(timeline.Bytes(), []byte("secret-name")) {
+	if bytes.Contains(record.Bytes(), []byte("secret-name")) {
 		t.Error("the timeline holds arguments")
 	}
 	var codes []string
-	for line := range bytes.Lines(timeline.Bytes()) {
-		var e Entry
-		d := json.NewDecoder(bytes.NewReader(line))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&e); err != nil {
-			t.Fatal(err)
-		}
+	entries, err := timeline.Parse(record.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
 		codes = append(codes, e.Code)
 		if e.StartTS != 1730822400.5 {
 			t.Errorf("start_ts is %v", e.StartTS)

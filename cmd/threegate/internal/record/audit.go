@@ -32,7 +32,8 @@ func newAudit(a *app) *cobra.Command {
 		Long: `verify reads the whole record offline and checks that each event follows the one
 before it. Then it checks with the checks of threegate fsck that the jobs of the node
 are on record where they lie, and that requests, and the results in CORE's folder, are
-those that were recorded. It does not complain about a job that was moved elsewhere.
+those that were recorded. The arguments of each tool call are hashed anew from the plan, and
+compared with the timeline and the record. It does not complain about a job that was moved elsewhere.
 
 It prints the head: the number and hash of the last event. Whoever keeps a head
 elsewhere proves with --anchor later that nothing before it was cut off or changed:
@@ -76,8 +77,8 @@ type auditReport struct {
 }
 
 // recordChecks are the checks of fsck that compare the node with the record.
-var recordChecks = []fsck.Check{fsck.CheckLedger, fsck.CheckRecord, fsck.CheckDigest, fsck.CheckSeal,
-	fsck.CheckResult}
+var recordChecks = []fsck.Check{fsck.CheckLedger, fsck.CheckRecord, fsck.CheckDigest, fsck.CheckTimeline,
+	fsck.CheckSeal, fsck.CheckResult}
 
 func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error {
 	anchorSeq, anchorHash, err := parseAnchor(anchor)

@@ -196,6 +196,9 @@ func eventDetail(e ledger.Event) string {
 	if e.WallMS > 0 {
 		add("%s", time.Duration(e.WallMS)*time.Millisecond)
 	}
+	if e.Tools != nil {
+		add("tool calls: %s", callsOf(e.Tools))
+	}
 	if e.Artifacts > 0 {
 		add("%s", term.Plural(e.Artifacts, "artifact", "artifacts"))
 	}

@@ -58,6 +58,7 @@ func (a *app) printFate(f *fate.Fate) error {
 	if f.Cause != schemas.CauseNone {
 		add("cause", string(f.Cause))
 	}
+	add("tool calls", callsOf(f.Tools))
 	add("result", f.ResultPath)
 	add("reasons", f.ReasonsPath)
 	return term.Fields(a.UI.Out, a.UI.OutStyle, fields)

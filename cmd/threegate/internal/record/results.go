@@ -18,6 +18,7 @@ import (
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/toolruntime/timeline"
 	"github.com/threegate/tool-exec/validate"
 )
 
@@ -63,14 +64,19 @@ in quarantine list.`,
 	}
 	a.NodeFlag(list)
 	since.Flag(list, "those of which something happened")
+	var calls bool
 	show := &cobra.Command{
 		Use:   "show REQUEST",
 		Short: "Show what CORE got for a request: times, cause, artifacts with their digests",
 		Long: `show prints what came of one request, named by its id or by the id of its result. The
 result itself is the file that is printed as result; what the gate left out of it is in
-quarantine list --withheld.`,
+quarantine list --withheld.
+
+Of a run that called tools it counts the calls by their code. --calls lists each, with the
+hash of its arguments: threegate fsck compares these with the plan that was approved.`,
 		Example: `  threegate results show TR-20260209-160501Z-python-stats
-  threegate results show TR-20260209-160501Z-python-stats --json | jq .artifact_list`,
+  threegate results show TR-20260209-160501Z-python-stats --json | jq .artifact_list
+  threegate results show TR-20260209-173000Z-rename-a-function --calls`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -86,7 +92,7 @@ quarantine list --withheld.`,
 			id := requestID(args[0])
 			for _, r := range all {
 				if r.RequestID == id || r.ResultID == id && id != "" {
-					return a.showResult(l, r)
+					return a.showResult(l, r, calls)
 				}
 			}
 			return cli.NotFoundf("threegate results list"+a.NodeArg()+" lists those that were admitted; "+
@@ -94,6 +100,7 @@ quarantine list --withheld.`,
 		},
 	}
 	a.NodeFlag(show)
+	show.Flags().BoolVar(&calls, "calls", false, "list each tool call of the run")
 	return cli.Group("results", "Look at what CORE got", list, show)
 }
 
@@ -130,16 +137,23 @@ type artifact struct {
 	Bytes int64 `json:"bytes"`
 }
 
-func (a *app) showResult(l *config.Loaded, r *view.Result) error {
+func (a *app) showResult(l *config.Loaded, r *view.Result, withCalls bool) error {
 	files, err := artifactsOf(l, r)
 	if err != nil {
 		return cli.Troublef(err, "", "can't read the result of %s", r.RequestID)
 	}
+	var calls []timeline.Entry
+	if withCalls {
+		if calls, err = readCalls(l, r); err != nil {
+			return cli.Troublef(err, "threegate fsck says more", "can't list the tool calls of %s", r.RequestID)
+		}
+	}
 	if a.JSON {
 		return a.PrintJSON(struct {
 			*view.Result
-			Files []artifact `json:"artifact_list"`
-		}{r, files})
+			Files []artifact       `json:"artifact_list"`
+			Calls []timeline.Entry `json:"tool_calls,omitempty"`
+		}{r, files, calls})
 	}
 	fields := [][2]string{{"request", r.RequestID}, {"state", r.State}, {"job", r.Job}}
 	add := func(name, value string) {
@@ -166,9 +180,13 @@ func (a *app) showResult(l *config.Loaded, r *view.Result) error {
 	if r.Withheld > 0 {
 		add("withheld", term.Plural(r.Withheld, "place or file", "places and files"))
 	}
+	add("tool calls", callsOf(r.Tools))
 	add("result", r.Path)
 	add("sha256", r.SHA256)
-	if err := term.Fields(a.UI.Out, a.UI.OutStyle, fields); err != nil || len(files) == 0 {
+	if err := term.Fields(a.UI.Out, a.UI.OutStyle, fields); err != nil {
+		return err
+	}
+	if err := a.listCalls(calls); err != nil || len(files) == 0 {
 		return err
 	}
 	fmt.Fprintln(a.UI.Out)

@@ -1,0 +1,117 @@
+package fsck
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/timeline"
+)
+
+const (
+	maxPlanBytes = 64 << 20
+	mendTimeline = "compare the job's folder with a backup: the ledger's line was written when the run ended"
+)
+
+// timeline wants the record of a run's tool calls to be what the ledger says, and the arguments of each call
+// to be those of the plan that was approved.
+func (n *node) timeline(j *job, dir string, o *gate.Outcome) {
+	told := o.Collected.Timeline
+	if told == nil && j.tools == nil {
+		return
+	}
+	file := filepath.Join(dir, gate.FileTimeline)
+	wrong := func(format string, args ...any) {
+		n.found(CheckTimeline, j.id, file, mendTimeline, format, args...)
+	}
+	if told == nil || j.tools == nil || !sameCalls(*told, *j.tools) {
+		n.found(CheckTimeline, j.id, filepath.Join(dir, gate.FileOutcome), mendTimeline,
+			"the outcome and the ledger do not tell the same of the tool calls")
+		return
+	}
+	n.digest(CheckTimeline, j, file, told.SHA256, "the ledger")
+	raw, err := spool.ReadRegular(file, timeline.MaxBytes)
+	if err != nil {
+		return // a finding already
+	}
+	entries, err := timeline.Parse(raw)
+	if told.Fault != "" {
+		n.warn(CheckTimeline, j.id, file, "find out which program wrote to it, and do not trust the calls",
+			"what threegate-tools told of its calls is %s", told.Fault)
+	} else if err != nil {
+		wrong("it can't be read: %v", err)
+		return
+	}
+	if codes := timeline.Codes(entries); len(entries) != told.Calls || !maps.Equal(codes, told.Codes) {
+		wrong("it tells of %d calls, by code %v; the ledger says %d, %v", len(entries), codes, told.Calls, told.Codes)
+		return
+	}
+	plan, err := planOf(dir)
+	if err != nil {
+		n.warn(CheckTimeline, j.id, file, "compare them by hand: threegate-tools verify PLAN TIMELINE",
+			"the calls can't be compared with a plan: %v", err)
+		return
+	}
+	out := &o.Outcome
+	byItself := out.Cause == schemas.CauseNone || out.Cause == schemas.CauseOutput
+	ended := told.Fault == "" && byItself && out.ExitCode < 2
+	if ended && len(entries) == 0 {
+		n.warn(CheckTimeline, j.id, file, "build the image anew, and tell the node of it",
+			"the run told of no call: the threegate-tools of its image is older than this gate")
+		return
+	}
+	for i, d := range timeline.Compare(plan, entries, ended) {
+		if i == maxNamed {
+			wrong("more differs: only %d are named", i)
+			break
+		}
+		wrong("%s", d)
+	}
+}
+
+func sameCalls(a, b schemas.ToolCalls) bool {
+	return a.SHA256 == b.SHA256 && a.Calls == b.Calls && a.Fault == b.Fault && maps.Equal(a.Codes, b.Codes)
+}
+
+// planOf is the plan of a job: the input that its command names and that is one.
+func planOf(dir string) ([]*envelope.ToolRequest, error) {
+	raw, err := spool.ReadRegular(filepath.Join(dir, gate.FileAdmission), maxRecordBytes)
+	var a struct {
+		Task executors.Task `json:"task"`
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	why := fmt.Errorf("its command names no input that is a plan")
+	for _, arg := range a.Task.Argv {
+		if !path.IsAbs(arg) {
+			arg = path.Join("/in", arg)
+		}
+		for _, base := range []string{"/in/", schemas.WorkDir + "/"} {
+			name, below := strings.CutPrefix(arg, base)
+			if !below || !filepath.IsLocal(name) {
+				continue
+			}
+			raw, err := spool.ReadRegular(filepath.Join(dir, spool.DirInputs, filepath.FromSlash(name)), maxPlanBytes)
+			if err != nil {
+				continue
+			}
+			plan, err := timeline.ReadPlan(raw)
+			if err == nil && len(plan) > 0 {
+				return plan, nil
+			}
+		}
+	}
+	return nil, why
+}

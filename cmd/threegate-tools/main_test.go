@@ -165,6 +165,9 @@ func TestBadPlans(t *testing.T) {
 		"arguments of file_read":                request("1", "file_read", `{"Path":"a"}`),
 		"the request_id \"r\" stands in line 1": good,
 		"one session_id":                        strings.Replace(request("1", "file_read", `{"path":"a"}`), `"s"`, `"t"`, 1),
+		`the path "../x" leaves`:                request("1", "file_write", `{"path":"../x","content":""}`),
+		`the path ".GIT/config" belongs to git`: request("1", "file_write", `{"path":".GIT/config","content":""}`),
+		`the path "/x" leaves`:                  request("1", "file_patch", `{"path":"/x","unified_diff":"x"}`),
 		"ToolRequests only":                     `{"type":"Heartbeat","session_id":"s","timestamp":1}`,
 	} {
 		b := newBench(t)

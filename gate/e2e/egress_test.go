@@ -76,6 +76,7 @@ func webGate() error {
 	}
 	web := fakeWeb(os.Getenv(webDirEnv))
 	c := executorConfig(cfg, os.Getenv(webInitEnv), cfg.Backends.Images)
+	c.Images["tools"] = cfg.Backends.ERA.Languages["tools"].Image
 	c.Egress = egress.Config{Resolver: web, Dial: web.dial}
 	e, err := container.Open(ctx, c)
 	if err != nil {
@@ -118,6 +119,14 @@ func newWebNode(t *testing.T) *node {
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var hops int
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, to, http.StatusFound)
+			return
+		} else if _, err := fmt.Sscanf(r.URL.Path, "/hops/%d", &hops); err == nil && hops > 0 {
+			http.Redirect(w, r, fmt.Sprint("/hops/", hops-1), http.StatusFound)
+			return
+		}
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "hello, you sent %d bytes\n", len(body))
 	})

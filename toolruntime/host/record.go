@@ -16,7 +16,8 @@ func (s *Session) emit(r *envelope.ToolRequest, p envelope.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.o.Emit != nil {
-		s.o.Emit(envelope.EventMessage{Type: "EventMessage", Event: "TaskProgress", RequestID: r.RequestID, Progress: p})
+		s.o.Emit(envelope.EventMessage{Type: "EventMessage", Event: "TaskProgress", RequestID: r.RequestID,
+			Progress: p})
 	}
 }
 

@@ -35,6 +35,7 @@ func goNodes(s *source) (nodes []Node) {
 		nodes = append(nodes, s.node(kind, name, start.Offset, min(end.Offset, len(s.data)), start.Line))
 		return &nodes[len(nodes)-1]
 	}
+	at := func(id *ast.Ident) int { return fset.PositionFor(id.Pos(), false).Offset }
 	library := f.Name.Name != "main"
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -43,12 +44,14 @@ func goNodes(s *source) (nodes []Node) {
 			add(typeImport, path, n)
 		case *ast.FuncDecl:
 			d := add(typeFn, n.Name.Name, n)
+			d.name = at(n.Name)
 			d.Exported = library && n.Name.IsExported() && (n.Recv == nil || exportedReceiver(n.Recv))
 			d.Documented = n.Doc.Text() != ""
 		case *ast.GenDecl:
 			for _, spec := range n.Specs {
 				if t, ok := spec.(*ast.TypeSpec); ok {
 					d := add(typeType, t.Name.Name, t)
+					d.name = at(t.Name)
 					d.Exported = library && t.Name.IsExported()
 					d.Documented = t.Doc.Text() != "" || n.Doc.Text() != ""
 				}

@@ -117,13 +117,18 @@ type found struct {
 			Line int `json:"line"`
 		} `json:"start"`
 	} `json:"range"`
-	Replacement        string `json:"replacement"`
-	ReplacementOffsets *Span  `json:"replacementOffsets"`
-	Variables          struct {
-		Single map[string]struct {
-			Text string `json:"text"`
-		} `json:"single"`
+	Variables struct {
+		Single map[string]captured   `json:"single"`
+		Multi  map[string][]captured `json:"multi"`
 	} `json:"metaVariables"`
+}
+
+// captured is what a $NAME stands for.
+type captured struct {
+	Text  string `json:"text"`
+	Range struct {
+		Bytes Span `json:"byteOffset"`
+	} `json:"range"`
 }
 
 // scan runs ast-grep's rules over sources that one of them is for.
@@ -199,7 +204,9 @@ func look(ctx context.Context, srcs []*source) (problems []Problem, err error) {
 			marks[s][id] = append(marks[s][id], f.Range.Bytes)
 		default:
 			name := strings.Trim(cmp.Or(f.Variables.Single["NAME"].Text, f.Text), `"'<>`)
-			s.nodes = append(s.nodes, s.node(id, name, f.Range.Bytes.Start, f.Range.Bytes.End, f.Range.Start.Line+1))
+			n := s.node(id, name, f.Range.Bytes.Start, f.Range.Bytes.End, f.Range.Start.Line+1)
+			n.name = f.Variables.Single["NAME"].Range.Bytes.Start
+			s.nodes = append(s.nodes, n)
 		}
 	})
 	for s, m := range marks {

@@ -21,6 +21,9 @@ type Node struct {
 	Line       int    `json:"line"`
 	Exported   bool   `json:"exported"`
 	Documented bool   `json:"documented" jsonschema:"known of functions and of Go's types"`
+
+	// name is the offset of the name, if it is known.
+	name int
 }
 
 // The types of nodes.

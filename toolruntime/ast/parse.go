@@ -39,8 +39,11 @@ var own = map[string]struct {
 	"python": {"python3", []string{"python3", "-I", "-S", "-W", "ignore", "-c", pythonParser}},
 	"javascript": {"node", []string{"node", "--no-warnings", "--experimental-vm-modules", "--input-type=commonjs",
 		"--eval", nodeParser, "--"}},
-	"rust": {"rustfmt", nil},
+	"rust": {rustfmt(), nil},
 }
+
+// rustfmt is its name in the image.
+func rustfmt() string { return cmp.Or(os.Getenv("RUSTFMT"), "rustfmt") }
 
 func installed(program string) bool {
 	_, err := exec.LookPath(program)
@@ -182,7 +185,7 @@ func runRustfmt(ctx context.Context, text string) (proc.Output, error) {
 		return proc.Output{}, err
 	}
 	return proc.Run(ctx, proc.Command{Dir: dir, Env: environ(dir), Stdin: &text,
-		Argv: []string{"rustfmt", "--edition", "2021", "--config-path", dir, "--color", "never"}})
+		Argv: []string{rustfmt(), "--edition", "2021", "--config-path", dir, "--color", "never"}})
 }
 
 func short(s string) string {

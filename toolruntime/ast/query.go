@@ -51,11 +51,7 @@ func (t tools) find(ctx context.Context, where Where) (nodes []Node, srcs []*sou
 
 // matches finds what a pattern of code names.
 func matches(ctx context.Context, srcs []*source, lang, pattern string) (nodes []Node, err error) {
-	rule, err := patternRule(lang, pattern, "")
-	if err != nil {
-		return nil, err
-	}
-	err = scan(ctx, readable(srcs), rule, func(s *source, f found) {
+	err = scan(ctx, readable(srcs), patternRule(lang, pattern), func(s *source, f found) {
 		n := s.node(typeMatch, short(f.Text), f.Range.Bytes.Start, f.Range.Bytes.End, f.Range.Start.Line+1)
 		nodes = append(nodes, n)
 	})
@@ -72,18 +68,18 @@ func readable(srcs []*source) (ok []*source) {
 }
 
 // patternRule is a rule of ast-grep for a pattern, as JSON: no text in it can be more than a text.
-func patternRule(lang, pattern, fix string) (string, error) {
+func patternRule(lang, pattern string) string {
 	var what any = pattern
 	if lang == "go" && isGoCall(pattern) {
 		// On its own, f($X) would be a conversion to ast-grep.
 		what = map[string]string{"context": "func f() { " + pattern + " }", "selector": "call_expression"}
 	}
-	rule := map[string]any{"id": typeMatch + "." + lang, "language": lang, "rule": map[string]any{"pattern": what}}
-	if fix != "" {
-		rule["fix"] = fix
+	raw, err := json.Marshal(map[string]any{"id": typeMatch + "." + lang, "language": lang,
+		"rule": map[string]any{"pattern": what}})
+	if err != nil {
+		panic(err) // strings only
 	}
-	raw, err := json.Marshal(rule)
-	return string(raw), err
+	return string(raw)
 }
 
 var metavariable = regexp.MustCompile(`\$+[A-Z_][A-Z0-9_]*|\$\$\$`)

@@ -15,6 +15,7 @@ import (
 const (
 	generateTime = 5 * time.Minute
 	queryTime    = 30 * time.Second
+	editTime     = 30 * time.Second
 	defaultFiles = 5000
 	defaultNodes = 200
 	mostNodes    = 5000
@@ -113,8 +114,16 @@ func Tools(w *workspace.Workspace, r *registry.Registry) []tool.Tool {
 			ValidateArgs{}, t.validate, schema.Items("rules", 1, mostRules),
 			schema.In("rules", schema.OneOf("enforcement", "", "blocking", "warning", "suggestion"),
 				schema.Length("id", 1, 100), schema.In("where", whereSchema...)))),
+		tool.Of("ast_edit", "renames a symbol everywhere, or replaces code; all files or none", editTime,
+			EditArgs{TimeoutMS: editTime.Milliseconds()}, t.edit,
+			schema.OneOf("operation", renameSymbol, replaceNode, replacePattern), timeout,
+			schema.In("where", whereSchema...), schema.Length("text", 0, maxSource)),
+		tool.Reads(tool.Of("ast_external", "asks a language server", editTime,
+			ExternalArgs{TimeoutMS: editTime.Milliseconds()}, t.external, timeout, schema.Length("provider", 1, 100))),
 	}
 }
+
+var timeout = schema.Between("timeout_ms", 1, float64(generateTime.Milliseconds()))
 
 var whereSchema = []schema.Adjust{schema.OneOf("type", "", typeFn, typeType, typeImport, typeMatch),
 	schema.OneOf("language", languages()...), schema.Length("pattern", 0, maxPattern),

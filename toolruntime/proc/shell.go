@@ -114,6 +114,12 @@ func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a 
 	return result, err
 }
 
+// Environ is what programs of the image inherit: no secret, and not the proxy.
+func Environ() []string {
+	env, _ := environment(nil, false) // it refuses only what is added
+	return env
+}
+
 // environment is what a command inherits, and what the call adds.
 func environment(more map[string]string, network bool) (env []string, err error) {
 	for _, kv := range os.Environ() {

@@ -58,6 +58,15 @@ type AST struct {
 	ValidateOnEdit bool   `yaml:"validate_on_edit"`
 	// Imports say which files may import what, for code.mod.import.rules. The specification has no place for them.
 	Imports []Imports `yaml:"imports"`
+	// Servers are the language servers that ast_edit and ast_external may start, by name. None is there without it.
+	Servers map[string]Server `yaml:"servers"`
+}
+
+// Server is a language server. Of a known one nothing has to be said.
+type Server struct {
+	// Command is a program of the image and its words.
+	Command   string   `yaml:"command"`
+	Languages []string `yaml:"languages"`
 }
 
 // Imports binds files: what they import must not match a pattern of Deny, unless it matches one of Allow. Without Deny

@@ -26,7 +26,7 @@ var Rules = []Rule{
 	{"sec.paths.sandbox", Blocking, "every path", "the path lies below the workspace", true},
 	{"sec.git.clean_tree", Blocking, "git_commit, git_checkout, git_merge, git_rebase, git_push, git_pull",
 		"no tracked file has changes that are not staged; but for a commit, none that are", true},
-	{"code.ast.parsed", Blocking, "file_write, file_patch, git_commit",
+	{"code.ast.parsed", Blocking, "file_write, file_patch, ast_edit, git_commit",
 		"changed files of a known language parse", true},
 	{"build.must.pass", Blocking, OnCommit, "the build succeeds", false},
 	{"lint.must.pass", Blocking, OnCommit, "the linter is content", false},

@@ -1,0 +1,348 @@
+package ast
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"go/format"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/proc"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+// The operations of ast_edit.
+const (
+	renameSymbol   = "rename_symbol"
+	replaceNode    = "replace_node"
+	replacePattern = "replace_pattern"
+)
+
+// EditArgs are the arguments of ast_edit.
+type EditArgs struct {
+	Operation    string  `json:"operation"`
+	TargetNodeID string  `json:"target_node_id,omitempty" jsonschema:"of rename_symbol and replace_node: an id of ast_query"`
+	Where        Where   `json:"where,omitempty" jsonschema:"in place of an id: must name one node; of replace_pattern: the pattern and the files"`
+	NewName      string  `json:"new_name,omitempty" jsonschema:"of rename_symbol"`
+	Text         *string `json:"text,omitempty" jsonschema:"what takes the place; of replace_pattern with the pattern's $NAMEs"`
+	FormatOnSave *bool   `json:"format_on_save,omitempty" jsonschema:"format files that were formatted before (Go, Rust); without it as the registry says"`
+	// ValidateBuild takes longer than the default time where nothing is built yet.
+	ValidateBuild *bool `json:"validate_build,omitempty" jsonschema:"keep the change only if the code builds after it (Go); without it as the registry says"`
+	TimeoutMS     int64 `json:"timeout_ms,omitempty"`
+}
+
+// Limit is the time that the call asks for.
+func (a EditArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
+
+// Edited is the result of ast_edit.
+type Edited struct {
+	Edited       bool     `json:"edited"`
+	FilesTouched []string `json:"files_touched"`
+	Replacements int      `json:"replacements"`
+	Skipped      int      `json:"skipped" jsonschema:"matches within others, which were left as they are"`
+}
+
+// change is what becomes of a file.
+type change struct {
+	src   *source
+	after []byte
+}
+
+func (t tools) edit(ctx context.Context, a EditArgs) (Edited, error) {
+	var out Edited
+	var changes []change
+	var err error
+	switch a.Operation {
+	case replacePattern:
+		changes, out.Replacements, out.Skipped, err = t.replacePattern(ctx, a)
+	case replaceNode:
+		changes, err = t.replaceNode(ctx, a)
+		out.Replacements = len(changes)
+	case renameSymbol:
+		changes, out.Replacements, err = t.rename(ctx, a)
+	}
+	if err != nil {
+		return out, err
+	}
+	changes = slices.DeleteFunc(changes, func(c change) bool { return bytes.Equal(c.src.data, c.after) })
+	if len(changes) == 0 {
+		return out, envelope.Errorf(envelope.ASTEdit, "nothing would change").
+			WithHint("look with ast_query what is there")
+	}
+	formatting := t.rules.AST.FormatOnSave
+	if a.FormatOnSave != nil {
+		formatting = *a.FormatOnSave
+	}
+	if formatting {
+		for i, c := range changes {
+			if changes[i].after, err = formatted(ctx, c); err != nil {
+				return out, err
+			}
+		}
+	}
+	if err := t.save(ctx, changes, a.ValidateBuild); err != nil {
+		return out, err
+	}
+	for _, c := range changes {
+		out.FilesTouched = append(out.FilesTouched, c.src.path)
+	}
+	out.Edited = true
+	return out, nil
+}
+
+// save writes all changes or none. Nothing is written unless all files parse before and after.
+func (t tools) save(ctx context.Context, changes []change, build *bool) error {
+	var before, after []*source
+	for _, c := range changes {
+		before, after = append(before, c.src), append(after, newSource(c.src.path, c.after))
+	}
+	for i, srcs := range [][]*source{before, after} {
+		problems, err := parse(ctx, srcs)
+		if err != nil {
+			return err
+		}
+		if len(problems) > 0 && i == 0 {
+			return unparsed(problems[0])
+		}
+		if len(problems) > 0 {
+			e := unparsed(problems[0])
+			e.Message = "the file would no longer parse: " + e.Message
+			return e.WithHint("mend the replacement; nothing was changed")
+		}
+	}
+	modes := make([]fs.FileMode, len(changes))
+	for i, c := range changes {
+		data, mode, err := t.w.Read(c.src.path, workspace.MaxFile)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(data, c.src.data) {
+			return envelope.Errorf(envelope.ASTEdit, "%q changes while it is edited", c.src.path)
+		}
+		modes[i] = mode
+	}
+	var err error
+	written := 0
+	for ; written < len(changes) && err == nil; written++ {
+		err = t.w.Write(changes[written].src.path, changes[written].after, modes[written], false)
+	}
+	if err == nil {
+		err = t.builds(ctx, changes[0].src.lang, build)
+	}
+	for i := range changes {
+		if err != nil && i < written {
+			err = errors.Join(err, t.w.Write(changes[i].src.path, changes[i].src.data, modes[i], false))
+		}
+	}
+	return err
+}
+
+// builds holds the workspace to build.must.pass, where that is asked for or the registry asks for it.
+func (t tools) builds(ctx context.Context, lang string, asked *bool) error {
+	if asked != nil && !*asked || asked == nil && (!t.rules.AST.ValidateOnEdit || lang != "go") {
+		return nil
+	}
+	if lang != "go" {
+		return envelope.Errorf(envelope.Policy, "validate_build knows Go only").
+			WithHint("build with shell_exec after the edit")
+	}
+	cache, err := os.MkdirTemp("", "build-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(cache)
+	env := append([]string{"GOCACHE=" + cache, "HOME=" + cache}, t.serverEnviron()...)
+	out, err := proc.Run(ctx, proc.Command{Argv: []string{"go", "build", "./..."}, Dir: t.w.Dir, Env: env})
+	if err == nil && out.Code != 0 {
+		e := envelope.Errorf(envelope.Validation, "it does not build: %.1000s",
+			strings.ToValidUTF8(out.Stderr, "\uFFFD"))
+		e.Rule = "build.must.pass"
+		err = e.WithHint("nothing was changed; did it build before?")
+	}
+	return err
+}
+
+// formatted is a file as its formatter has it, if it was so before.
+func formatted(ctx context.Context, c change) ([]byte, error) {
+	by := func(data []byte) ([]byte, error) {
+		if c.src.lang == "go" {
+			return format.Source(data)
+		}
+		out, err := runRustfmt(ctx, string(data))
+		if err == nil && out.Code != 0 {
+			err = errors.New(out.Stderr)
+		}
+		return []byte(out.Stdout), err
+	}
+	if c.src.lang != "go" && (c.src.lang != "rust" || !installed(rustfmt())) {
+		return c.after, nil
+	}
+	if was, err := by(c.src.data); err != nil || !bytes.Equal(was, c.src.data) {
+		return c.after, ctx.Err()
+	}
+	if after, err := by(c.after); err == nil {
+		return after, nil
+	}
+	return c.after, ctx.Err() // what does not parse is found later
+}
+
+// target is the one node of a call.
+func (t tools) target(ctx context.Context, a EditArgs) (*source, Span, error) {
+	if (a.TargetNodeID == "") == (a.Where == Where{}) {
+		return nil, Span{}, envelope.Errorf(envelope.Validation, "%s takes target_node_id or where", a.Operation)
+	}
+	if a.TargetNodeID != "" {
+		return locate(t.w, a.TargetNodeID)
+	}
+	nodes, _, truncated, err := t.find(ctx, a.Where)
+	if err != nil {
+		return nil, Span{}, err
+	}
+	if len(nodes) != 1 || truncated {
+		return nil, Span{}, envelope.Errorf(envelope.ASTEdit, "%d nodes are where says, not one", len(nodes)).
+			WithHint("narrow where, or take the id of a node from ast_query")
+	}
+	return locate(t.w, nodes[0].ID)
+}
+
+func (t tools) replaceNode(ctx context.Context, a EditArgs) ([]change, error) {
+	if a.Text == nil {
+		return nil, envelope.Errorf(envelope.Validation, "%s needs text", replaceNode)
+	}
+	s, span, err := t.target(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	after := slices.Concat(s.data[:span.Start], s.lineEnds(*a.Text), s.data[span.End:])
+	return []change{{s, after}}, nil
+}
+
+// lineEnds gives a text the line ends of a file that has only CR LF.
+func (s *source) lineEnds(text string) []byte {
+	if n := bytes.Count(s.data, []byte("\n")); n > 0 && n == bytes.Count(s.data, []byte("\r\n")) &&
+		!strings.Contains(text, "\r") {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return []byte(text)
+}
+
+func (t tools) replacePattern(ctx context.Context, a EditArgs) (changes []change, count, skipped int, err error) {
+	if a.Where.Pattern == "" || a.Text == nil || a.TargetNodeID != "" {
+		return nil, 0, 0, envelope.Errorf(envelope.Validation, "%s needs where with a pattern, and text",
+			replacePattern)
+	}
+	known := metavariable.FindAllString(a.Where.Pattern, -1)
+	for _, name := range metavariable.FindAllString(*a.Text, -1) {
+		if len(name)-len(strings.TrimLeft(name, "$"))&1 == 0 || name == "$$$" || strings.Contains(name, "$_") ||
+			!slices.Contains(known, name) {
+			return nil, 0, 0, envelope.Errorf(envelope.Validation, "the text has %s, and the pattern has not", name)
+		}
+	}
+	lang := t.language(a.Where.Language)
+	if lang == "" {
+		return nil, 0, 0, envelope.Errorf(envelope.Validation, "a pattern needs a language")
+	}
+	srcs, truncated, err := load(ctx, t.w, []string{cmp.Or(a.Where.FileGlob, "**")}, lang, defaultFiles)
+	if err == nil && truncated {
+		err = envelope.Errorf(envelope.ASTEdit, "there are more than %d files", defaultFiles).
+			WithHint("narrow where.file_glob")
+	}
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	places := map[*source][]found{}
+	err = scan(ctx, readable(srcs), patternRule(lang, a.Where.Pattern), func(s *source, f found) {
+		places[s] = append(places[s], f)
+	})
+	for _, s := range srcs {
+		if s.trouble != "" && err == nil {
+			err = envelope.Errorf(envelope.ASTParse, "%q: %s", s.path, s.trouble).
+				WithHint("leave it out with where.file_glob")
+		}
+		after, done := s.replace(places[s], *a.Text)
+		changes, count, skipped = append(changes, change{s, after}), count+done, skipped+len(places[s])-done
+	}
+	return changes, count, skipped, err
+}
+
+// replace puts a text in the place of matches, with what its names stand for, byte by byte.
+func (s *source) replace(places []found, text string) (after []byte, count int) {
+	slices.SortStableFunc(places, func(a, b found) int {
+		return cmp.Or(cmp.Compare(a.Range.Bytes.Start, b.Range.Bytes.Start),
+			cmp.Compare(b.Range.Bytes.End, a.Range.Bytes.End))
+	})
+	text = string(s.lineEnds(text))
+	at := 0
+	for _, f := range places {
+		if f.Range.Bytes.Start < at {
+			continue
+		}
+		after = append(after, s.data[at:f.Range.Bytes.Start]...)
+		after = append(after, metavariable.ReplaceAllStringFunc(text, func(name string) string {
+			return s.captured(f, name)
+		})...)
+		at = f.Range.Bytes.End
+		count++
+	}
+	return append(after, s.data[at:]...), count
+}
+
+// captured are the bytes that a name stands for.
+func (s *source) captured(f found, name string) string {
+	var span Span
+	if multi, ok := strings.CutPrefix(name, "$$$"); ok {
+		nodes := f.Variables.Multi[multi]
+		if len(nodes) == 0 {
+			return ""
+		}
+		span = Span{nodes[0].Range.Bytes.Start, nodes[len(nodes)-1].Range.Bytes.End}
+	} else {
+		span = f.Variables.Single[strings.TrimPrefix(name, "$")].Range.Bytes
+	}
+	if span.Start < f.Range.Bytes.Start || span.End > f.Range.Bytes.End || span.Start > span.End {
+		return ""
+	}
+	return string(s.data[span.Start:span.End])
+}
+
+func isIdentifier(name string) bool {
+	return name != "" && len(name) <= 200 && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) && !unicode.IsDigit([]rune(name)[0])
+}
+
+var nodeID = regexp.MustCompile(`^([0-9a-f]{16}):([0-9]{1,9})-([0-9]{1,9}):(.+)$`)
+
+// locate finds the file of a node's id, which must be as it was.
+func locate(w *workspace.Workspace, id string) (*source, Span, error) {
+	m := nodeID.FindStringSubmatch(id)
+	if m == nil {
+		return nil, Span{}, envelope.Errorf(envelope.ASTEdit, "%.200q is no id of a node", id).
+			WithHint("take ids from ast_query")
+	}
+	data, _, err := w.Read(m[4], workspace.MaxFile)
+	if err != nil {
+		return nil, Span{}, err
+	}
+	s := newSource(m[4], data)
+	start, _ := strconv.Atoi(m[2]) // at most nine digits
+	end, _ := strconv.Atoi(m[3])
+	if s.digest[:digestLength] != m[1] {
+		return nil, Span{}, envelope.Errorf(envelope.ASTEdit, "%q has changed since the node was found", m[4]).
+			WithHint("query the node again")
+	}
+	if start > end || end > len(data) {
+		return nil, Span{}, envelope.Errorf(envelope.ASTEdit, "%q has no such bytes", m[4]).
+			WithHint("take ids from ast_query")
+	}
+	return s, Span{start, end}, nil
+}

@@ -1,0 +1,185 @@
+package ast
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+)
+
+func quote(s string) string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+func TestReplacePattern(t *testing.T) {
+	for _, tt := range []struct {
+		name, file, before, pattern, text, after string
+		count, skipped                           int
+	}{
+		{"a call", "a.go", "package a\n\nfunc f() { old(1, g(2)); x.old(3) }\n", "old($A, $B)", "fresh($B, $A)",
+			"package a\n\nfunc f() { fresh(g(2), 1); x.old(3) }\n", 1, 0},
+		{"one argument", "a.go", "package a\n\nfunc f() { old(1) }\n", "old($A)", "fresh($A, nil)", "package a\n\nfunc f() { fresh(1, nil) }\n", 1, 0},
+		{"many arguments", "a.go", "package a\n\nfunc f() { log(1,\n\t\t2,  3); log() }\n", "log($$$A)", "l.Log($$$A)",
+			"package a\n\nfunc f() { l.Log(1,\n\t\t2,  3); l.Log() }\n", 2, 0},
+		{"bytes are literal", "a.py", "f(1)\n", "f($A)", "g(r'$& $1 \\1 $$ ${A} $a', $A)", "g(r'$& $1 \\1 $$ ${A} $a', 1)\n", 1, 0},
+		{"CR LF stays", "a.py", "x = 1\r\nf(1,\r\n  2)\r\n", "f($A, $B)", "g($A,\n$B)", "x = 1\r\ng(1,\r\n2)\r\n", 1, 0},
+		{"BOM stays", "a.py", "\ufefff('é')\nf(2)\n", "f($A)", "g($A)", "\ufeffg('é')\ng(2)\n", 2, 0},
+		{"no end of line", "a.ts", "let ä = f(1); f(2)", "f($A)", "g($A)", "let ä = g(1); g(2)", 2, 0},
+		{"nested ones stay", "a.rs", "fn m() { f(f(1)); }\n", "f($A)", "g($A)", "fn m() { g(f(1)); }\n", 1, 1},
+		{"indentation is literal", "a.py", "def a():\n    if x:\n        f(\n          1)\n", "f($A)", "g(\n  $A)",
+			"def a():\n    if x:\n        g(\n  1)\n", 1, 0},
+	} {
+		b := newBench(t, map[string]string{tt.file: tt.before, "other.go": "package other\n"})
+		raw, e := b.call("ast_edit", fmt.Sprintf(`{"operation":"replace_pattern","text":%s,"where":{"pattern":%s,"language":%q,`+
+			`"file_glob":%q}}`, quote(tt.text), quote(tt.pattern), languageOf(tt.file), tt.file))
+		want := fmt.Sprintf(`{"edited":true,"files_touched":[%q],"replacements":%d,"skipped":%d}`, tt.file, tt.count, tt.skipped)
+		if got := b.read(tt.file); e != nil || got != tt.after || raw != want {
+			t.Errorf("%s: %v\n got %q\nwant %q\n%s", tt.name, e, got, tt.after, raw)
+		}
+	}
+}
+
+// TestEditRefuses shows that a call which fails changes nothing.
+func TestEditRefuses(t *testing.T) {
+	files := map[string]string{"a.go": "package a\n\nfunc f() { old(1) }\n", "b.go": "package a\n\nfunc g() { old(2) }\n",
+		"bad.go": "package\n", "r.rs": "fn f() {}\n"}
+	pattern := func(glob, pattern, text string) string {
+		return fmt.Sprintf(`{"operation":"replace_pattern","text":%s,"where":{"pattern":%s,"language":"go","file_glob":%q}}`,
+			quote(text), quote(pattern), glob)
+	}
+	for name, tt := range map[string]struct {
+		args string
+		code envelope.Code
+	}{
+		"no match":            {pattern("?.go", "none($A)", "x($A)"), envelope.ASTEdit},
+		"the same":            {pattern("?.go", "old($A)", "old($A)"), envelope.ASTEdit},
+		"does not parse":      {pattern("?.go", "old($A)", "new($A"), envelope.ASTParse},
+		"unknown name":        {pattern("?.go", "old($A)", "new($B)"), envelope.Validation},
+		"double dollar":       {pattern("?.go", "old($A)", "new($$A)"), envelope.Validation},
+		"leaves":              {pattern("../*.go", "old($A)", "new($A)"), envelope.Policy},
+		"no pattern":          {`{"operation":"replace_pattern","text":"x"}`, envelope.Validation},
+		"no language":         {`{"operation":"replace_pattern","text":"x","where":{"pattern":"y"}}`, envelope.Validation},
+		"no text":             {`{"operation":"replace_pattern","where":{"pattern":"y","language":"go"}}`, envelope.Validation},
+		"unknown operation":   {`{"operation":"x"}`, envelope.Validation},
+		"node without target": {`{"operation":"replace_node","text":"x"}`, envelope.Validation},
+		"two targets":         {`{"operation":"replace_node","text":"x","where":{"type":"fn"},"target_node_id":"n1"}`, envelope.Validation},
+		"many nodes":          {`{"operation":"replace_node","text":"x","where":{"type":"fn"}}`, envelope.ASTEdit},
+		"no such node":        {`{"operation":"replace_node","text":"x","where":{"type":"fn","name_like":"none"}}`, envelope.ASTEdit},
+		"no id":               {`{"operation":"replace_node","text":"x","target_node_id":"n1"}`, envelope.ASTEdit},
+		"an id outside":       {`{"operation":"replace_node","text":"x","target_node_id":"0123456789abcdef:0-1:../a.go"}`, envelope.Policy},
+		"node does not parse": {`{"operation":"replace_node","text":"func","where":{"type":"fn","name_like":"f","language":"go"}}`, envelope.ASTParse},
+		"no name":             {`{"operation":"rename_symbol","new_name":"a b","where":{"type":"fn","name_like":"f"}}`, envelope.Validation},
+		"no server":           {`{"operation":"rename_symbol","new_name":"h","where":{"type":"fn","name_like":"f","language":"go"}}`, envelope.Policy},
+	} {
+		b := newBench(t, files)
+		raw, e := b.call("ast_edit", tt.args)
+		if e == nil || e.Code != tt.code {
+			t.Errorf("%s: %v, want %s: %s", name, e, tt.code, raw)
+		}
+		for file, content := range files {
+			if b.read(file) != content {
+				t.Errorf("%s: %s is now %q", name, file, b.read(file))
+			}
+		}
+	}
+}
+
+func TestReplaceNode(t *testing.T) {
+	b := newBench(t, map[string]string{"a.go": "package a\r\n\r\nfunc f() {}\r\n\r\nfunc g() {}\r\n"})
+	raw, _ := b.call("ast_query", `{"where":{"type":"fn","name_like":"f"}}`)
+	var n Nodes
+	if err := json.Unmarshal([]byte(raw), &n); err != nil {
+		t.Fatal(err)
+	}
+	replace := fmt.Sprintf(`{"operation":"replace_node","target_node_id":%q,"text":"func f() {\n\tg()\n}"}`, n.Nodes[0].ID)
+	raw, e := b.call("ast_edit", replace)
+	if want := "package a\r\n\r\nfunc f() {\r\n\tg()\r\n}\r\n\r\nfunc g() {}\r\n"; e != nil || b.read("a.go") != want {
+		t.Errorf("%s %v: %q", raw, e, b.read("a.go"))
+	}
+	// The id is stale now.
+	if _, e := b.call("ast_edit", replace); e == nil || e.Code != envelope.ASTEdit || e.Hint != "query the node again" {
+		t.Errorf("a stale id: %+v", e)
+	}
+}
+
+// TestFormat shows that what was formatted is formatted after an edit, and nothing else is.
+func TestFormat(t *testing.T) {
+	for before, want := range map[string]string{
+		"package a\n\nvar (\n\ta  = 1\n\tbb = 2\n)\n": "package a\n\nvar (\n\taaaa = 1\n\tbb   = 2\n)\n",
+		"package a\n\nvar (\n\ta = 1\n\tbb = 2\n)\n":  "package a\n\nvar (\n\taaaa = 1\n\tbb = 2\n)\n",
+	} {
+		b := newBench(t, map[string]string{"a.go": before})
+		s := newSource("a.go", []byte(before))
+		at := strings.Index(before, "\ta") + 1
+		id := s.node(typeMatch, "a", at, at+1, 1).ID
+		raw, e := b.call("ast_edit", fmt.Sprintf(`{"operation":"replace_node","target_node_id":%q,"text":"aaaa","format_on_save":true}`, id))
+		if got := b.read("a.go"); e != nil || got != want {
+			t.Errorf("%s, %v: %q", raw, e, got)
+		}
+	}
+}
+
+// TestValidateBuild shows that a change which does not build is taken back.
+func TestValidateBuild(t *testing.T) {
+	const before = "package a\n\nfunc f() int { return 1 }\n"
+	for text, ok := range map[string]bool{"func f() int { return 2 }": true, "func f() int { return x }": false} {
+		b := newBench(t, map[string]string{"go.mod": "module a\n", "a.go": before})
+		b.reg.AST.ValidateOnEdit = true
+		raw, e := b.call("ast_edit", `{"operation":"replace_node","where":{"type":"fn"},"text":"`+text+`"}`)
+		if (e == nil) != ok || !ok && (e.Rule != "build.must.pass" || b.read("a.go") != before) {
+			t.Errorf("%s: %s, %v: %q", text, raw, e, b.read("a.go"))
+		}
+		b.write("a.py", "def f(): pass\n")
+		_, e = b.call("ast_edit", `{"operation":"replace_node","where":{"language":"python"},"text":"def g(): pass","validate_build":true}`)
+		if e == nil || e.Code != envelope.Policy || b.read("a.py") != "def f(): pass\n" {
+			t.Errorf("another language: %v", e)
+		}
+	}
+}
+
+// TestConfigurationOfTheWorkspace: none is read, and what .gitignore names is found.
+func TestConfigurationOfTheWorkspace(t *testing.T) {
+	marker := filepath.Join(t.TempDir(), "ran")
+	b := newBench(t, map[string]string{"sgconfig.yml": "ruleDirs: [rules]\ncustomLanguages:\n  evil: {libraryPath: evil.so, extensions: [py]}\n",
+		"rules/x.yml": "broken", "evil.so": "x", ".gitignore": "*\n", ".ignore": "*\n", "a.py": "f(1)\n",
+		"sitecustomize.py": "open(" + quote(marker) + ", 'w')\n", "ast.py": "open(" + quote(marker) + ", 'w')\n",
+		"rustfmt.toml": "bad = 1\n", "pyproject.toml": "x"})
+	if got := b.nodes(`{"pattern":"f($A)","language":"python"}`); got != "a.py:1:f(1)" {
+		t.Errorf("got %s", got)
+	}
+	if raw, e := b.call("ast_generate", `{"paths":["**"]}`); e != nil || !strings.Contains(raw, `"parsed_files":3,"errors":[]`) {
+		t.Errorf("%s, %v", raw, e)
+	}
+	if _, err := os.Lstat(marker); err == nil {
+		t.Error("a file of the workspace was run")
+	}
+}
+
+// TestNodeIDs shows that an id holds as long as its file is as it was.
+func TestNodeIDs(t *testing.T) {
+	b := newBench(t, map[string]string{"a.go": "package a\nfunc F() {}\n"})
+	raw, _ := b.call("ast_query", `{"where":{"type":"fn"}}`)
+	var n Nodes
+	if err := json.Unmarshal([]byte(raw), &n); err != nil {
+		t.Fatal(err)
+	}
+	if _, span, err := locate(b.w, n.Nodes[0].ID); err != nil || span != (Span{10, 21}) {
+		t.Errorf("%v, %v", span, err)
+	}
+	b.write("a.go", "package a\nfunc G() {}\n")
+	for id, want := range map[string]string{n.Nodes[0].ID: "has changed", "n1": "no id", n.Nodes[0].ID + "x": "E_FILE_IO",
+		strings.Replace(n.Nodes[0].ID, "a.go", "../a.go", 1): "sec.paths", strings.Replace(n.Nodes[0].ID, "-21", "-99", 1): "has changed"} {
+		_, _, err := locate(b.w, id)
+		if err == nil || !strings.Contains(fmt.Sprintf("%v %+v", err, err), want) && want != "sec.paths" {
+			t.Errorf("%s: %v, want %s", id, err, want)
+		}
+	}
+}

@@ -1,0 +1,298 @@
+package ast
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/lsp"
+	"github.com/threegate/tool-exec/toolruntime/proc"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+// servers are the language servers of which nothing has to be said but their names.
+var servers = map[string]struct {
+	command   string
+	languages []string
+}{
+	"gopls":         {"gopls", []string{"go"}},
+	"pyright":       {"pyright-langserver --stdio", []string{"python"}},
+	"clangd":        {"clangd --enable-config=false --background-index=false", []string{"c", "cpp"}},
+	"rust-analyzer": {"rust-analyzer", []string{"rust"}},
+	"typescript-language-server": {"typescript-language-server --stdio",
+		[]string{"javascript", "typescript", "tsx"}},
+}
+
+// mayAsk are the requests that change nothing and run nothing.
+var mayAsk = regexp.MustCompile(`^(?:textDocument/(?:declaration|definition|diagnostic|documentHighlight|documentLink|` +
+	`documentSymbol|foldingRange|hover|implementation|inlayHint|prepareCallHierarchy|prepareRename|prepareTypeHierarchy|` +
+	`references|rename|selectionRange|semanticTokens/full|signatureHelp|typeDefinition)|workspace/(?:symbol|diagnostic)|` +
+	`(?:callHierarchy/(?:incoming|outgoing)Calls)|typeHierarchy/(?:sub|super)types)$`)
+
+const maxExternal = 5 << 20
+
+// ExternalArgs are the arguments of ast_external.
+type ExternalArgs struct {
+	Provider  string          `json:"provider" jsonschema:"a language server of the registry's ast.servers"`
+	Request   ExternalRequest `json:"request"`
+	TimeoutMS int64           `json:"timeout_ms,omitempty"`
+}
+
+// ExternalRequest is a request of the Language Server Protocol.
+type ExternalRequest struct {
+	Method string         `json:"method" jsonschema:"one that changes nothing, such as textDocument/documentSymbol"`
+	Params map[string]any `json:"params,omitempty" jsonschema:"file:///src/a.go is src/a.go of the workspace"`
+}
+
+// Limit is the time that the call asks for.
+func (a ExternalArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
+
+// External is the result of ast_external.
+type External struct {
+	Provider string `json:"provider"`
+	Response any    `json:"response" jsonschema:"as the server gave it; files outside of the workspace are external:"`
+}
+
+func (t tools) external(ctx context.Context, a ExternalArgs) (External, error) {
+	out := External{Provider: a.Provider}
+	if !mayAsk.MatchString(a.Request.Method) {
+		return out, envelope.Errorf(envelope.Policy, "%.100q is no request that is passed on", a.Request.Method).
+			WithHint("ask for what changes nothing and runs nothing: symbols, definitions, references, hover, ...")
+	}
+	params, err := t.inward(a.Request.Params, 0)
+	if err != nil {
+		return out, err
+	}
+	file := ""
+	if doc, ok := a.Request.Params["textDocument"].(map[string]any); ok {
+		uri, _ := doc["uri"].(string)
+		if file, err = inWorkspace(uri); err == nil {
+			_, _, err = t.w.Lstat(file)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	s, err := t.start(ctx, a.Provider)
+	if err != nil {
+		return out, err
+	}
+	defer s.Close()
+	if file != "" {
+		if err := t.open(ctx, s, file); err != nil {
+			return out, err
+		}
+	}
+	raw, err := s.Call(ctx, a.Request.Method, params)
+	if err != nil {
+		return out, err
+	}
+	if len(raw) > maxExternal {
+		return out, envelope.Errorf(envelope.Validation, "the answer has more than %d bytes", maxExternal)
+	}
+	var response any
+	if err := json.Unmarshal(raw, &response); err != nil {
+		return out, envelope.Errorf(envelope.Validation, "the answer can't be read: %v", err)
+	}
+	out.Response = t.outward(response)
+	return out, nil
+}
+
+// start starts a language server of the registry.
+func (t tools) start(ctx context.Context, name string) (*lsp.Server, error) {
+	configured, ok := t.rules.AST.Servers[name]
+	if !ok {
+		return nil, envelope.Errorf(envelope.Policy, "the registry's ast.servers does not name %.100q", name).
+			WithHint(fmt.Sprintf("it names: %s", strings.Join(slices.Sorted(maps.Keys(t.rules.AST.Servers)), ", ")))
+	}
+	command := configured.Command
+	if command == "" {
+		command = servers[name].command
+	}
+	if command == "" {
+		return nil, envelope.Errorf(envelope.Policy, "the registry does not say which command %q is", name)
+	}
+	argv, err := proc.Split(command)
+	if err != nil {
+		return nil, err
+	}
+	return lsp.Start(ctx, argv, t.serverEnviron(), t.w.Dir)
+}
+
+// serverEnviron lets a server find what the image has, and download nothing.
+func (t tools) serverEnviron() []string {
+	env := append(proc.Environ(), "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off")
+	if home, err := os.UserHomeDir(); err == nil && os.Getenv("GOMODCACHE")+os.Getenv("GOPATH") == "" {
+		env = append(env, "GOPATH="+home+"/go")
+	}
+	return env
+}
+
+// serverOf is the server of a language, by the order of names.
+func (t tools) serverOf(lang string) (string, error) {
+	for _, name := range slices.Sorted(maps.Keys(t.rules.AST.Servers)) {
+		if slices.Contains(slices.Concat(t.rules.AST.Servers[name].Languages, servers[name].languages), lang) {
+			return name, nil
+		}
+	}
+	return "", envelope.Errorf(envelope.Policy, "the registry's ast.servers names no language server for %q", lang).
+		WithHint("use replace_pattern, or ask the person who keeps the registry")
+}
+
+// open tells a server of a file.
+func (t tools) open(ctx context.Context, s *lsp.Server, file string) error {
+	data, _, err := t.w.Read(file, maxSource)
+	if err != nil {
+		return err
+	}
+	lang := languageOf(file)
+	if lang == "tsx" {
+		lang = "typescriptreact"
+	}
+	return s.Open(ctx, file, lang, string(data))
+}
+
+// inWorkspace is the path that a URI of a call names.
+func inWorkspace(uri string) (string, error) {
+	name, ok := strings.CutPrefix(uri, "file:///")
+	if !ok || strings.ContainsAny(name, "%?#") {
+		return "", envelope.Refuse(workspace.Rule, "%.200q is no URI of the workspace", uri).
+			WithHint("file:///src/a.go is src/a.go of the workspace")
+	}
+	return workspace.Clean(name)
+}
+
+// inward gives URIs of a call the workspace's place, and refuses those of other places.
+func (t tools) inward(v any, depth int) (_ any, err error) {
+	if depth > 20 {
+		return nil, envelope.Errorf(envelope.Validation, "params are too deep")
+	}
+	switch v := v.(type) {
+	case string:
+		if !strings.HasPrefix(strings.ToLower(v), "file:") {
+			return v, nil
+		}
+		name, err := inWorkspace(v)
+		return lsp.URI(t.w.Dir, name), err
+	case map[string]any:
+		out := map[string]any{}
+		for key, inner := range v {
+			if out[key], err = t.inward(inner, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(v))
+		for i, inner := range v {
+			if out[i], err = t.inward(inner, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+// outward takes the workspace's place out of an answer.
+func (t tools) outward(v any) any {
+	uri := func(s string) string {
+		if !strings.HasPrefix(s, "file:") {
+			return s
+		}
+		if name, err := lsp.Path(t.w.Dir, s); err == nil {
+			return "file:///" + name
+		}
+		return "external:" + strings.TrimPrefix(s, "file:")
+	}
+	switch v := v.(type) {
+	case string:
+		return uri(v)
+	case map[string]any:
+		out := map[string]any{}
+		for key, inner := range v {
+			out[uri(key)] = t.outward(inner)
+		}
+		return out
+	case []any:
+		for i := range v {
+			v[i] = t.outward(v[i])
+		}
+	}
+	return v
+}
+
+// rename asks the language server of the node's file.
+func (t tools) rename(ctx context.Context, a EditArgs) (changes []change, count int, err error) {
+	if !isIdentifier(a.NewName) {
+		return nil, 0, envelope.Errorf(envelope.Validation, "new_name %.100q is no name", a.NewName)
+	}
+	src, span, err := t.target(ctx, a)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := look(ctx, []*source{src}); err != nil {
+		return nil, 0, err
+	}
+	at := span.Start
+	if i := slices.IndexFunc(src.nodes, func(n Node) bool { return n.Span == span && n.name > 0 }); i >= 0 {
+		at = src.nodes[i].name
+	}
+	position, err := lsp.At(src.data, at)
+	if err != nil {
+		return nil, 0, err
+	}
+	name, err := t.serverOf(src.lang)
+	if err != nil {
+		return nil, 0, err
+	}
+	s, err := t.start(ctx, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.Close()
+	if err := t.open(ctx, s, src.path); err != nil {
+		return nil, 0, err
+	}
+	raw, err := s.Call(ctx, "textDocument/rename", map[string]any{"position": position, "newName": a.NewName,
+		"textDocument": map[string]string{"uri": lsp.URI(t.w.Dir, src.path)}})
+	if err != nil {
+		e := envelope.AsError(err)
+		if e.Code == envelope.Validation {
+			e.Code = envelope.ASTEdit
+		}
+		if ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		return nil, 0, e
+	}
+	return t.renamed(raw)
+}
+
+// renamed makes changes of a server's edits.
+func (t tools) renamed(raw json.RawMessage) (changes []change, count int, err error) {
+	edits, err := lsp.Edits(t.w.Dir, raw)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, file := range slices.Sorted(maps.Keys(edits)) {
+		data, _, err := t.w.Read(file, workspace.MaxFile)
+		if err != nil {
+			return nil, 0, err
+		}
+		after, err := lsp.Apply(data, edits[file])
+		if err != nil {
+			return nil, 0, err
+		}
+		count += len(edits[file])
+		changes = append(changes, change{newSource(file, data), after})
+	}
+	return changes, count, nil
+}

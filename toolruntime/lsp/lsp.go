@@ -1,0 +1,235 @@
+// Package lsp talks to language servers over the Language Server Protocol, as much of it as the ast tools need.
+//
+// A server is hostile: it may run code of the workspace, and ask for anything. What it asks for is answered with
+// nothing: it gets no command executed and no edit applied. What it sends is bounded. It ends with its call, and with
+// it all of its process group.
+//
+// It runs in the sandbox only.
+package lsp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/toolruntime/envelope"
+)
+
+const (
+	// maxRead bounds what is read of a server, in bytes.
+	maxRead = 16 << 20
+	// maxSaid bounds what is kept of its stderr.
+	maxSaid = 2000
+	// drain is how long its stderr is read on that a process outside of the group holds open.
+	drain = 5 * time.Second
+)
+
+// Server is a running language server.
+type Server struct {
+	cmd  *exec.Cmd
+	conn *jsonrpc2.Conn
+	root string
+	said *said
+	home string
+	stop func() bool
+}
+
+// Start starts a server for a folder and greets it. When ctx ends, the server is killed. The caller has to call Close.
+func Start(ctx context.Context, argv, env []string, root string) (*Server, error) {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, envelope.Errorf(envelope.Shell, "the image has no program %q", argv[0])
+	}
+	home, err := os.MkdirTemp("", "lsp-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{root: root, said: &said{}, home: home}
+	s.cmd = &exec.Cmd{Path: path, Args: argv, Dir: root, Stderr: s.said, Env: append(env, "HOME="+home, "TMPDIR="+home),
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}, WaitDelay: drain}
+	in, err1 := s.cmd.StdinPipe()
+	out, err2 := s.cmd.StdoutPipe()
+	if err = errors.Join(err1, err2); err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(envelope.Errorf(envelope.Shell, "start %q: %v", argv[0], err), os.RemoveAll(home))
+	}
+	// The process stays a zombie until Close, so the group's number can't be another's.
+	s.stop = context.AfterFunc(ctx, s.kill)
+	stream := jsonrpc2.NewBufferedStream(pipes{&limited{out, maxRead}, in}, jsonrpc2.VSCodeObjectCodec{})
+	s.conn = jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.answer), jsonrpc2.SetLogger(quiet{}))
+	if err := s.greet(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) kill() { unix.Kill(-s.cmd.Process.Pid, unix.SIGKILL) }
+
+// Close kills the server and what it started.
+func (s *Server) Close() error {
+	s.kill()
+	s.stop()
+	s.conn.Close()
+	s.cmd.Wait() // it was killed
+	return os.RemoveAll(s.home)
+}
+
+func (s *Server) greet(ctx context.Context) error {
+	folder := map[string]string{"uri": URI(s.root, "."), "name": "workspace"}
+	_, err := s.Call(ctx, "initialize", map[string]any{
+		"processId": nil, "rootUri": folder["uri"], "workspaceFolders": []any{folder},
+		"capabilities": map[string]any{
+			"workspace": map[string]any{"configuration": true, "workspaceFolders": true,
+				"workspaceEdit": map[string]any{"documentChanges": true}},
+			"textDocument": map[string]any{"rename": map[string]any{"prepareSupport": true},
+				"documentSymbol": map[string]any{"hierarchicalDocumentSymbolSupport": true}},
+			"window": map[string]any{"workDoneProgress": true},
+		}})
+	if err != nil {
+		return err
+	}
+	return s.notify(ctx, "initialized", struct{}{})
+}
+
+// Open tells the server of a file's content. name is its path below the root.
+func (s *Server) Open(ctx context.Context, name, language, text string) error {
+	return s.notify(ctx, "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
+		"uri": URI(s.root, name), "languageId": language, "version": 1, "text": text}})
+}
+
+func (s *Server) notify(ctx context.Context, method string, params any) error {
+	if err := s.conn.Notify(ctx, method, params); err != nil {
+		return s.failed(ctx, method, err)
+	}
+	return nil
+}
+
+// Call makes a request. An error that the server answers is an E_VALIDATION_FAIL, its end an E_SHELL.
+func (s *Server) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	var result json.RawMessage
+	if err := s.conn.Call(ctx, method, params, &result); err != nil {
+		return nil, s.failed(ctx, method, err)
+	}
+	return result, nil
+}
+
+func (s *Server) failed(ctx context.Context, method string, err error) error {
+	var answer *jsonrpc2.Error
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &answer):
+		return envelope.Errorf(envelope.Validation, "%s: the language server says: %.500s", method,
+			text(answer.Message))
+	}
+	return envelope.Errorf(envelope.Shell, "%s: the language server ended, or sent what can't be read: %s%s", method,
+		err, s.said.text())
+}
+
+// answer is what a server gets for its requests.
+func (s *Server) answer(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
+	switch r.Method {
+	case "workspace/configuration":
+		var p struct {
+			Items []json.RawMessage `json:"items"`
+		}
+		if r.Params != nil && json.Unmarshal(*r.Params, &p) == nil && len(p.Items) <= 1000 {
+			return make([]any, len(p.Items)), nil
+		}
+		return []any{}, nil
+	case "workspace/workspaceFolders":
+		return []any{map[string]string{"uri": URI(s.root, "."), "name": "workspace"}}, nil
+	case "workspace/applyEdit":
+		return map[string]any{"applied": false, "failureReason": "this client applies no edits"}, nil
+	case "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create",
+		"window/showMessageRequest", "workspace/semanticTokens/refresh", "workspace/inlayHint/refresh",
+		"workspace/codeLens/refresh", "workspace/diagnostic/refresh":
+		return nil, nil
+	}
+	if r.Notif {
+		return nil, nil
+	}
+	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "this client does not do " + text(r.Method)}
+}
+
+// URI names a path below a root.
+func URI(root, name string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.Join(root, name)}).String()
+}
+
+// Path is the path below a root that a URI names, or an E_POLICY.
+func Path(root, uri string) (string, error) {
+	u, err := url.Parse(uri)
+	if err == nil && u.Scheme == "file" && u.Host == "" {
+		if rel, err := filepath.Rel(root, filepath.Clean(u.Path)); err == nil && filepath.IsLocal(rel) {
+			return rel, nil
+		}
+	}
+	return "", envelope.Refuse("sec.paths.sandbox", "the language server names %.200q, not in the workspace", uri)
+}
+
+// said keeps the end of what a server writes to stderr.
+type said struct {
+	mu   sync.Mutex
+	last []byte
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = append(s.last, p...)
+	s.last = s.last[max(0, len(s.last)-maxSaid):]
+	return len(p), nil
+}
+
+func (s *said) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.last) == 0 {
+		return ""
+	}
+	return "; it wrote: " + text(string(bytes.TrimSpace(s.last)))
+}
+
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// limited reads no more than is left.
+type limited struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, fmt.Errorf("it sent more than %d bytes", maxRead)
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+type pipes struct {
+	io.Reader
+	io.WriteCloser
+}
+
+// quiet keeps what the library would log.
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}

@@ -17,7 +17,7 @@ import (
 type Change struct {
 	// Path is where it is after the change, Old where it was: they differ for one that was moved or copied.
 	Path, Old string
-	// Mode is the new mode in octal if the patch sets one, as "120000" for a link.
+	// Mode is that of the file after the change in octal, as "120000" for a link. It is empty if the patch does not say.
 	Mode    string
 	Deleted bool
 	// Binary says that the patch does not hold the content.
@@ -64,6 +64,8 @@ func Parse(patch []byte) ([]Change, error) {
 	return changes, nil
 }
 
+const noNewline = `\ No newline at end of file`
+
 type parser struct {
 	change   *Change
 	line     int
@@ -85,6 +87,24 @@ func (p *parser) names(s string) error {
 	}
 	p.change.Old, p.change.Path = old, name
 	return nil
+}
+
+// is sets a path that no line before named otherwise: programs differ in which line they follow.
+func is(path *string, name string) error {
+	if *path != "" && *path != name {
+		return fmt.Errorf("it names %q, and a line before %q", name, *path)
+	}
+	*path = name
+	return nil
+}
+
+// named reads a path and sets it.
+func named(path *string, s, prefix string) error {
+	name, err := gitPath(s, prefix)
+	if err != nil {
+		return err
+	}
+	return is(path, name)
 }
 
 // gitPath reads a path as git writes it: quoted where it has unusual bytes.
@@ -110,7 +130,7 @@ func (p *parser) read(line string) error {
 		return errors.New("no file is named before this line")
 	case p.old+p.new > 0:
 		return p.body(line)
-	case strings.HasPrefix(line, `\ `) && p.inHunks:
+	case line == noNewline && p.inHunks:
 		return nil
 	case strings.HasPrefix(line, "@@ "):
 		return p.hunk(line)
@@ -141,16 +161,16 @@ func (p *parser) body(line string) error {
 	if line != "" {
 		kind = line[0]
 	}
-	switch kind {
-	case '+':
+	switch {
+	case kind == '+':
 		p.change.Added = append(p.change.Added, Line{p.no, strings.TrimSuffix(line[1:], "\r")})
 		p.new, p.no = p.new-1, p.no+1
-	case '-':
+	case kind == '-':
 		p.change.Removed++
 		p.old--
-	case ' ':
+	case kind == ' ':
 		p.old, p.new, p.no = p.old-1, p.new-1, p.no+1
-	case '\\':
+	case line == noNewline:
 	default:
 		return errors.New("it is no line of a hunk")
 	}
@@ -165,13 +185,13 @@ func (p *parser) header(line string) (err error) {
 	c := p.change
 	if name, ok := strings.CutPrefix(line, "--- "); ok {
 		if name != "/dev/null" {
-			c.Old, err = gitPath(name, "a/")
+			err = named(&c.Old, name, "a/")
 		}
 		return err
 	}
 	if name, ok := strings.CutPrefix(line, "+++ "); ok {
 		if name != "/dev/null" {
-			c.Path, err = gitPath(name, "b/")
+			err = named(&c.Path, name, "b/")
 		}
 		return err
 	}
@@ -188,13 +208,17 @@ func (p *parser) header(line string) (err error) {
 	}
 	switch key := strings.TrimSuffix(line, " "+m[1]); key {
 	case "new mode", "new file mode":
-		c.Mode = m[1]
+		err = is(&c.Mode, m[1])
+	case "index": // of a file that keeps its mode, also with it
+		if _, mode, ok := strings.Cut(m[1], " "); ok {
+			err = is(&c.Mode, mode)
+		}
 	case "deleted file mode":
 		c.Deleted = true
 	case "rename from", "copy from":
-		c.Old, err = gitPath("a/"+unquoted(m[1]), "a/")
+		err = is(&c.Old, unquoted(m[1]))
 	case "rename to", "copy to":
-		c.Path, err = gitPath("b/"+unquoted(m[1]), "b/")
+		err = is(&c.Path, unquoted(m[1]))
 	}
 	return err
 }

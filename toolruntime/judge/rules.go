@@ -43,7 +43,8 @@ func Judge(rule string, changes []Change, message string) []Violation {
 	return found[:min(len(found), maxViolations)]
 }
 
-// paths wants every path below the workspace and not git's, and every link to lead to such a path.
+// paths wants every path below the workspace and not git's, every file a file or a link, and every link to lead to
+// such a path.
 func paths(changes []Change, _ string) (found []Violation) {
 	for _, c := range changes {
 		for _, p := range []string{c.Path, c.Old} {
@@ -55,18 +56,35 @@ func paths(changes []Change, _ string) (found []Violation) {
 		if c.Path == "" && c.Old == "" {
 			found = append(found, Violation{Message: "the patch does not say which file it changes"})
 		}
-		if c.Mode != "120000" {
-			continue
-		}
-		for _, l := range c.Added {
-			target := path.Join(path.Dir(c.Path), l.Text)
-			if _, err := workspace.Clean(target); err != nil || path.IsAbs(l.Text) {
-				found = append(found, Violation{Path: c.Path, Line: l.No,
-					Message: "the link leads out of the workspace", Hint: "link to a path below it, or copy the file"})
+		switch c.Mode {
+		case "", "100644", "100755":
+		case "120000":
+			for _, l := range c.Added {
+				if leadsOut(c.Path, l.Text) {
+					found = append(found, Violation{Path: c.Path, Line: l.No,
+						Message: "the link leads out of the workspace", Hint: "link to a path below it, or copy the file"})
+				}
 			}
+		default:
+			found = append(found, Violation{Path: c.Path, Message: fmt.Sprintf("the mode %q is not that of a file or link", c.Mode),
+				Hint: "keep to files and links: no submodule, no setuid"})
 		}
 	}
 	return found
+}
+
+// leadsOut says whether a link's target may lie outside of the workspace. One that goes up behind a name may: the
+// name can be a link, too.
+func leadsOut(link, target string) bool {
+	named := false
+	for part := range strings.SplitSeq(target, "/") {
+		if part == ".." && named {
+			return true
+		}
+		named = named || part != ".." && part != "." && part != ""
+	}
+	_, err := workspace.Clean(path.Join(path.Dir(link), target))
+	return err != nil || path.IsAbs(target)
 }
 
 var todo = regexp.MustCompile(`\b(?:TODO|FIXME)\b`)
@@ -127,17 +145,23 @@ func IsTest(path string) bool { return test.MatchString(path) }
 
 func hasTest(l Line) bool { return inCode.MatchString(l.Text) }
 
+// tests wants a test to gain lines where code does, and to change at all where code only loses some. A test that
+// goes or moves is none.
 func tests(changes []Change, message string) []Violation {
-	first := ""
+	first, more, tested, gains := "", false, false, false
 	for _, c := range changes {
-		switch {
-		case IsTest(c.Path), slices.ContainsFunc(c.Added, hasTest):
-			return nil
-		case code.MatchString(c.Path) && !c.Deleted && len(c.Added)+c.Removed > 0 && first == "":
-			first = c.Path
+		switch changed := len(c.Added)+c.Removed > 0 || c.Binary; {
+		case test.MatchString(c.Path), path.Ext(c.Path) == ".rs" && slices.ContainsFunc(c.Added, hasTest):
+			tested = tested || changed
+			gains = gains || len(c.Added) > 0 || c.Binary && !c.Deleted
+		case code.MatchString(c.Path) && !c.Deleted && changed:
+			if first == "" {
+				first = c.Path
+			}
+			more = more || len(c.Added) > 0
 		}
 	}
-	if first == "" || without.MatchString(message) {
+	if first == "" || gains || tested && !more || without.MatchString(message) {
 		return nil
 	}
 	return []Violation{{Path: first, Message: "code changes, and no test does",

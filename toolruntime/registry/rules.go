@@ -33,7 +33,7 @@ var Rules = []Rule{
 	{"fmt.must.pass", Blocking, OnCommit, "the formatter has nothing to change", false},
 	{"code.todo.blockers", Blocking, OnCommit, "no TODO or FIXME is added, on any branch", true},
 	{"test.required.changed", Blocking, OnCommit,
-		"a change of code comes with a change of tests, or a line Tests-Not-Needed: WHY of the message", true},
+		"where code gains lines a test does, too; or the message has a line Tests-Not-Needed: WHY", true},
 	{"secrets.scan", Blocking, OnCommit, "neither the change nor the message adds a secret", true},
 	{"code.fn.docs.exported", Blocking, OnCommit, "no exported function without documentation is added", true},
 	{"code.no.panic.in.lib", Warning, OnCommit, "no panic is added to library code (Go, Rust)", true},

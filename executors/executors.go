@@ -25,6 +25,8 @@ type Task struct {
 	InputsJSON []byte `json:"inputs_json,omitempty"`
 	// InputsDir is a host folder that the gate owns; it becomes /in, read-only.
 	InputsDir string `json:"inputs_dir"`
+	// GivenDir is another one, whose files lie in /in as well: what the node adds to the inputs of the request.
+	GivenDir string `json:"given_dir,omitempty"`
 	// Trees are files of InputsDir, by their paths below it, that are tars (see package intree): in their
 	// places /in has the folders that they hold.
 	Trees []string `json:"trees,omitempty"`

@@ -13,6 +13,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/intree"
+	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -81,6 +82,7 @@ func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admiss
 		RequestSHA256: j.SHA256,
 		Approvers:     approvers,
 		Task:          g.task(j, req),
+		Registry:      g.config().Registry(req),
 		AdmittedAt:    at,
 		Rules:         rules,
 		Findings:      findings,
@@ -126,6 +128,9 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job, at time.Time) (*schemas.
 		return nil, nil, err
 	}
 	findings = append(findings, inTrees...)
+	if registry := g.config().Registry(req); registry != nil {
+		findings = append(findings, changes.OfProfile(req, j.InputHashes())...)
+	}
 	findings = append(findings, validate.Signature(raw, sig, req, p)...)
 	findings = append(findings, validate.Plan(sig, g.plan(j, req, g.task(j, req)), p)...)
 	findings = append(findings, g.repeated(j, req)...)
@@ -193,7 +198,7 @@ func (g *Gate) task(j *spool.Job, req *schemas.Request) executors.Task {
 	return executors.Task{
 		ID:         j.ID,
 		Backend:    req.Backend,
-		Language:   req.Language,
+		Language:   g.config().ImageName(req.Language),
 		Argv:       req.Argv,
 		Code:       req.Code,
 		InputsJSON: req.InputsJSON,

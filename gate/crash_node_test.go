@@ -46,13 +46,14 @@ var scenarios = []scenario{
 	{name: "duplicate", word: "ok", again: true, want: ending{delivered: 1, requests: 1, runs: 1}},
 	{name: "delivered without outputs", word: "bare", want: ending{delivered: 1, runs: 1}},
 	{name: "delivered in part", word: "order", want: ending{delivered: 1, runs: 1}},
+	{name: "under a profile", word: "profile", want: ending{delivered: 1, runs: 1}},
 }
 
 // mixed are the scenarios of the crash matrix: all of that at once.
 var mixed = []scenario{
 	{name: "mixed", word: "ok|balk|; id|secret|bare|fail|order", again: true,
 		want: ending{delivered: 5, results: 1, requests: 2, runs: 6}},
-	{name: "mixed, CORE takes results away", word: "ok|; id|secret|bare|ok", core: true, again: true,
+	{name: "mixed, CORE takes results away", word: "ok|; id|secret|bare|profile", core: true, again: true,
 		want: ending{delivered: 3, results: 1, requests: 2, runs: 4}},
 }
 
@@ -64,7 +65,10 @@ const crashID = "TR-20260209-160501Z-crash"
 
 func crashRequest(id, word string) []byte {
 	sum := sha256.Sum256([]byte(crashPlan))
-	outputs := "- /out/d/x.csv: an output"
+	outputs, language := "- /out/d/x.csv: an output", "python"
+	if word == "profile" {
+		language = "fix"
+	}
 	if word == "bare" {
 		outputs = "None"
 	}
@@ -78,7 +82,7 @@ approved_by: "operator"
 approved_utc: "2026-02-09T16:10:00Z"
 purpose: "Fault matrix"
 backend: ERA
-language: python
+language: %s
 network: none
 cpu_limit: "1"
 memory_limit_mb: 64
@@ -106,7 +110,7 @@ python x.csv %s
 - Justification: a test
 - Data sensitivity: public
 - Network rationale: none
-`, id, hex.EncodeToString(sum[:]), word, outputs)
+`, id, language, hex.EncodeToString(sum[:]), word, outputs)
 }
 
 // world is a node that is crashed and started again.
@@ -126,6 +130,9 @@ approvals: {max_age: 0s}
 backends: {era: {languages: {python: {image: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}}}}
 `
 
+// profileConfig has a profile, in which requests with the word "profile" run.
+const profileConfig = "tools: {profiles: {fix: {registry: fix.yaml, image: python, limits: {tmp_mb: 99}}}}\n"
+
 // memoryDir is a folder on tmpfs if there is one: thousands of nodes are made.
 func memoryDir() (string, error) {
 	const shm = "/dev/shm"
@@ -141,8 +148,12 @@ func newWorld(sc scenario) (*world, error) {
 		return nil, err
 	}
 	w := &world{dir: filepath.Join(tmp, "node"), sc: sc, taken: map[string]int{}}
-	if err := errors.Join(spool.Init(w.dir), os.WriteFile(filepath.Join(w.dir, config.FileName), []byte(crashConfig),
-		0o640), os.Mkdir(filepath.Join(w.dir, "inbox/b"), 0o700), os.Mkdir(w.dir+".run", 0o700),
+	text := crashConfig
+	if strings.Contains(sc.word, "profile") {
+		text += profileConfig
+	}
+	if err := errors.Join(spool.Init(w.dir), os.WriteFile(filepath.Join(w.dir, config.FileName), []byte(text), 0o640),
+		os.WriteFile(filepath.Join(w.dir, "fix.yaml"), []byte(todoAt("blocking")), 0o640), os.Mkdir(filepath.Join(w.dir, "inbox/b"), 0o700), os.Mkdir(w.dir+".run", 0o700),
 		os.Mkdir(w.dir+".trash", 0o700)); err != nil {
 		return nil, err
 	}

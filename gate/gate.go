@@ -394,6 +394,7 @@ func (g *Gate) Reload(next *config.Loaded) error {
 // fixed leaves of a configuration what can't be changed while a node is served.
 func fixed(c config.Config) config.Config {
 	c.Approvals, c.Validators, c.ShellAllow, c.Results = config.Approvals{}, nil, nil, config.Results{}
+	c.Tools = config.Tools{}
 	c.Node.Drain = 0
 	c.Limits = config.Limits{RequestKB: c.Limits.RequestKB, InputsMB: c.Limits.InputsMB,
 		InputFiles: c.Limits.InputFiles}

@@ -72,11 +72,11 @@ var mayImport = map[string][]string{
 	"gate/changes": {"executors/intree", "spool", "toolruntime/judge", "toolruntime/registry", "validate",
 		"validate/content", "schemas"},
 	"gate/create":  {"gate/config", "executors/image", "spool"},
-	"gate/config":  {"executors", "executors/egress", "executors/image", "validate", "validate/approval", "schemas"},
+	"gate/config":  {"executors", "executors/egress", "executors/image", "toolruntime/registry", "validate", "validate/approval", "schemas"},
 	"gate/ending":  {"gate/ledger", "executors", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
 	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
-	"gate/fsck": {"gate", "toolruntime/timeline", "toolruntime/envelope", "gate/config", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "executors", "quarantine",
+	"gate/fsck": {"gate", "gate/changes", "toolruntime/timeline", "toolruntime/envelope", "gate/config", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "executors", "quarantine",
 		"schemas"},
 
 	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/trouble", "gate/view", "spool"},
@@ -110,7 +110,7 @@ var mayImport = map[string][]string{
 	"cmd/internal/mcpstdio": {},
 	"cmd/threegate/internal/mcpserver": {"cmd/internal/mcpstdio", "cmd/threegate/internal/...", "gate/config", "spool", "validate",
 		"validate/text", "schemas"},
-	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "executors/intree", "gate", "gate/config", "gate/fate", "gate/orders", "spool", "validate",
+	"cmd/threegate/internal/documents": {"cmd/threegate/internal/...", "executors/intree", "gate", "gate/changes", "gate/config", "gate/fate", "gate/orders", "spool", "validate",
 		"validate/approval", "schemas"},
 	"cmd/threegate/internal/openwop": {"cmd/threegate/internal/...", "gate/config", "gate/ledger", "gate/openwop",
 		"spool", "schemas", "schemas/openwop"},
@@ -119,7 +119,7 @@ var mayImport = map[string][]string{
 		"toolruntime/timeline"},
 	"cmd/threegate/internal/qualify": {"cmd/threegate/internal/bundle", "cmd/threegate/internal/source", "schemas"},
 	"cmd/threegate/internal/node": {"cmd/threegate/internal/...", "gate", "gate/access", "gate/config", "gate/create", "gate/fate", "gate/hold", "gate/hooks", "gate/metrics",
-		"spool", "executors", "executors/...", "quarantine", "schemas"},
+		"spool", "executors", "executors/...", "quarantine", "toolruntime/registry", "schemas"},
 	// For others to embed: nothing of the gate but pure packages.
 	"toolruntime":         {"toolruntime/..."},
 	"toolruntime/...":     {"toolruntime/...", "validate/secrets"},

@@ -28,7 +28,7 @@ func tooled(t *testing.T, more, registry, patch string) (*world, *speaker) {
 	must(t, err)
 	stem := filepath.Join(w.cfg.Inboxes[0].Path, crashID)
 	must(t, os.WriteFile(filepath.Join(stem+".inputs", "x.csv"), []byte(registry), 0o644))
-	was, is := sha256.Sum256([]byte("input")), sha256.Sum256([]byte(registry))
+	was, is := sha256.Sum256([]byte(crashPlan)), sha256.Sum256([]byte(registry))
 	request := strings.NewReplacer(hex.EncodeToString(was[:]), hex.EncodeToString(is[:]),
 		"python x.csv ok", "threegate-tools run --registry /in/x.csv /in/plan.jsonl",
 		"/out/d/x.csv", "/out/changes.patch").Replace(string(crashRequest(crashID, "ok")))

@@ -39,7 +39,10 @@ func planned(t *testing.T) (w *world, configure func(old, new string)) {
 		append([]byte("operator "), ssh.MarshalAuthorizedKey(key.PublicKey())...), 0o600))
 	text := strings.Replace(crashConfig, "max_age: 0s",
 		"max_age: 0s, require_signature: true, require_plan: true, allowed_signers: signers", 1) +
-		"network: {allowed_domains: [example.org]}\n"
+		"network: {allowed_domains: [example.org]}\n" + profileConfig
+	for name, level := range map[string]string{"fix.yaml": "blocking", "other.yaml": "warning"} {
+		must(t, os.WriteFile(filepath.Join(w.dir, name), []byte(todoAt(level)), 0o600))
+	}
 	configure = func(old, new string) {
 		t.Helper()
 		must(t, os.WriteFile(filepath.Join(w.dir, config.FileName), []byte(strings.Replace(text, old, new, 1)), 0o640))
@@ -47,7 +50,7 @@ func planned(t *testing.T) (w *world, configure func(old, new string)) {
 		must(t, err)
 	}
 	configure("", "")
-	raw := bytes.Replace(crashRequest(crashID, "ok"), []byte("network: none"), []byte("network: allowlist"), 1)
+	raw := bytes.Replace(crashRequest(crashID, "profile"), []byte("network: none"), []byte("network: allowlist"), 1)
 	raw = bytes.Replace(raw, []byte("rationale: none"), []byte("rationale: it reads example.org"), 1)
 	must(t, os.WriteFile(filepath.Join(w.cfg.Inboxes[0].Path, crashID+".md"), raw, 0o644))
 	req, _ := validate.Request("", raw, w.cfg.Policy(time.Now()))
@@ -80,6 +83,7 @@ var drifts = map[string]drift{
 	"image":      {zeroImage, strings.Replace(zeroImage, "0000", "1111", 1), "image (planned"},
 	"exec_tmp":   {zeroImage + `"`, zeroImage + `", exec_tmp: true`, "runtime (planned"},
 	"runtime":    {"backends:", "containerd: {runtime: io.containerd.kata.v2}\nbackends:", "runtime (planned"},
+	"registry":   {"registry: fix.yaml", "registry: other.yaml", "registry (planned"},
 	"limits":     {"backends:", "limits: {pids: 64}\nbackends:", "limits: pids (planned 128, now 64)"},
 	"network":    {"[example.org]", "[example.org, example.net]", "network (planned allowlist example.org, now "},
 }

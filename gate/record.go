@@ -22,6 +22,7 @@ const (
 	FileStderr    = "stderr"
 	DirOut        = "out"
 	FileTimeline  = "timeline.jsonl" // of tool calls: see toolruntime/timeline; only if the run told of them
+	DirGiven      = "given"          // what the node puts into /in: the registry of a profile
 	FileSpans     = "spans.json"     // see schemas.Spans
 	FileWithheld  = "withheld.json"  // see WithheldRecord; only if something is withheld
 	FileFilters   = "filters.json"   // see FilterRecord; only if the node has filters
@@ -43,9 +44,11 @@ type admission struct {
 	Request       schemas.Request `json:"request"`
 	RequestSHA256 string          `json:"request_sha256"`
 	// Approvers are those whose signatures verified, the one that the request names first.
-	Approvers  []string       `json:"approvers,omitempty"`
-	Task       executors.Task `json:"task"`
-	AdmittedAt time.Time      `json:"admitted_at"`
+	Approvers []string       `json:"approvers,omitempty"`
+	Task      executors.Task `json:"task"`
+	// Registry is what the profile of the request's language gives to the run. Without a profile there is none.
+	Registry   []byte    `json:"registry,omitempty"`
+	AdmittedAt time.Time `json:"admitted_at"`
 	// Rules names what it was judged by: see config.Loaded.Rules. An older node wrote none.
 	Rules string `json:"rules,omitempty"`
 	// Findings are the warnings and suggestions that did not refuse it.

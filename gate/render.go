@@ -367,7 +367,7 @@ func provenance(a *admission, o *Outcome, node string) []schemas.Field {
 	if len(a.Approvers) > 1 {
 		approvedBy = strings.Join(a.Approvers, ", ")
 	}
-	return []schemas.Field{
+	fields := []schemas.Field{
 		what,
 		{Name: schemas.ProvBackend, Value: out.Identity.Backend},
 		{Name: schemas.ProvRuntime, Value: out.Identity.Runtime},
@@ -382,4 +382,9 @@ func provenance(a *admission, o *Outcome, node string) []schemas.Field {
 		{Name: schemas.ProvRequestSHA256, Value: a.RequestSHA256},
 		{Name: schemas.ProvNode, Value: node},
 	}
+	if a.Registry != nil {
+		fields = append(fields, schemas.Field{Name: schemas.ProvProfile, Value: req.Language},
+			schemas.Field{Name: schemas.ProvRegistry, Value: config.RegistryDigest(a.Registry)})
+	}
+	return fields
 }

@@ -2,9 +2,12 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -64,6 +67,9 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 	if len(j.Inputs()) > 0 {
 		task.InputsDir = j.Path(spool.DirInputs)
 	}
+	if err := give(j, a, &task); err != nil {
+		return err
+	}
 	if err := g.exec.Prepare(ctx, task); err != nil {
 		return fmt.Errorf("make its sandbox: %w", err)
 	}
@@ -72,6 +78,24 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 		return fmt.Errorf("make its sandbox: %w", err)
 	}
 	return g.record(startEvent(j, a, id))
+}
+
+// give puts the registry of a profile next to the inputs of its run, as it was admitted.
+func give(j *spool.Job, a *admission, t *executors.Task) error {
+	if a.Registry == nil {
+		return nil
+	}
+	if err := j.Remove(DirGiven); err != nil { // of a try before this one
+		return err
+	}
+	if err := os.Mkdir(j.Path(DirGiven), 0o700); err != nil {
+		return fmt.Errorf("give the registry: %w", err)
+	}
+	if err := os.WriteFile(j.Path(DirGiven, changes.RegistryFile), a.Registry, 0o600); err != nil {
+		return fmt.Errorf("give the registry: %w", err)
+	}
+	t.GivenDir = j.Path(DirGiven)
+	return errors.Join(j.Wrote(DirGiven), j.Sync())
 }
 
 // startEvent announces that a job may run from now on.

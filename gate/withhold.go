@@ -324,8 +324,8 @@ func (m *rendering) output(f executors.File, describe func() string) error {
 // tools is the job's run, if it is one of threegate-tools.
 func (m *rendering) tools() *changes.Run {
 	t := &m.a.Task
-	return &changes.Run{Argv: t.Argv, Trees: t.Trees, Work: t.Work, Inputs: m.j.Path(spool.DirInputs),
-		Hashes: m.j.InputHashes()}
+	return &changes.Run{Argv: t.Argv, Given: m.a.Registry, Trees: t.Trees, Work: t.Work,
+		Inputs: m.j.Path(spool.DirInputs), Hashes: m.j.InputHashes()}
 }
 
 // finish writes the document, the artifact that tells which of it is words of others, and

@@ -109,6 +109,8 @@ const (
 	ProvApprovedUTC   = "Approved"
 	ProvRequestSHA256 = "Request sha256"
 	ProvNode          = "Node"
+	ProvProfile       = "Tool profile"
+	ProvRegistry      = "Registry sha256"
 )
 
 // Output is one produced file in "## Outputs".

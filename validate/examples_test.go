@@ -317,6 +317,7 @@ var notOfDocuments = map[string]string{
 	"request.inputs.tree":         "gate.TestTrees",
 	"request.command.program":     "TestRequestRules: it depends on a node's image",
 	"tools.patch.form":            "gate/changes.TestJudge",
+	"tools.outputs":               "gate.TestProfileRefuses",
 	"tools.registry":              "gate/changes.TestRegistryOfARun",
 	"sec.paths.sandbox":           "gate/changes.TestJudge",
 	"code.todo.blockers":          "gate/changes.TestJudge",

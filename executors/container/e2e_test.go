@@ -276,6 +276,26 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestGiven: files of the node's own lie in /in, too, with inputs and without, and cover one of the same name.
+func TestGiven(t *testing.T) {
+	e := open(t)
+	dir, given := filepath.Join(t.TempDir(), "inputs"), filepath.Join(t.TempDir(), "given")
+	must(t, "folders", errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(given, 0o700)))
+	for file, text := range map[string]string{dir + "/a": "input\n", dir + "/r": "theirs\n", given + "/r": "ours\n"} {
+		must(t, "input", os.WriteFile(file, []byte(text), 0o600))
+	}
+	task := newTask("cat", "a", "/in/r")
+	task.InputsDir, task.GivenDir = dir, given
+	if r := run(t, e, task); r.stdout(t) != "input\nours\n" {
+		t.Errorf("stdout %q stderr %q", r.stdout(t), r.stderr(t))
+	}
+	task = newTask("cat", "r")
+	task.GivenDir = given
+	if r := run(t, e, task); r.stdout(t) != "ours\n" {
+		t.Errorf("without inputs: stdout %q stderr %q", r.stdout(t), r.stderr(t))
+	}
+}
+
 // TestWork: a run has copies of the inputs that it asked for, which it may change, and begins in their folder.
 func TestWork(t *testing.T) {
 	e := open(t)

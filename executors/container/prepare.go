@@ -78,7 +78,7 @@ func (e *Executor) prepareCold(ctx context.Context, b box, t executors.Task, p p
 	var err error
 	rec.Pid, err = e.makeSandbox(ctx, b, blueprint{
 		id: t.ID, model: p.model, limits: t.Limits, network: t.Network, cpuTime: cpuTime(t.Limits),
-		inputs: t.InputsDir != "",
+		inputs: t.InputsDir != "" || t.GivenDir != "",
 	})
 	if err != nil {
 		return err
@@ -136,13 +136,19 @@ func (e *Executor) addPayload(b box, rec record, p payload) error {
 // addInputs mounts the task's inputs in the box, if it has any. The mount says nothing of
 // where they lie.
 func (b box) addInputs(t executors.Task) error {
-	if t.InputsDir == "" {
+	layers := []string{b.path(emptyDir)}
+	for _, dir := range []string{t.InputsDir, t.GivenDir} {
+		if dir == "" {
+			continue
+		}
+		if err := readable(dir); err != nil {
+			return fmt.Errorf("inputs: %w", err)
+		}
+		layers = append([]string{dir}, layers...)
+	}
+	if len(layers) == 1 {
 		return nil
 	}
-	if err := readable(t.InputsDir); err != nil {
-		return fmt.Errorf("inputs: %w", err)
-	}
-	layers := []string{t.InputsDir, b.path(emptyDir)}
 	if len(t.Trees) > 0 {
 		if err := b.unpackTrees(t); err != nil {
 			return fmt.Errorf("inputs: %w", err)

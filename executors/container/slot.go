@@ -107,7 +107,7 @@ func (e *Executor) claim(b box, s *slot, t executors.Task, p payload) error {
 	if err := cgroup.Limit(cgroup.Root, e.cgroupOf(s.id), sandbox.Limits(policy)); err != nil {
 		return err
 	}
-	if t.InputsDir != "" {
+	if t.InputsDir != "" || t.GivenDir != "" {
 		if err := s.box.addInputs(t); err != nil {
 			return err
 		}

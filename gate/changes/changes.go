@@ -22,13 +22,18 @@ import (
 	"github.com/threegate/tool-exec/validate/content"
 )
 
-// File is the name of the patch, wherever below /out it lies.
-const File = "changes.patch"
+const (
+	// File is the name of the patch, wherever below /out it lies.
+	File = "changes.patch"
+	// RegistryFile is the name of a registry next to a plan.
+	RegistryFile = "registry.yaml"
+)
 
 // Rules about the patch itself; the others are those of the registry.
 const (
 	RuleForm     = "tools.patch.form"
 	RuleRegistry = "tools.registry"
+	RuleOutputs  = "tools.outputs"
 )
 
 const (
@@ -44,6 +49,8 @@ type Run struct {
 	Argv []string
 	// Trees and Work are as in executors.Task.
 	Trees, Work []string
+	// Given is the registry that the node gave to the run as /in/registry.yaml, or nil: then it was an input.
+	Given []byte
 	// Inputs is the folder of the job's inputs, Hashes their digests by path below /in.
 	Inputs string
 	Hashes map[string]string
@@ -53,7 +60,7 @@ type Run struct {
 // does so only for the patch of a run of tools. The notes are sentences of constant words about rules that do
 // not block. An error is one of reading, and no verdict.
 func (r *Run) Judge(name, source string, p *validate.Policy, v *validate.ArtifactVerdict) (notes []string, err error) {
-	if path.Base(name) != File || r.command() < 0 {
+	if path.Base(name) != File || r.command() < 0 && r.Given == nil {
 		return nil, nil
 	}
 	patch, err := readPatch(source)
@@ -82,9 +89,7 @@ func readPatch(source string) ([]byte, error) {
 
 func (r *Run) judge(patch []byte, p *validate.Policy) (found []schemas.Finding, notes []string, err error) {
 	refuse := func(rule, format string, a ...any) ([]schemas.Finding, []string, error) {
-		known, _ := schemas.RuleByID(rule)
-		return []schemas.Finding{{Rule: rule, Severity: schemas.SeverityBlocking, Message: fmt.Sprintf(format, a...),
-			Hint: known.Fix}}, nil, nil
+		return []schemas.Finding{refusal(rule, format, a...)}, nil, nil
 	}
 	if len(patch) > maxPatch {
 		return refuse(RuleForm, "it has more than %d bytes", maxPatch)
@@ -114,6 +119,12 @@ func (r *Run) judge(patch []byte, p *validate.Policy) (found []schemas.Finding, 
 		}
 	}
 	return found, notes, nil
+}
+
+func refusal(rule, format string, a ...any) schemas.Finding {
+	known, _ := schemas.RuleByID(rule)
+	return schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: fmt.Sprintf(format, a...),
+		Hint: known.Fix}
 }
 
 // note says that a rule is broken and does not block.
@@ -178,7 +189,7 @@ func (r *Run) registryPath() (file string, named bool) {
 		}
 	}
 	if !named && plan != "" {
-		file = path.Join(path.Dir(plan), "registry.yaml")
+		file = path.Join(path.Dir(plan), RegistryFile)
 	}
 	return file, named
 }

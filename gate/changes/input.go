@@ -25,6 +25,9 @@ func (b *badRegistry) Error() string { return b.why }
 // registry reads the registry that was an input, as it was admitted. A run that had none is held to the rules
 // that always hold.
 func (r *Run) registry() (*registry.Registry, error) {
+	if r.Given != nil {
+		return registry.Parse(r.Given) // it was checked with the configuration
+	}
 	file, named := r.registryPath()
 	name, ok := r.input(file)
 	if !ok {

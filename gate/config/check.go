@@ -19,6 +19,14 @@ import (
 // maxNodeName leaves room for what makes a node's label unique on its host.
 const maxNodeName = 48
 
+// The largest limits of a run that no request names.
+const (
+	maxPids      = 1 << 15
+	maxOpenFiles = 1 << 20
+	maxFolderMB  = 1 << 16
+	maxOutFiles  = 1 << 13 // all their names fit into a record
+)
+
 // check verifies every value; it returns all faults, joined.
 func (l *Loaded) check() error {
 	c := &checker{Loaded: l}
@@ -30,6 +38,7 @@ func (l *Loaded) check() error {
 	c.backends()
 	c.metrics()
 	c.hooks()
+	c.profiles()
 	return errors.Join(c.errs...)
 }
 
@@ -231,11 +240,11 @@ func (c *checker) limits() {
 	c.between("limits.memory_mb", m.MemoryMB, 16, 1<<20)
 	c.between("limits.time_sec", m.TimeSec, 1, 7*24*3600)
 	c.between("limits.cpu_time_sec", m.CPUTimeSec, 0, 7*24*3600)
-	c.between("limits.pids", m.Pids, 1, 1<<15)
-	c.between("limits.open_files", m.OpenFiles, 16, 1<<20)
-	c.between("limits.out_mb", m.OutMB, 1, 1<<16)
-	c.between("limits.out_files", m.OutFiles, 1, 1<<13) // all their names fit into a record
-	c.between("limits.tmp_mb", m.TmpMB, 1, 1<<16)
+	c.between("limits.pids", m.Pids, 1, maxPids)
+	c.between("limits.open_files", m.OpenFiles, 16, maxOpenFiles)
+	c.between("limits.out_mb", m.OutMB, 1, maxFolderMB)
+	c.between("limits.out_files", m.OutFiles, 1, maxOutFiles)
+	c.between("limits.tmp_mb", m.TmpMB, 1, maxFolderMB)
 	c.between("limits.stream_kb", m.StreamKB, 1, 1<<20)
 	c.between("limits.request_kb", m.RequestKB, 1, 1<<12) // it fits into a record
 	c.between("limits.inputs_mb", m.InputsMB, 1, 1<<20)

@@ -41,6 +41,7 @@ type Config struct {
 	Posture    Posture     `yaml:"posture"`
 	Metrics    Metrics     `yaml:"metrics"`
 	Hooks      []Hook      `yaml:"hooks"`
+	Tools      Tools       `yaml:"tools"`
 }
 
 // Node names the node and bounds its work.
@@ -281,5 +282,6 @@ func Default() Config {
 		Results: Results{Judgement: JudgementDefault, StreamLines: schemas.DefaultStreamLines,
 			ArtifactTypes: schemas.DefaultArtifactTypes(), External: []External{}},
 		Hooks: []Hook{},
+		Tools: Tools{Profiles: map[string]Profile{}},
 	}
 }

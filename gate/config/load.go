@@ -45,6 +45,8 @@ type Loaded struct {
 	AllowedSigners []byte
 	// Programs are what the image of a language has on its PATH, for languages of which that is known.
 	Programs map[string][]string
+	// Registries are the registries of profiles, by the profile's name.
+	Registries map[string][]byte
 }
 
 // Load reads the configuration of the node in dir. Everything wrong with it is
@@ -83,7 +85,7 @@ func parse(dir, file string, raw []byte) (*Loaded, error) {
 	}
 	err := errors.Join(l.decode(raw, &doc), l.check())
 	l.resolve()
-	if err = errors.Join(err, l.readSigners()); err != nil {
+	if err = errors.Join(err, l.readSigners(), l.readRegistries()); err != nil {
 		return nil, err
 	}
 	l.readPrograms()
@@ -97,6 +99,11 @@ func (l *Loaded) readPrograms() {
 	for language, c := range l.Backends.ERA.Languages {
 		if names, known, err := image.Programs(l.Backends.Images, c.Image); err == nil && known {
 			l.Programs[language] = names
+		}
+	}
+	for name, p := range l.Tools.Profiles {
+		if names, known := l.Programs[p.Image]; known {
+			l.Programs[name] = names
 		}
 	}
 }
@@ -176,6 +183,10 @@ func (l *Loaded) resolve() {
 	abs(&l.Approvals.AllowedSigners)
 	for i := range l.Hooks {
 		abs(&l.Hooks[i].SecretFile)
+	}
+	for name, p := range l.Tools.Profiles {
+		abs(&p.Registry)
+		l.Tools.Profiles[name] = p
 	}
 	abs(&l.Backends.Images)
 	abs(&l.Backends.Init)

@@ -25,7 +25,7 @@ func (l *Loaded) Policy(now time.Time) validate.Policy {
 	p.MaxMemoryMB, p.MaxTimeSec = m.MemoryMB, m.TimeSec
 	p.MaxInputs, p.MaxOutputs = m.InputFiles, m.Outputs
 	p.MaxInputBytes = int64(m.InputsMB) << 20
-	p.Languages = slices.Sorted(maps.Keys(l.Backends.ERA.Languages))
+	p.Languages = l.Languages()
 	p.Programs = l.Programs
 	p.Egress, p.AllowedDomains = len(l.Network.AllowedDomains) > 0, l.Network.AllowedDomains
 	p.Approvers, p.Forbidden = l.Approvals.Approvers, l.Approvals.Forbidden
@@ -51,11 +51,12 @@ func (l *Loaded) Policy(now time.Time) validate.Policy {
 func (l *Loaded) Rules() string {
 	info, _ := debug.ReadBuildInfo()
 	raw, err := json.Marshal(struct {
-		Program  string
-		Config   Config
-		Signers  []byte
-		Programs map[string][]string
-	}{fmt.Sprint(info), l.Config, l.AllowedSigners, l.Programs})
+		Program    string
+		Config     Config
+		Signers    []byte
+		Programs   map[string][]string
+		Registries map[string][]byte
+	}{fmt.Sprint(info), l.Config, l.AllowedSigners, l.Programs, l.Registries})
 	if err != nil {
 		return "" // no admission has this one: each is judged anew
 	}
@@ -75,7 +76,7 @@ func (l *Loaded) SlotLimits() executors.Limits {
 // for what a request can't name.
 func (l *Loaded) TaskLimits(req *schemas.Request) executors.Limits {
 	m := l.Limits
-	return executors.Limits{
+	limits := executors.Limits{
 		MilliCPU:    req.MilliCPU,
 		MemoryBytes: int64(req.MemoryLimitMB) << 20,
 		Time:        time.Duration(req.TimeLimitSec) * time.Second,
@@ -88,6 +89,10 @@ func (l *Loaded) TaskLimits(req *schemas.Request) executors.Limits {
 		StdoutBytes: int64(m.StreamKB) << 10,
 		StderrBytes: int64(m.StreamKB) << 10,
 	}
+	if l.Registry(req) != nil {
+		l.Tools.Profiles[req.Language].Limits.over(&limits)
+	}
+	return limits
 }
 
 // PlanOf is what would run of a request whose digest is sum and whose inputs have these hashes, with the limits and
@@ -97,12 +102,12 @@ func (l *Loaded) PlanOf(req *schemas.Request, sum string, inputs map[string]stri
 	p := approval.Plan{Version: approval.PlanVersion, RequestID: req.RequestID, RequestSHA256: sum,
 		Inputs: []approval.PlanInput{}, Backend: string(req.Backend), Language: req.Language,
 		Image: l.Backends.Monty.Image, Runtime: l.Containerd.Runtime, Network: string(req.Network), Domains: []string{},
-		Rules: schemas.RulesVersion()}
+		Registry: RegistryDigest(l.Registry(req)), Rules: schemas.RulesVersion()}
 	for _, path := range slices.Sorted(maps.Keys(inputs)) {
 		p.Inputs = append(p.Inputs, approval.PlanInput{Path: path, SHA256: inputs[path]})
 	}
 	if req.Backend != schemas.BackendMonty {
-		lang := l.Backends.ERA.Languages[req.Language]
+		lang := l.Backends.ERA.Languages[l.ImageName(req.Language)]
 		p.Image = lang.Image
 		if lang.ExecTmp {
 			p.Runtime += ", /tmp executable"

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ type Plan struct {
 	Limits        []PlanLimit `json:"limits"`
 	Network       string      `json:"network"`
 	Domains       []string    `json:"domains"`
+	// Registry is the SHA-256 of the registry that the node gives to the run, by its language's profile.
+	Registry string `json:"registry,omitempty"`
 	// Rules is the version of the rules that the request was judged by. It is on record, and not compared.
 	Rules string `json:"rules"`
 }
@@ -81,7 +84,7 @@ func VerifyPlan(allowedSigners []byte, approver string, plan, sig []byte, at tim
 }
 
 // Drift names what is not as it was planned, with both values, in a fixed order. The names are request,
-// inputs, backend, image, runtime, limits and network.
+// inputs, backend, image, registry, runtime, limits and network.
 func (p Plan) Drift(now Plan) []string {
 	var drift []string
 	differ := func(name, then, now string) {
@@ -96,6 +99,7 @@ func (p Plan) Drift(now Plan) []string {
 	}
 	differ("backend", p.Backend+" "+p.Language, now.Backend+" "+now.Language)
 	differ("image", p.Image, now.Image)
+	differ("registry", cmp.Or(p.Registry, "none"), cmp.Or(now.Registry, "none"))
 	differ("runtime", p.Runtime, now.Runtime)
 	for _, d := range changed(p.Limits, now.Limits, func(l PlanLimit) (string, string) {
 		return l.Name, fmt.Sprint(l.Value)

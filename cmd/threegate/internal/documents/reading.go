@@ -185,6 +185,12 @@ func (a *app) read(ctx context.Context, p *approval) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.node != nil && p.node.Registry(q) != nil {
+		registry := p.node.Registry(q)
+		r.head("Registry of the profile " + q.Language)
+		r.say("  ", "the node adds it to the inputs, as /in/registry.yaml; sha256 "+config.RegistryDigest(registry))
+		r.numbered(string(registry))
+	}
 	r.difference(p, texts)
 	return r, a.readNotes(r, p)
 }
@@ -213,8 +219,8 @@ func imageOf(q *schemas.Request, l *config.Loaded) string {
 	case q.Backend == schemas.BackendMonty:
 		return cmp.Or(l.Backends.Monty.Image, "none: the node has no Monty") + ", runtime " + l.Containerd.Runtime
 	}
-	return cmp.Or(l.Backends.ERA.Languages[q.Language].Image, "none: the node does not have this language") +
-		", runtime " + l.Containerd.Runtime
+	image := l.Backends.ERA.Languages[l.ImageName(q.Language)].Image
+	return cmp.Or(image, "none: the node does not have this language") + ", runtime " + l.Containerd.Runtime
 }
 
 // inputs lists the inputs, and shows the whole text of each that is one: programs first. It returns the texts.

@@ -27,6 +27,7 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
@@ -234,6 +235,7 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 		cs.warn("languages", "no ERA language has an image: every ERA request is refused",
 			"deploy/images/build "+l.Backends.Images+", then list them under backends.era.languages")
 	}
+	profileChecks(cs, l)
 	if m := l.Backends.Monty.Image; m != "" {
 		cs.add("monty", image.Verify(l.Backends.Images, m), m, backend.ImageMend(l, "monty"))
 	} else {
@@ -259,6 +261,28 @@ func programsOf(programs []string) string {
 	}
 	return "\nprograms: " + strings.Join(programs, ", ")
 }
+
+// profileChecks says of each profile what its runs are held to.
+func profileChecks(cs *checks, l *config.Loaded) {
+	for _, name := range slices.Sorted(maps.Keys(l.Tools.Profiles)) {
+		p := l.Tools.Profiles[name]
+		rules, err := registry.Parse(l.Registries[name])
+		if programs, known := l.Programs[p.Image]; err == nil && known && !slices.Contains(programs, tools) {
+			err = fmt.Errorf("the image %s has no program %s", p.Image, tools)
+		}
+		detail := fmt.Sprintf("image %s, registry %s, sha256 %s", p.Image, p.Registry,
+			config.RegistryDigest(l.Registries[name]))
+		if err == nil {
+			for _, v := range rules.Validators {
+				detail += fmt.Sprintf("\n%s: %s", v.Rule, v.Enforcement)
+			}
+		}
+		cs.add("profile "+name, err, detail, "correct tools.profiles."+name)
+	}
+}
+
+// tools is the program that works under profiles.
+const tools = "threegate-tools"
 
 // execCheck warns of a language whose sandboxes are weaker than those of others.
 func execCheck(cs *checks, name string, l config.Language) {

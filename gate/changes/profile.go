@@ -1,0 +1,36 @@
+package changes
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/threegate/tool-exec/schemas"
+)
+
+// ofTools are the outputs of a run of tools under a profile: those that come out of its files are one patch, which
+// can be held to rules.
+var ofTools = []string{File, "responses.jsonl", "timeline.jsonl"}
+
+// OfProfile says why a request can't run under a profile. Inputs are its input files, by their paths.
+func OfProfile(req *schemas.Request, inputs map[string]string) (found []schemas.Finding) {
+	if _, ok := inputs["/in/"+RegistryFile]; ok {
+		found = append(found, refusal(RuleRegistry, "the profile %s brings /in/%s, and the request has one of its own",
+			req.Language, RegistryFile))
+	}
+	r := Run{Argv: req.Argv}
+	if r.command() < 0 {
+		return found
+	}
+	if file, _ := r.registryPath(); path.Clean(file) != "/in/"+RegistryFile {
+		found = append(found, refusal(RuleRegistry, "the run would not have the registry of the profile %s: name it "+
+			"by --registry /in/%s, or put the plan directly below /in", req.Language, RegistryFile))
+	}
+	for _, o := range req.Outputs {
+		if !slices.Contains(ofTools, path.Base(o.Path)) {
+			found = append(found, refusal(RuleOutputs, "%s is not held to the rules of the profile %s: the outputs "+
+				"of a run of tools are %s", o.Path, req.Language, strings.Join(ofTools, ", ")))
+		}
+	}
+	return found
+}

@@ -23,6 +23,7 @@ const (
 	exitOK          = 0
 	exitReject      = 1
 	exitTrouble     = 2
+	exitWarned      = 3 // of recheck only
 	exitInterrupted = 130
 )
 
@@ -50,6 +51,8 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 		return exitInterrupted
 	case errors.Is(err, errRejected):
 		return exitReject
+	case errors.Is(err, errWarned):
+		return exitWarned
 	}
 	fmt.Fprintln(errs, "error:", visible(err.Error()))
 	return exitTrouble
@@ -69,7 +72,7 @@ person approves: what it says is what runs.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(runCommand(), serveCommand(), schemaCommand(), verifyCommand(), judgeCommand())
+	root.AddCommand(runCommand(), serveCommand(), schemaCommand(), verifyCommand(), judgeCommand(), recheckCommand())
 	return root
 }
 

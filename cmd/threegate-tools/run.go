@@ -111,11 +111,7 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 	if err := p.fill(filepath.Dir(file)); err != nil {
 		return err
 	}
-	bundle := filepath.Join(filepath.Dir(file), bundleFile)
-	if _, err := os.Lstat(bundle); errors.Is(err, os.ErrNotExist) {
-		bundle = ""
-	}
-	w, repo, err := begin(ctx, p.workspace, bundle)
+	w, repo, err := begin(ctx, p.workspace, bundleNextTo(filepath.Dir(file)))
 	if err != nil {
 		return err
 	}
@@ -270,6 +266,15 @@ func (p *plan) fill(next string) error {
 		return err
 	}
 	return os.CopyFS(p.workspace, os.DirFS(from))
+}
+
+// bundleNextTo is the bundle in a folder, or "".
+func bundleNextTo(dir string) string {
+	bundle := filepath.Join(dir, bundleFile)
+	if _, err := os.Lstat(bundle); errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	return bundle
 }
 
 // create makes a file that is new.

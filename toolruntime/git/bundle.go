@@ -136,3 +136,12 @@ func (r *Repo) Commits(ctx context.Context, file string) (bool, error) {
 	_, err = r.git(ctx, append([]string{"bundle", "create", "--quiet", file}, what...)...)
 	return err == nil, err
 }
+
+// Apply applies a patch to the work tree as plain git apply does: all of it, or nothing.
+func (r *Repo) Apply(ctx context.Context, file string) error {
+	_, err := r.git(ctx, "apply", "--allow-empty", "--whitespace=nowarn", "--", file)
+	return err
+}
+
+// Remove removes the git directory.
+func (r *Repo) Remove() error { return os.RemoveAll(r.dir) }

@@ -81,7 +81,7 @@ func (k keeper) commitStaged(ctx context.Context, a CommitArgs) (Committed, erro
 	return Committed{id, warnings}, err
 }
 
-// judgeStaged holds what is staged to the rules of the registry that need no toolchain.
+// judgeStaged holds what is staged to the rules of the registry; to those that need a toolchain, the work tree is held.
 func (k keeper) judgeStaged(ctx context.Context, message string) (warnings []string, err error) {
 	var j *judged
 	for _, rule := range registry.Rules {

@@ -2,15 +2,42 @@ package git
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"time"
 
 	"github.com/threegate/tool-exec/toolruntime/ast"
+	"github.com/threegate/tool-exec/toolruntime/envelope"
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/toolchain"
 )
 
-// canJudge says whether a change can be held to a rule here, without a toolchain.
-func canJudge(rule string) bool { return judge.Can(rule) || ast.Can(rule) }
+// canJudge says whether a change can be held to a rule here.
+func canJudge(rule string) bool { return judge.Can(rule) || ast.Can(rule) || toolchain.Can(rule) }
+
+// toolchainTime bounds a call that builds and tests.
+const toolchainTime = 30 * time.Minute
+
+// gateTime bounds a call that holds a change to the rules.
+func gateTime(rules *registry.Registry) time.Duration {
+	if slices.ContainsFunc(toolchain.Rules, func(rule string) bool { return rules.Level(rule) != "" }) {
+		return toolchainTime
+	}
+	return gitTime
+}
+
+// build holds the work tree as it is to a rule that needs a toolchain.
+func (k keeper) build(ctx context.Context, rule string) ([]judge.Violation, error) {
+	found, err := toolchain.Job{Dir: k.w.Dir, Scratch: filepath.Join(k.dir, "toolchain"), GoCache: os.Getenv("GOCACHE"),
+		Registry: k.rules}.Check(ctx, rule)
+	if err != nil && ctx.Err() == nil {
+		err = envelope.Errorf(envelope.Shell, "%v", err)
+	}
+	return found, err
+}
 
 // judged is a change that is held to rules.
 type judged struct {
@@ -27,6 +54,9 @@ type judged struct {
 func (j *judged) judge(ctx context.Context, rule, message string) (_ []judge.Violation, err error) {
 	if judge.Can(rule) {
 		return judge.Judge(rule, j.changes, message), nil
+	}
+	if toolchain.Can(rule) {
+		return j.k.build(ctx, rule)
 	}
 	if j.code == nil {
 		if j.code, err = j.look(ctx); err != nil {

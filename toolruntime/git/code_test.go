@@ -3,6 +3,7 @@ package git
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,5 +46,39 @@ func TestRulesOfCode(t *testing.T) {
 	data, verr := b.call(nil, "validate", map[string]any{"rule_id": "code.no.panic.in.lib", "enforcement": "blocking"})
 	if verr == nil || len(data["violations"].([]any)) != 1 {
 		t.Errorf("one rule by name: %v, %v", data, verr)
+	}
+}
+
+// TestRulesOfToolchains: a commit and validate build and test what is there.
+func TestRulesOfToolchains(t *testing.T) {
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+	b := newBench(t, map[string]string{"go.mod": "module x\n\ngo 1.24\n", "x.go": "package x\n"})
+	rules, err := registry.Parse([]byte("version: 1\nast: {language: go}\nvalidators:\n" +
+		"- {rule: build.must.pass, enforcement: blocking}\n- {rule: fmt.must.pass, enforcement: warning}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("x.go", "package x\n\nvar  X = y\n")
+	b.must("git_add", map[string]any{"paths": []string{"."}})
+	commit := map[string]any{"message": "feat: x"}
+	if _, err := b.call(rules, "git_commit", commit); err == nil || err.Rule != "build.must.pass" ||
+		!strings.Contains(err.Message, "undefined: y") {
+		t.Errorf("a build that fails: %+v", err)
+	}
+	data, e := b.call(rules, "validate", map[string]any{})
+	if e == nil || e.Rule != "build.must.pass" || len(data["violations"].([]any)) != 2 {
+		t.Errorf("%v, %+v", data, e)
+	}
+	if _, e := b.call(rules, "validate", map[string]any{"rule_id": "test.must.pass"}); e != nil {
+		t.Errorf("no level, so nothing blocks: %+v", e)
+	}
+	b.write("x.go", "package x\n\nvar  X = 1\n")
+	b.must("git_add", map[string]any{"paths": []string{"."}})
+	if data, err := b.call(rules, "git_commit", commit); err != nil || len(data["warnings"].([]any)) != 1 {
+		t.Errorf("a warning: %v, %+v", data, err)
 	}
 }

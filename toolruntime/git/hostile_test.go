@@ -333,7 +333,7 @@ func TestRules(t *testing.T) {
 func TestRulesOfChanges(t *testing.T) {
 	listed := func(level registry.Level) *registry.Registry {
 		r := registry.Default()
-		for _, rule := range []string{"code.todo.blockers", "test.required.changed", "secrets.scan", "build.must.pass"} {
+		for _, rule := range []string{"code.todo.blockers", "test.required.changed", "secrets.scan"} {
 			r.Validators = append(r.Validators, registry.Validator{Rule: rule, Enforcement: level})
 		}
 		return r

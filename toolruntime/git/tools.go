@@ -154,7 +154,11 @@ func Tools(repo *Repo, rules *registry.Registry) []tool.Tool {
 
 func of[A, R any](k keeper, name, purpose string, defaults A, run func(keeper, context.Context, A) (R, error),
 	adjust ...schema.Adjust) tool.Tool {
-	return tool.Of(name, purpose, gitTime, defaults, func(ctx context.Context, a A) (R, error) {
+	limit := gitTime
+	if name == "git_commit" || name == "validate" {
+		limit = gateTime(k.rules)
+	}
+	return tool.Of(name, purpose, limit, defaults, func(ctx context.Context, a A) (R, error) {
 		if k.Repo == nil {
 			var none R
 			return none, envelope.Errorf(envelope.Git, "this session has no repository").

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -27,6 +28,8 @@ type Command struct {
 	Dir   string
 	Env   []string
 	Stdin *string
+	// MaxOutput is kept of each stream, in bytes, if it is not 0: else the constant of that name.
+	MaxOutput int64
 }
 
 // Output is what came of a command. The streams are bytes as they came.
@@ -56,6 +59,7 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	}
 	var streams [2]capture
 	for i, to := range []*io.Writer{&cmd.Stdout, &cmd.Stderr} {
+		streams[i].most = cmp.Or(c.MaxOutput, MaxOutput)
 		w, err := streams[i].open()
 		if err != nil {
 			return Output{}, err
@@ -131,6 +135,7 @@ func inputFile(content string) (*os.File, error) {
 type capture struct {
 	from      *os.File
 	kept      bytes.Buffer
+	most      int64
 	truncated bool
 }
 
@@ -141,7 +146,7 @@ func (c *capture) open() (w *os.File, err error) {
 
 func (c *capture) read() {
 	// An error is the end: of the stream, or of the time that is left for it.
-	io.Copy(&c.kept, io.LimitReader(c.from, MaxOutput))
+	io.Copy(&c.kept, io.LimitReader(c.from, c.most))
 	n, _ := io.Copy(io.Discard, c.from)
 	c.truncated = n > 0
 }

@@ -110,6 +110,8 @@ func (a AST) check() error {
 type Validator struct {
 	Rule        string `yaml:"rule"`
 	Enforcement Level  `yaml:"enforcement"`
+	// Run are the command lines of a rule *.must.pass. Without them, they are those of ast.language.
+	Run []string `yaml:"run"`
 }
 
 // Default is the registry of a session without a file: no network, no command, no push, no commit of a part.
@@ -171,6 +173,8 @@ func (r *Registry) checkValidators() error {
 			return fmt.Errorf("registry: validators: %s: enforcement is blocking, warning or suggestion", v.Rule)
 		case strings.HasPrefix(v.Rule, "sec.") && v.Enforcement != Blocking:
 			return fmt.Errorf("registry: validators: %s is always blocking", v.Rule)
+		case len(v.Run) > 0 && !strings.HasSuffix(v.Rule, ".must.pass"):
+			return fmt.Errorf("registry: validators: %s runs no command", v.Rule)
 		}
 		seen[v.Rule] = true
 	}
@@ -188,6 +192,16 @@ func (r *Registry) Level(rule string) Level {
 		}
 	}
 	return ""
+}
+
+// Commands are the command lines that a validator names for a rule.
+func (r *Registry) Commands(rule string) []string {
+	for _, v := range r.Validators {
+		if v.Rule == rule {
+			return v.Run
+		}
+	}
+	return nil
 }
 
 // AllowsCommand says whether a pattern of shell_allow matches a command line.

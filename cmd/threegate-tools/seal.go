@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// sweepTime bounds how long processes that a command left are killed.
+const sweepTime = 30 * time.Second
+
+// seal keeps the programs that are started, which have the same user, from reading or writing this process and
+// its streams, and from outliving it unseen: they inherit no descriptor, and become its children when their
+// parents end.
+func seal() error {
+	return errors.Join(unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0),
+		unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC))
+}
+
+// sweep kills every process that is left of what was started, and waits for its end.
+func sweep() error {
+	for deadline := time.Now().Add(sweepTime); ; {
+		switch pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); {
+		case errors.Is(err, unix.ECHILD):
+			return nil
+		case errors.Is(err, unix.EINTR), pid > 0:
+			continue
+		case err != nil:
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes that a command started did not end within %s", sweepTime)
+		}
+		all, err := procfs.AllProcs()
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			if stat, err := p.Stat(); err == nil && stat.PPID == os.Getpid() {
+				unix.Kill(p.PID, unix.SIGKILL)
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

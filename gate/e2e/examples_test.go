@@ -83,7 +83,8 @@ func TestExamples(t *testing.T) {
 	n.check()
 }
 
-// applies wants plain git to take a patch that was delivered, on the files that were the inputs of its plan.
+// applies wants plain git to take a patch that was delivered, on the files that were the inputs of its plan. What
+// the plan checked then holds on this machine, too, and not before.
 func applies(t *testing.T, inputs, patch string) {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")
@@ -101,7 +102,20 @@ func applies(t *testing.T, inputs, patch string) {
 		must(t, os.CopyFS(base, os.DirFS(filepath.Join(inputs, "workspace"))))
 		git("init", "-q", base)
 	}
+	cmds, failsBefore := checks(t, inputs)
+	before := t.TempDir() // apart: what Python caches could outlive the patch
+	must(t, os.CopyFS(before, os.DirFS(base)))
+	for cmd := range failsBefore {
+		if out, err := onHost(t, before, cmd); err == nil {
+			t.Errorf("%s succeeds before the patch:\n%s", cmd, out)
+		}
+	}
 	git("-C", base, "apply", patch)
+	for _, cmd := range cmds {
+		if out, err := onHost(t, base, cmd); err != nil {
+			t.Errorf("%s, with the patch: %v\n%s", cmd, err, out)
+		}
+	}
 }
 
 // usageRe is how a result says what a run used.

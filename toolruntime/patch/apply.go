@@ -2,6 +2,7 @@ package patch
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
@@ -44,7 +45,7 @@ func apply(data []byte, hunks []*gitdiff.TextFragment) (out []byte, offsets []in
 			return nil, nil, refuse(i, "has no context lines").
 				WithHint("make the patch with context (diff -U3), so that its place is certain")
 		}
-		places, err := fits(image, before, h, &work)
+		places, almost, err := fits(image, before, h, &work)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -59,7 +60,7 @@ func apply(data []byte, hunks []*gitdiff.TextFragment) (out []byte, offsets []in
 				at = p
 			}
 		}
-		if len(places) > 1 {
+		if len(places) > 1 || almost {
 			ambiguous = i + 1
 		}
 		if at != stated {
@@ -95,8 +96,9 @@ func sides(h *gitdiff.TextFragment) (before []string, after []line) {
 	return before, after
 }
 
-// fits lists where a hunk fits.
-func fits(image []line, before []string, h *gitdiff.TextFragment, work *int) (places []int, err error) {
+// fits lists where a hunk fits. almost says that it would fit in other places, too, if its last line ended there: git
+// takes those.
+func fits(image []line, before []string, h *gitdiff.TextFragment, work *int) (places []int, almost bool, err error) {
 	last := len(image) - len(before)
 	first := 0
 	if h.OldPosition <= 1 {
@@ -109,9 +111,10 @@ func fits(image []line, before []string, h *gitdiff.TextFragment, work *int) (pl
 		fit := true
 		for i, want := range before {
 			if *work--; *work < 0 {
-				return nil, envelope.Errorf(envelope.Validation, "the file is too long and repetitive for this patch")
+				return nil, false, envelope.Errorf(envelope.Validation, "the file is too long and repetitive for this patch")
 			}
 			if got := image[p+i]; got.patched || got.text != want {
+				almost = almost || i == len(before)-1 && !got.patched && unended(got.text, want)
 				fit = false
 				break
 			}
@@ -120,7 +123,13 @@ func fits(image []line, before []string, h *gitdiff.TextFragment, work *int) (pl
 			places = append(places, p)
 		}
 	}
-	return places, nil
+	return places, almost, nil
+}
+
+// unended says whether a line of a file is one of a patch that has no end, with white space after it.
+func unended(got, want string) bool {
+	rest, ok := strings.CutPrefix(got, want)
+	return ok && !strings.HasSuffix(want, "\n") && strings.Trim(rest, " \t\r\n") == ""
 }
 
 func splice(image []line, at, removed int, added []line) []line {

@@ -24,7 +24,7 @@ func TestLikeGit(t *testing.T) {
 	var batch []gitCase
 	for i := range *cases {
 		c := randomCase(r, fmt.Sprint("f", i))
-		if c.broken { // git stops at the first patch that it can't read
+		if c.broken || c.mode != "" { // git stops at the first patch that it can't read, and rejects no whole file
 			compare(t, []gitCase{c})
 			continue
 		}
@@ -39,6 +39,9 @@ func TestLikeGit(t *testing.T) {
 type gitCase struct {
 	name, content, diff string
 	broken              bool
+	// mode is what the patch says of the kind of file, if anything; absent, that the file is not there.
+	mode   string
+	absent bool
 }
 
 func compare(t *testing.T, cs []gitCase) {
@@ -47,6 +50,9 @@ func compare(t *testing.T, cs []gitCase) {
 	var all bytes.Buffer
 	for _, c := range cs {
 		for _, dir := range []string{git, own} {
+			if c.absent {
+				continue
+			}
 			if err := os.WriteFile(filepath.Join(dir, c.name), []byte(c.content), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -66,12 +72,9 @@ func compare(t *testing.T, cs []gitCase) {
 		_, rejErr := os.Stat(filepath.Join(git, c.name+".rej"))
 		gitTook := rejErr != nil && (len(cs) > 1 || runErr == nil)
 		code := call(t, own, c.name, c.diff)
-		got, err := os.ReadFile(filepath.Join(own, c.name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got, err := readMode(filepath.Join(own, c.name))
 		switch {
-		case code != "" && string(got) != c.content:
+		case code != "" && c.absent != (err != nil), code != "" && !c.absent && got != "-rw-r--r-- "+c.content:
 			t.Errorf("refused with %s, but changed:\n%s%q", code, c.diff, c.content)
 		case code != "" && gitTook:
 			if strict++; !stricter(t, c) {
@@ -81,7 +84,7 @@ func compare(t *testing.T, cs []gitCase) {
 			t.Errorf("git refuses: %s\n%s%q", out, c.diff, c.content)
 		case code == "":
 			accepted++
-			if want, err := os.ReadFile(filepath.Join(git, c.name)); err != nil || !bytes.Equal(got, want) {
+			if want, err := readMode(filepath.Join(git, c.name)); err != nil || got != want {
 				t.Errorf("got  %q\nwant %q, %v\n%s%q", got, want, err, c.diff, c.content)
 			}
 		}
@@ -96,7 +99,7 @@ func stricter(t *testing.T, c gitCase) bool {
 	t.Helper()
 	f, err := parse(c.name, c.diff)
 	if err != nil {
-		return c.broken
+		return c.broken || c.absent && (c.mode == "120000" || c.mode == "160000") // git makes links and submodules
 	}
 	_, _, err = apply([]byte(c.content), f.TextFragments)
 	e := envelope.AsError(err)
@@ -107,6 +110,34 @@ func stricter(t *testing.T, c gitCase) bool {
 	}
 	// Git compares the last line of context without its end.
 	return strings.Contains(e.Message, "does not fit") && strings.Contains(c.diff, "\\ No newline")
+}
+
+// readMode reads a file and its mode.
+func readMode(file string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(file)
+	if err != nil {
+		return "", err
+	}
+	return info.Mode().String() + " " + string(data), nil
+}
+
+// headed gives a patch the lines that git writes before it: of a file that changes, or of one that is new.
+func headed(r *rand.Rand, c gitCase) gitCase {
+	c.mode = []string{"100644", "100755", "120000", "160000"}[r.IntN(4)]
+	first := "diff --git a/" + c.name + " b/" + c.name + "\n"
+	if r.IntN(2) == 0 {
+		c.diff = first + "index 1234567..89abcde " + c.mode + "\n" + c.diff
+		return c
+	}
+	c.absent = r.IntN(3) > 0
+	text := strings.Repeat("+new\n", 1+r.IntN(3))
+	c.diff = first + "new file mode " + c.mode + "\nindex 0000000..89abcde\n--- /dev/null\n+++ b/" + c.name +
+		fmt.Sprintf("\n@@ -0,0 +1,%d @@\n", strings.Count(text, "\n")) + text
+	return c
 }
 
 // randomCase makes a file of few different lines, edits it, writes the edit as hunks, and spoils
@@ -134,6 +165,9 @@ func randomCase(r *rand.Rand, name string) gitCase {
 	}
 	for _, h := range hunks {
 		c.diff += h.String()
+	}
+	if !c.broken && r.IntN(20) == 0 {
+		return headed(r, c)
 	}
 	return c
 }

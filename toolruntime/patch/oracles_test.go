@@ -345,19 +345,6 @@ func judgeCase(t *testing.T, c ownCase, before []byte) string {
 	return "WRONG"
 }
 
-// readMode reads a file and its mode.
-func readMode(file string) (string, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Lstat(file)
-	if err != nil {
-		return "", err
-	}
-	return info.Mode().String() + " " + string(data), nil
-}
-
 // byContract are what file_patch says of what it refuses on purpose, and git accepts.
 var byContract = []struct{ says, why string }{
 	{"is ambiguous", "only git: in several places, and moved"},

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/gate/ending"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/recheck"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -30,13 +33,15 @@ func (g *Gate) collect(ctx context.Context, j *spool.Job) error {
 	if err := writeRecord(j, FileOutcome, o); err != nil {
 		return err
 	}
-	if err := j.Wrote(FileStdout, FileStderr, FileTimeline, DirOut); err != nil {
+	if err := j.Wrote(FileStdout, FileStderr, FileTimeline, DirOut, DirRecheck); err != nil {
 		return err
 	}
 	if err := j.Sync(); err != nil {
 		return err
 	}
-	return g.record(ending.Events(j.ID, a.Request.RequestID, a.Task.Limits.Time, &o.Outcome, o.Collected.Timeline)...)
+	events := ending.Events(j.ID, a.Request.RequestID, a.Task.Limits.Time, &o.Outcome, o.Collected.Timeline)
+	events[len(events)-1].Recheck = string(o.Recheck.Word())
+	return g.record(events...)
 }
 
 // giveBack announces that a running job goes back to admitted, of which nothing ran
@@ -77,8 +82,32 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 	if o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path()); err != nil {
 		return nil, fmt.Errorf("collect its output: %w", err)
 	}
+	if o.Recheck, err = g.recheck(ctx, j, a, o); err != nil {
+		return nil, err
+	}
 	o.CreatedAt = g.now().UTC()
 	return o, nil
+}
+
+// recheck judges the patch of a run under a profile in a second sandbox, if its registry lists a rule that needs
+// that. It runs nothing for a cancelled request.
+func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admission, o *Outcome) (*recheck.Record, error) {
+	if !recheck.Needed(a.Registry) || g.journal.isCancelled(a.Request.RequestID) {
+		return nil, nil
+	}
+	made := slices.ContainsFunc(o.Collected.Files, func(f executors.File) bool { return f.Path == changes.File })
+	if !made || !slices.ContainsFunc(a.Request.Outputs,
+		func(w schemas.OutputExpectation) bool { return w.Path == "/out/"+changes.File }) {
+		return nil, nil
+	}
+	if err := g.contained(); err != nil {
+		return nil, err
+	}
+	task := a.Task
+	if len(j.Inputs()) > 0 {
+		task.InputsDir = j.Path(spool.DirInputs)
+	}
+	return recheck.Do(ctx, g.exec, task, a.Registry, j.Path(DirOut, changes.File), j.Path(DirRecheck))
 }
 
 // interrupted is the outcome of a run whose sandbox is gone: nobody knows how far
@@ -90,8 +119,10 @@ func (g *Gate) interrupted(ctx context.Context, j *spool.Job, a *admission) (*Ou
 	if id, err := g.exec.Identity(ctx, a.Task); err == nil {
 		o.Outcome.Identity = id
 	}
-	if err := errors.Join(j.Remove(DirOut), j.Remove(FileTimeline)); err != nil { // of a collection that was cut off
-		return nil, err
+	for _, name := range []string{DirOut, DirRecheck, FileTimeline} { // of a collection that was cut off
+		if err := j.Remove(name); err != nil {
+			return nil, err
+		}
 	}
 	for name, s := range map[string]*executors.Stream{
 		FileStdout: &o.Collected.Stdout,

@@ -37,7 +37,9 @@ func (r *recorder) runs() map[string]int {
 	m := map[string]int{}
 	data, _ := os.ReadFile(r.runsFile())
 	for _, id := range strings.Fields(string(data)) {
-		m[id]++
+		if strings.HasPrefix(id, "j") { // to judge a patch again is no run of the request
+			m[id]++
+		}
 	}
 	return m
 }
@@ -182,13 +184,16 @@ func (r *recorder) Collect(_ context.Context, id, dst string) (executors.Collect
 		if slices.Contains(t.Argv, "order") {
 			stdout = fetchOrder + "\n" + rows(300) + fetchOrder + "\n"
 		}
-		out := "1,2\n"
+		out, file := "1,2\n", "d/x.csv"
+		if slices.Contains(t.Argv, "profile") {
+			out, file = strings.Replace(todoPatch, "TODO", "two", 1), "changes.patch"
+		}
 		if slices.Contains(t.Argv, "script") {
 			out = "#!/bin/sh\nls\n"
 		}
 		c.Stdout, c.Stderr = streamOf(stdout), streamOf("")
-		c.Files = []executors.File{{Path: "d/x.csv", Size: int64(len(out)), SHA256: streamOf(out).SHA256}}
-		wrote = map[string]string{"stdout": stdout, "stderr": "", "out/d/x.csv": out}
+		c.Files = []executors.File{{Path: file, Size: int64(len(out)), SHA256: streamOf(out).SHA256}}
+		wrote = map[string]string{"stdout": stdout, "stderr": "", "out/" + file: out}
 		if slices.Contains(t.Argv, "bare") {
 			calls := crashTimeline()
 			c.Timeline = &schemas.ToolCalls{SHA256: streamOf(calls).SHA256, Calls: 1, Codes: map[string]int{"OK": 1}}
@@ -203,7 +208,7 @@ func (r *recorder) Collect(_ context.Context, id, dst string) (executors.Collect
 			wrote["timeline.jsonl"] = calls
 		}
 		return errors.Join(os.RemoveAll(filepath.Join(dst, "timeline.jsonl")), os.RemoveAll(filepath.Join(dst, "out")), os.RemoveAll(filepath.Join(dst, "stdout")),
-			os.RemoveAll(filepath.Join(dst, "stderr")), os.MkdirAll(filepath.Join(dst, "out", "d"), 0o700))
+			os.RemoveAll(filepath.Join(dst, "stderr")), os.MkdirAll(filepath.Dir(filepath.Join(dst, "out", file)), 0o700))
 	})
 	for _, name := range slices.Sorted(maps.Keys(wrote)) {
 		err = errors.Join(err, r.write(filepath.Join(dst, name), wrote[name]))

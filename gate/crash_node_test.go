@@ -67,7 +67,7 @@ func crashRequest(id, word string) []byte {
 	sum := sha256.Sum256([]byte(crashPlan))
 	outputs, language := "- /out/d/x.csv: an output", "python"
 	if word == "profile" {
-		language = "fix"
+		outputs, language = "- /out/changes.patch: an output", "fix"
 	}
 	if word == "bare" {
 		outputs = "None"
@@ -133,6 +133,11 @@ backends: {era: {languages: {python: {image: "sha256:000000000000000000000000000
 // profileConfig has a profile, in which requests with the word "profile" run.
 const profileConfig = "tools: {profiles: {fix: {registry: fix.yaml, image: python, limits: {tmp_mb: 99}}}}\n"
 
+// buildRegistry is its registry: a patch is judged in a second sandbox.
+const buildRegistry = `version: 1
+validators: [{rule: code.todo.blockers, enforcement: blocking}, {rule: build.must.pass, enforcement: blocking}]
+`
+
 // memoryDir is a folder on tmpfs if there is one: thousands of nodes are made.
 func memoryDir() (string, error) {
 	const shm = "/dev/shm"
@@ -153,7 +158,7 @@ func newWorld(sc scenario) (*world, error) {
 		text += profileConfig
 	}
 	if err := errors.Join(spool.Init(w.dir), os.WriteFile(filepath.Join(w.dir, config.FileName), []byte(text), 0o640),
-		os.WriteFile(filepath.Join(w.dir, "fix.yaml"), []byte(todoAt("blocking")), 0o640), os.Mkdir(filepath.Join(w.dir, "inbox/b"), 0o700), os.Mkdir(w.dir+".run", 0o700),
+		os.WriteFile(filepath.Join(w.dir, "fix.yaml"), []byte(buildRegistry), 0o640), os.Mkdir(filepath.Join(w.dir, "inbox/b"), 0o700), os.Mkdir(w.dir+".run", 0o700),
 		os.Mkdir(w.dir+".trash", 0o700)); err != nil {
 		return nil, err
 	}

@@ -64,13 +64,14 @@ var mayImport = map[string][]string{
 	"deploy/mcp":           {}, // tests only
 	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},
-	"gate": {"gate/access", "gate/changes", "gate/config", "gate/ending", "gate/fate", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/seal",
+	"gate": {"gate/access", "gate/changes", "gate/config", "gate/ending", "gate/fate", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/recheck", "gate/seal",
 		"gate/trouble", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/intree", "quarantine",
 		"schemas"},
 	"gate/access": {"gate/config", "executors", "spool"},
 	"gate/changes": {"executors/intree", "spool", "toolruntime/judge", "toolruntime/registry", "validate",
 		"validate/content", "schemas"},
+	"gate/recheck": {"executors", "gate/changes", "toolruntime/registry", "schemas"},
 	"gate/create":  {"gate/config", "executors/image", "spool"},
 	"gate/config":  {"executors", "executors/egress", "executors/image", "toolruntime/registry", "validate", "validate/approval", "schemas"},
 	"gate/ending":  {"gate/ledger", "executors", "schemas"},

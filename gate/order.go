@@ -14,6 +14,7 @@ import (
 	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/gate/recheck"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -237,7 +238,7 @@ func (g *Gate) stop(ctx context.Context, requestID string) error {
 }
 
 func (g *Gate) stopRun(ctx context.Context, job string) error {
-	if err := g.exec.Kill(ctx, job); err != nil {
+	if err := errors.Join(g.exec.Kill(ctx, job), g.exec.Kill(ctx, recheck.ID(job))); err != nil {
 		return fmt.Errorf("stop the run of a cancelled request: %w", err)
 	}
 	return nil

@@ -34,8 +34,12 @@ func (g *given) Prepare(ctx context.Context, t executors.Task) error {
 func profiled(t *testing.T) (*world, *given) {
 	t.Helper()
 	w := mustWorld(t, scenario{name: "profile", word: "profile", want: ending{delivered: 1, runs: 1}})
-	request := strings.NewReplacer("python x.csv profile", "threegate-tools run /in/plan.jsonl",
-		"/out/d/x.csv", "/out/changes.patch").Replace(string(crashRequest(crashID, "profile")))
+	must(t, os.WriteFile(filepath.Join(w.dir, "fix.yaml"), []byte(todoAt("blocking")), 0o600))
+	var err error
+	w.cfg, err = config.Load(w.dir)
+	must(t, err)
+	request := strings.NewReplacer("python x.csv profile", "threegate-tools run /in/plan.jsonl").
+		Replace(string(crashRequest(crashID, "profile")))
 	must(t, os.WriteFile(filepath.Join(w.cfg.Inboxes[0].Path, crashID+".md"), []byte(request), 0o644))
 	return w, &given{speaker: &speaker{w.recorder(&injector{}), map[string]map[string]string{
 		"/in/plan.jsonl": {"out/changes.patch": todoPatch}}}, t: t}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/recheck"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -23,6 +24,7 @@ const (
 	DirOut        = "out"
 	FileTimeline  = "timeline.jsonl" // of tool calls: see toolruntime/timeline; only if the run told of them
 	DirGiven      = "given"          // what the node puts into /in: the registry of a profile
+	DirRecheck    = "recheck"        // of the second run: what it was given besides the inputs, and its streams
 	FileSpans     = "spans.json"     // see schemas.Spans
 	FileWithheld  = "withheld.json"  // see WithheldRecord; only if something is withheld
 	FileFilters   = "filters.json"   // see FilterRecord; only if the node has filters
@@ -61,6 +63,8 @@ type Outcome struct {
 	Version   int                 `json:"version"`
 	Outcome   executors.Outcome   `json:"outcome"`
 	Collected executors.Collected `json:"collected"`
+	// Recheck is how the patch of the run was judged in a second sandbox, if its registry asks for that.
+	Recheck *recheck.Record `json:"recheck,omitempty"`
 	// CreatedAt dates the result and is part of its name.
 	CreatedAt time.Time `json:"created_at"`
 	// Fence is what marks the ends of streams in the result: see schemas.Result.

@@ -386,5 +386,8 @@ func provenance(a *admission, o *Outcome, node string) []schemas.Field {
 		fields = append(fields, schemas.Field{Name: schemas.ProvProfile, Value: req.Language},
 			schemas.Field{Name: schemas.ProvRegistry, Value: config.RegistryDigest(a.Registry)})
 	}
+	if o.Recheck != nil {
+		fields = append(fields, schemas.Field{Name: schemas.ProvRecheck, Value: o.Recheck.String()})
+	}
 	return fields
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/recheck"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -296,11 +298,9 @@ func (m *rendering) output(f executors.File, describe func() string) error {
 	if err != nil {
 		return err
 	}
-	notes, err := m.tools().Judge(f.Path, source, &m.policy, &verdict)
-	if err != nil {
+	if err := m.patch(f.Path, source, &verdict); err != nil {
 		return err
 	}
-	m.notes = append(m.notes, notes...)
 	path := "/out/" + f.Path
 	if err := m.externalFile(path, source, &verdict); err != nil {
 		return err
@@ -321,11 +321,29 @@ func (m *rendering) output(f executors.File, describe func() string) error {
 	return nil
 }
 
-// tools is the job's run, if it is one of threegate-tools.
-func (m *rendering) tools() *changes.Run {
+// patch adds to the verdict on an output, if it is the patch of a run of tools, what its registry says of it.
+func (m *rendering) patch(name, source string, v *validate.ArtifactVerdict) error {
 	t := &m.a.Task
-	return &changes.Run{Argv: t.Argv, Given: m.a.Registry, Trees: t.Trees, Work: t.Work,
+	run := &changes.Run{Argv: t.Argv, Given: m.a.Registry, Trees: t.Trees, Work: t.Work,
 		Inputs: m.j.Path(spool.DirInputs), Hashes: m.j.InputHashes()}
+	notes, err := run.Judge(name, source, &m.policy, v)
+	if err != nil {
+		return err
+	}
+	m.notes = append(m.notes, notes...)
+	if path.Base(name) != changes.File || !recheck.Needed(m.a.Registry) {
+		return nil
+	}
+	second := m.o.Recheck
+	if name != changes.File { // it was not looked at
+		second = nil
+	}
+	found, notes, err := second.Findings(m.j.Path(DirRecheck))
+	m.notes = append(m.notes, notes...)
+	if v.Findings = append(v.Findings, found...); len(found) > 0 {
+		v.Tier = max(v.Tier, content.Withhold)
+	}
+	return err
 }
 
 // finish writes the document, the artifact that tells which of it is words of others, and

@@ -111,6 +111,7 @@ const (
 	ProvNode          = "Node"
 	ProvProfile       = "Tool profile"
 	ProvRegistry      = "Registry sha256"
+	ProvRecheck       = "Second run"
 )
 
 // Output is one produced file in "## Outputs".

@@ -36,10 +36,31 @@ var toolRules = []Rule{
 		Bad:   "+# TODO: handle errors", Good: "+# errors are handled by the caller",
 		Fix:    "Do it, or write it where tasks are kept.",
 		Source: "tool runtime, section 7"},
+	{ID: "tools.recheck", Level: SeverityBlocking, Must: true, Applies: forResult,
+		Title: "A patch whose registry asks for a build or tests was judged in a second sandbox",
+		Why: "A program of the first run can lie about what was built and tested there. What nobody judged is not " +
+			"delivered.",
+		Bad: "a second run that ran out of time", Good: "a second run with exit code 0, 1 or 3",
+		Fix:    "Look at the folder recheck of the job; give the request more time, or the profile more room.",
+		Source: "tool runtime, section 7; docs/tools.md"},
+	mustPass("build", "The source builds with the patch", "code that does not compile", "code that compiles"),
+	mustPass("lint", "The linter is content with the patch", "an unused variable", "a variable that is used"),
+	mustPass("fmt", "The formatter has nothing to change in the patch", "x=1 where it writes x = 1", "x = 1"),
+	mustPass("test", "The tests pass with the patch", "a test that fails, or that is skipped now", "tests that pass"),
 	{ID: "test.required.changed", Level: SeverityBlocking, Applies: forResult, Release: ReleaseText,
 		Title: "A change of code comes with a change of tests",
 		Why:   "A change that no test knows of can be undone unseen.",
 		Bad:   "a patch of src/x.py alone", Good: "a patch of src/x.py and tests/test_x.py",
 		Fix:    "Change a test too.",
 		Source: "tool runtime, section 7"},
+}
+
+// mustPass is a rule that is judged with a toolchain, in a second sandbox.
+func mustPass(what, title, bad, good string) Rule {
+	return Rule{ID: what + ".must.pass", Level: SeverityBlocking, Applies: forResult, Title: title,
+		Why: "Whoever gets the patch should not be the first to try it. It is tried in a fresh sandbox, with the " +
+			"request's inputs and nothing that the first run left.",
+		Bad: bad, Good: good,
+		Fix:    "Mend what the explanation names: it lies in the job's folder, as recheck/stdout.",
+		Source: "tool runtime, section 7; test.must.pass is one of this project's"}
 }

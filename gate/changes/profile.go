@@ -27,7 +27,7 @@ func OfProfile(req *schemas.Request, inputs map[string]string) (found []schemas.
 			"by --registry /in/%s, or put the plan directly below /in", req.Language, RegistryFile))
 	}
 	for _, o := range req.Outputs {
-		if !slices.Contains(ofTools, path.Base(o.Path)) {
+		if name, _ := strings.CutPrefix(o.Path, "/out/"); !slices.Contains(ofTools, name) {
 			found = append(found, refusal(RuleOutputs, "%s is not held to the rules of the profile %s: the outputs "+
 				"of a run of tools are %s", o.Path, req.Language, strings.Join(ofTools, ", ")))
 		}

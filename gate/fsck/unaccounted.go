@@ -66,7 +66,7 @@ func onRecord(j *job, c *spool.Claim, end *gate.Outcome) (known, skip map[string
 	known = map[string]bool{spool.FileClaim: true, gate.FileAdmission: true, quarantine.FileJSON: true,
 		quarantine.FileMarkdown: true, filepath.Join(gate.DirGiven, changes.RegistryFile): true,
 		spool.FileRequest: c.HasRequest, spool.FileSignature: c.HasSignature}
-	skip = map[string]bool{spool.DirRaw: true}
+	skip = map[string]bool{spool.DirRaw: true, gate.DirRecheck: true}
 	for _, in := range c.InputFiles {
 		known[filepath.Join(spool.DirInputs, strings.TrimPrefix(in.Path, "/in/"))] = true
 	}

@@ -91,6 +91,8 @@ type Event struct {
 	PeakBytes int64           `json:"peakBytes,omitempty"`
 	// LimitMS is the wall clock limit that a CapBreached of CauseTime is about.
 	LimitMS int64 `json:"limitMs,omitempty"`
+	// Recheck is how the patch of a run was judged in a second sandbox: "passed", "warned", "broken" or "unknown".
+	Recheck string `json:"recheck,omitempty"`
 	// Decision is "allowed" or "denied" for a Destination: host and port, why it was
 	// refused or not reached, or how many more there were.
 	Decision    string `json:"decision,omitempty"`

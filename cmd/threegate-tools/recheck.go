@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,7 +54,8 @@ func recheckCommand() *cobra.Command {
 		Use:   "recheck --registry FILE PATCH",
 		Short: "Build, lint, format and test a base with a patch, in a fresh sandbox",
 		Long: `recheck holds a patch to those rules of a registry that need a toolchain: fmt.must.pass, build.must.pass,
-lint.must.pass and test.must.pass. The base is repository.bundle or the folder workspace/ next to the patch, as for
+lint.must.pass and test.must.pass; and to those that know code by its structure, such as code.ast.parsed. The
+base is repository.bundle or the folder workspace/ next to the patch, as for
 run. For each rule both are put together anew, by plain git apply, and the rule's commands are run: those of the
 registry, or those of its ast.language. Nothing that the patch holds chooses them.
 
@@ -109,29 +111,37 @@ func (c *recheck) run(ctx context.Context, patch string, out io.Writer) (err err
 	}
 	defer os.RemoveAll(c.scratch)
 	c.above = toolchain.Above(filepath.Join(c.scratch, "tree"))
-	return c.judge(ctx, paths, out)
+	code, err := c.code(ctx, changes)
+	if err != nil {
+		return err
+	}
+	return c.judge(ctx, paths, code, out)
 }
 
 // judge looks at one rule after the other, and reports each.
-func (c *recheck) judge(ctx context.Context, paths []string, out io.Writer) error {
+func (c *recheck) judge(ctx context.Context, paths []string, code map[string][]judge.Violation,
+	out io.Writer) error {
 	var base *toolchain.Base
 	var worst error
 	report := json.NewEncoder(out)
 	report.SetEscapeHTML(false)
-	for _, rule := range toolchain.Rules {
+	for _, rule := range slices.Concat(slices.Sorted(maps.Keys(code)), toolchain.Rules) {
 		level := c.rules.Level(rule)
 		if level == "" {
 			continue
 		}
-		if base == nil {
+		found, looked := code[rule]
+		if !looked && base == nil {
 			b, err := c.readBase(ctx)
 			if err != nil {
 				return err
 			}
 			base = b
 		}
-		found := toolchain.Guard(rule, paths)
-		if len(found) == 0 {
+		if !looked {
+			found = toolchain.Guard(rule, paths)
+		}
+		if !looked && len(found) == 0 {
 			err := c.inTree(ctx, true, func(j toolchain.Job) (err error) {
 				j.Base = base
 				found, err = j.Check(ctx, rule)
@@ -142,7 +152,8 @@ func (c *recheck) judge(ctx context.Context, paths []string, out io.Writer) erro
 			}
 		}
 		// go build, go vet and gofmt run nothing of a tree.
-		c.dirty = c.dirty || rule == toolchain.Tests || len(c.rules.Commands(rule)) > 0 || c.rules.AST.Language != "go"
+		c.dirty = c.dirty || !looked && (rule == toolchain.Tests || len(c.rules.Commands(rule)) > 0 ||
+			c.rules.AST.Language != "go")
 		for _, v := range found {
 			if v.Hint != "" {
 				v.Message += "; " + v.Hint

@@ -110,7 +110,7 @@ func (t tools) start(ctx context.Context, name string) (*lsp.Server, error) {
 	configured, ok := t.rules.AST.Servers[name]
 	if !ok {
 		return nil, envelope.Errorf(envelope.Policy, "the registry's ast.servers does not name %.100q", name).
-			WithHint(fmt.Sprintf("it names: %s", strings.Join(slices.Sorted(maps.Keys(t.rules.AST.Servers)), ", ")))
+			WithHint(fmt.Sprintf("it names: %q", slices.Sorted(maps.Keys(t.rules.AST.Servers))))
 	}
 	command := configured.Command
 	if command == "" {

@@ -243,9 +243,11 @@ func (s *source) mark(marks map[string][]Span) {
 
 // docAbove says whether a comment for documents ends above a place, with nothing but attributes between.
 func (s *source) docAbove(at int) bool {
-	lines := bytes.Split(s.data[:at], []byte("\n"))
-	for i := len(lines) - 2; i >= 0; i-- {
-		line := string(bytes.TrimSpace(lines[i]))
+	end := bytes.LastIndexByte(s.data[:at], '\n')
+	for end >= 0 {
+		start := bytes.LastIndexByte(s.data[:end], '\n') + 1
+		line := string(bytes.TrimSpace(s.data[start:end]))
+		end = start - 1
 		switch {
 		case strings.HasPrefix(line, "///"), strings.HasSuffix(line, "*/"), strings.HasPrefix(line, "#[doc"):
 			return true

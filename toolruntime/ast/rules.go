@@ -1,6 +1,7 @@
 package ast
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path"
@@ -21,7 +22,10 @@ type File struct {
 // Knows says whether the language of a file is known, so that rules can be broken in it.
 func Knows(path string) bool { return languageOf(path) != "" }
 
-const ruleParsed = "code.ast.parsed"
+const (
+	ruleParsed = "code.ast.parsed"
+	maxLine    = 1000
+)
 
 // rule finds what breaks a rule in one file. Places with the same key are the same before and after a change.
 type rule struct {
@@ -139,11 +143,12 @@ func unwraps(_ *registry.Registry, s *source, n Node) string {
 	return s.line(n)
 }
 
-// line is the text of the line that a node begins in.
+// line is the text of the line that a node begins in, or what of a long one lies around it.
 func (s *source) line(n Node) string {
-	start := strings.LastIndexByte(string(s.data[:n.Span.Start]), '\n') + 1
-	text, _, _ := strings.Cut(string(s.data[start:]), "\n")
-	return strings.TrimSpace(text)
+	from := max(0, n.Span.Start-maxLine)
+	start := from + bytes.LastIndexByte(s.data[from:n.Span.Start], '\n') + 1
+	text, _, _ := bytes.Cut(s.data[start:min(n.Span.Start+maxLine, len(s.data))], []byte("\n"))
+	return string(bytes.TrimSpace(text))
 }
 
 func forbiddenImport(r *registry.Registry, s *source, n Node) string {

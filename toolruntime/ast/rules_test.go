@@ -85,6 +85,25 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestManyPlaces shows that a file made of violations is judged, and not slowly.
+func TestManyPlaces(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.go": "package a\nfunc f() {" + strings.Repeat("panic(1);", 100_000) + "}\n",
+		"a.rs": strings.Repeat(" ", 3<<20) + strings.Repeat("\npub fn f() {}", 1_000) + "\n",
+	} {
+		files := []File{{name, []byte(text), []byte(text + "\n")}}
+		l, err := Look(context.Background(), files, "code.no.panic.in.lib", "code.fn.docs.exported")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range []string{"code.no.panic.in.lib", "code.fn.docs.exported"} {
+			if got := l.Judge(rule, registry.Default()); len(got) > 0 {
+				t.Errorf("%s %s: %d places, such as %+v", name, rule, len(got), got[0])
+			}
+		}
+	}
+}
+
 // TestGuard shows that no tool makes a file that parses one that does not, where the rule blocks.
 func TestGuard(t *testing.T) {
 	blocking, err := registry.Parse([]byte("version: 1\nvalidators: [{rule: code.ast.parsed, enforcement: blocking}]\n"))

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -160,6 +161,23 @@ func client(r *registry.Registry) *http.Client {
 	}
 }
 
+// special are ranges that lead to services of a network's own, or to IPv4 addresses that are hidden in others.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), // of providers, with their metadata
+	netip.MustParsePrefix("168.63.129.16/32"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("::/96"),
+	netip.MustParsePrefix("::ffff:0:0:0/96"), netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("2002::/16"),
+	netip.MustParsePrefix("fec0::/10"),
+}
+
+// public says whether an address is that of a host that anybody can reach.
+func public(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && ip.Zone() == "" &&
+		!slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
 // dialer refuses addresses that are not public, after the name was resolved. The proxy's own
 // address, and one that the registry lists as an address, are allowed.
 func dialer(r *registry.Registry) func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -177,8 +195,8 @@ func dialer(r *registry.Registry) func(ctx context.Context, network, addr string
 			if err != nil {
 				return err
 			}
-			if ip := to.Addr().Unmap(); !trusted && (!ip.IsGlobalUnicast() || ip.IsPrivate()) {
-				return envelope.Refuse(rule, "%q resolves to %s, which is not a public address", host, ip)
+			if !trusted && !public(to.Addr()) {
+				return envelope.Refuse(rule, "%q resolves to %s, which is not a public address", host, to.Addr())
 			}
 			return nil
 		}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -123,6 +124,22 @@ func TestRefused(t *testing.T) {
 		c.args.TimeoutMS, c.args.MaxBytes = 60_000, 1000
 		if got, err := call(t, c.domains, c.args); err == nil || err.Code != c.want {
 			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestPublic(t *testing.T) {
+	for _, ip := range []string{"1.1.1.1", "93.184.215.14", "100.128.0.1", "172.32.0.1", "2606:4700::1111", "::ffff:1.1.1.1"} {
+		if !public(netip.MustParseAddr(ip)) {
+			t.Errorf("%s is refused", ip)
+		}
+	}
+	for _, ip := range []string{"127.0.0.1", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254",
+		"100.100.100.200", "168.63.129.16", "192.0.0.192", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "::1",
+		"::ffff:10.0.0.1", "::ffff:169.254.169.254", "::10.0.0.1", "64:ff9b::a00:1", "64:ff9b:1::a00:1", "2002:a00:1::",
+		"2001:0:a00:1::", "fe80::1", "fec0::1", "fd00:ec2::254", "ff02::1", "2606:4700::1%eth0"} {
+		if public(netip.MustParseAddr(ip)) {
+			t.Errorf("%s passes", ip)
 		}
 	}
 }

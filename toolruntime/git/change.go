@@ -119,9 +119,9 @@ func (k keeper) judgeStaged(ctx context.Context, message string) (warnings []str
 	return warnings, nil
 }
 
-// staged is what a commit would change.
+// staged is what a commit would change, also in files that are no text: a NUL hides nothing from a rule.
 func (k keeper) staged(ctx context.Context) ([]judge.Change, error) {
-	patch, err := k.git(ctx, "diff", "--cached", "--no-ext-diff", "--no-textconv", "--no-color",
+	patch, err := k.git(ctx, "diff", "--cached", "--text", "--no-ext-diff", "--no-textconv", "--no-color",
 		"--ignore-submodules=all")
 	if err != nil {
 		return nil, err

@@ -364,6 +364,7 @@ func TestRulesOfChanges(t *testing.T) {
 	blocked("code.todo.blockers", "// TODO: as it came\n// FIXME\n")
 	blocked("test.required.changed", "// TODO: as it came\nx\n")
 	b.write("a_test.go", "x\n")
+	blocked("secrets.scan", "// TODO: as it came\n\x00\ntoken = \""+key+"\"\n") // to git no text
 	blocked("secrets.scan", "// TODO: as it came\ntoken = \""+key+"\"\n")
 	data, err := b.call(listed(registry.Blocking), "validate", map[string]any{"rule_id": "secrets.scan", "enforcement": "warning"})
 	if v := data["violations"].([]any); err != nil || len(v) != 1 || v[0].(map[string]any)["line"] != 2.0 {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -190,8 +191,9 @@ func indexOfChanges(r *Repo) []string {
 }
 
 // Changes writes what the workspace has changed since it came to a file: what git knows and what is new,
-// but for ignored files. It is text: a binary file that changed is named, and its name returned.
-func (r *Repo) Changes(ctx context.Context, file string) (binary []string, err error) {
+// but for ignored files. It is text: a binary file that changed is named, and its name returned. more are further
+// options of git diff.
+func (r *Repo) Changes(ctx context.Context, file string, more ...string) (binary []string, err error) {
 	file, err = filepath.Abs(file)
 	if err != nil {
 		return nil, err
@@ -203,7 +205,8 @@ func (r *Repo) Changes(ctx context.Context, file string) (binary []string, err e
 	for _, args := range [][]string{
 		{"read-tree", r.base},
 		{"add", "--all", "--", "."},
-		{"diff", "--cached", "--no-ext-diff", "--no-textconv", "--output=" + file, r.base, "--"},
+		slices.Concat([]string{"diff", "--cached", "--no-ext-diff", "--no-textconv", "--output=" + file}, more,
+			[]string{r.base, "--"}),
 	} {
 		if _, err := r.must(ctx, command{args: args, env: env}); err != nil {
 			return nil, err

@@ -41,7 +41,7 @@ func (k keeper) validate(ctx context.Context, a ValidateArgs) (Validated, error)
 		return v, err
 	}
 	file := filepath.Join(k.dir, "validate.patch")
-	if _, err := k.Changes(ctx, file); err != nil {
+	if _, err := k.Changes(ctx, file, "--text"); err != nil {
 		return v, err
 	}
 	patch, err := os.ReadFile(file)

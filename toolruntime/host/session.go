@@ -58,6 +58,7 @@ type Session struct {
 	mu      sync.Mutex
 	id      string
 	seen    map[string]bool
+	asked   int // requests, refused ones too
 	calls   int
 	bytes   int64
 	touched map[string]bool
@@ -107,13 +108,18 @@ func (s *Session) prepare(r *envelope.ToolRequest) (*tool.Call, error) {
 	return c, err
 }
 
-// Do carries out one request. It always answers.
+// Do carries out one request. It always answers. A session that has ended notes nothing more.
 func (s *Session) Do(ctx context.Context, r *envelope.ToolRequest) envelope.ToolResponse {
+	resp := envelope.ToolResponse{Type: "ToolResponse", Tool: r.Tool, RequestID: r.RequestID,
+		Errors: []envelope.Error{}}
+	if err := s.enter(); err != nil {
+		resp.Errors = append(resp.Errors, *err)
+		return resp
+	}
 	start := s.o.Now()
 	data, failure := s.admit(ctx, r)
 	end := s.o.Now()
-	resp := envelope.ToolResponse{Type: "ToolResponse", OK: failure == nil, Tool: r.Tool, RequestID: r.RequestID,
-		DurationMS: end.Sub(start).Milliseconds(), Data: data, Errors: []envelope.Error{}}
+	resp.OK, resp.DurationMS, resp.Data = failure == nil, end.Sub(start).Milliseconds(), data
 	code := timeline.CodeOK
 	if failure != nil {
 		resp.Errors = append(resp.Errors, *failure)
@@ -123,6 +129,20 @@ func (s *Session) Do(ctx context.Context, r *envelope.ToolRequest) envelope.Tool
 		s.fail(err)
 	}
 	return resp
+}
+
+// enter makes room for one more line of the record, before anything runs.
+func (s *Session) enter() *envelope.Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken == nil && s.asked == timeline.MaxCalls {
+		s.broken = fmt.Errorf("the timeline has room for %d calls", timeline.MaxCalls)
+	}
+	if s.broken != nil {
+		return envelope.Errorf(envelope.Internal, "the session has ended: %v", s.broken)
+	}
+	s.asked++
+	return nil
 }
 
 // admit holds a request to the session's ids and budget, and then calls.
@@ -188,9 +208,6 @@ func (s *Session) call(ctx context.Context, name string, c *tool.Call) (result a
 func (s *Session) use(r *envelope.ToolRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.broken != nil {
-		return envelope.Errorf(envelope.Internal, "the session has ended: %v", s.broken)
-	}
 	if s.id == "" {
 		s.id = r.SessionID
 	}
@@ -224,7 +241,9 @@ func (s *Session) touch(path string) {
 func (s *Session) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.broken = errors.Join(s.broken, err)
+	if s.broken == nil {
+		s.broken = err
+	}
 }
 
 // Err is why the session can't go on, or nil.

@@ -122,6 +122,34 @@ func TestBudgets(t *testing.T) {
 	want(t, "time", s.Do(ctx, request("2", "write", `{}`)), envelope.Policy)
 }
 
+// An ended session keeps nothing of what is asked of it, however often.
+func TestEndedSession(t *testing.T) {
+	s := session(Options{Timeline: brokenWriter{}}, toolOf("write", done))
+	s.Do(t.Context(), request("first", "write", `{}`))
+	why := s.Err().Error()
+	for i := range 100 {
+		want(t, "after the end", s.Do(t.Context(), request(fmt.Sprint("r", i), "write", `{}`)), envelope.Internal)
+	}
+	if got := s.Err().Error(); got != why || len(s.record) > 1 {
+		t.Errorf("%d calls are kept, and %q", len(s.record), got)
+	}
+}
+
+// No call runs for which the record has no room.
+func TestTheRecordIsFull(t *testing.T) {
+	var lines bytes.Buffer
+	ran := 0
+	s := session(Options{Budget: Budget{Calls: 2 * timeline.MaxCalls}, Timeline: &lines},
+		toolOf("write", func(context.Context, args) (result, error) { ran++; return result{true}, nil }))
+	for i := range timeline.MaxCalls {
+		want(t, "with room", s.Do(t.Context(), request(fmt.Sprint("r", i), "write", `{}`)), "")
+	}
+	want(t, "without", s.Do(t.Context(), request("last", "write", `{}`)), envelope.Internal)
+	if got := bytes.Count(lines.Bytes(), []byte("\n")); ran != timeline.MaxCalls || got != ran || s.Err() == nil {
+		t.Errorf("%d calls ran, %d are on record, %v", ran, got, s.Err())
+	}
+}
+
 func TestIds(t *testing.T) {
 	s := session(Options{}, toolOf("write", done))
 	want(t, "first", s.Do(t.Context(), request("1", "write", `{}`)), "")

@@ -17,7 +17,7 @@ import (
 type Change struct {
 	// Path is where it is after the change, Old where it was: they differ for one that was moved or copied.
 	Path, Old string
-	// Mode is that of the file after the change in octal, as "120000" for a link. It is empty if the patch does not say.
+	// Mode is that of the file after the change in octal, as "120000" for a link, or empty if the patch does not say.
 	Mode    string
 	Deleted bool
 	// Binary says that the patch does not hold the content.

@@ -62,12 +62,13 @@ func paths(changes []Change, _ string) (found []Violation) {
 			for _, l := range c.Added {
 				if leadsOut(c.Path, l.Text) {
 					found = append(found, Violation{Path: c.Path, Line: l.No,
-						Message: "the link leads out of the workspace", Hint: "link to a path below it, or copy the file"})
+						Hint:    "link to a path below it, or copy the file",
+						Message: "the link leads out of the workspace"})
 				}
 			}
 		default:
-			found = append(found, Violation{Path: c.Path, Message: fmt.Sprintf("the mode %q is not that of a file or link", c.Mode),
-				Hint: "keep to files and links: no submodule, no setuid"})
+			found = append(found, Violation{Path: c.Path, Hint: "keep to files and links: no submodule, no setuid",
+				Message: fmt.Sprintf("the mode %q is not that of a file or link", c.Mode)})
 		}
 	}
 	return found

@@ -66,9 +66,9 @@ func (d *Door) Emit(e envelope.EventMessage) {
 // Server serves the session's tools, of which contracts are the schemas.
 func (d *Door) Server(s *host.Session, contracts []tool.Tool) *mcp.Server {
 	d.session, d.listening = s, map[string]func(envelope.Progress){}
-	server := mcp.NewServer(&mcp.Implementation{Name: "threegate-tools", Title: "Tools under contracts", Version: Version},
-		&mcp.ServerOptions{Instructions: instructions,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
+	who := &mcp.Implementation{Name: "threegate-tools", Title: "Tools under contracts", Version: Version}
+	server := mcp.NewServer(who, &mcp.ServerOptions{Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
 	for _, t := range contracts {
 		server.AddTool(describe(t), d.call)
 	}
@@ -113,12 +113,13 @@ func (d *Door) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToo
 		args = jsontext.Value("{}")
 	}
 	if !args.IsValid() || args.Kind() != '{' {
-		return refused(*envelope.Errorf(envelope.Validation, "the arguments are no JSON object, or give a key twice"), nil)
+		e := envelope.Errorf(envelope.Validation, "the arguments are no JSON object, or give a key twice")
+		return refused(*e, nil)
 	}
 	id, done := d.begin(ctx, req)
 	defer done()
-	resp := d.session.Do(ctx, &envelope.ToolRequest{Type: "ToolRequest", Tool: req.Params.Name, Args: args, RequestID: id,
-		SessionID: "mcp", Timestamp: time.Now().Unix()})
+	resp := d.session.Do(ctx, &envelope.ToolRequest{Type: "ToolRequest", Tool: req.Params.Name, Args: args,
+		RequestID: id, SessionID: "mcp", Timestamp: time.Now().Unix()})
 	if !resp.OK {
 		return refused(resp.Errors[0], resp.Data)
 	}
@@ -135,8 +136,8 @@ func (d *Door) begin(ctx context.Context, req *mcp.CallToolRequest) (id string, 
 	if token := req.Params.GetProgressToken(); token != nil {
 		d.listening[id] = func(p envelope.Progress) {
 			// A client that is gone hears nothing: the call goes on.
-			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Message: p.Message,
-				Progress: float64(p.Pct), Total: 100})
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token,
+				Message: p.Message, Progress: float64(p.Pct), Total: 100})
 		}
 	}
 	return id, func() {

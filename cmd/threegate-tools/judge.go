@@ -27,7 +27,7 @@ Exit codes: 0 no rule that blocks is broken, 1 one is, 2 the patch can't be read
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := settings{registry: file}
-			r, err := s.readRegistry(io.Discard)
+			r, err := s.readRegistry()
 			if err != nil {
 				return err
 			}

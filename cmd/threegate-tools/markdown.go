@@ -27,10 +27,9 @@ func markdown(w io.Writer) error {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Code, c.Cause, c.Mend)
 	}
 	b.WriteString("\n## Rules\n\nRules named sec.* always hold; others where the registry lists them.\n\n" +
-		"| Rule | Specified level | Looked at by | What it demands | Enforced |\n|---|---|---|---|---|\n")
+		"| Rule | Specified level | Looked at by | What it demands |\n|---|---|---|---|\n")
 	for _, r := range registry.Rules {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.ID, r.Level, r.When, r.What,
-			map[bool]string{true: "yes", false: "not yet"}[r.Enforced])
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Level, r.When, r.What)
 	}
 	b.WriteString("\n## The tools\n")
 	for _, t := range toolruntime.Contracts() {

@@ -88,7 +88,7 @@ func (c *recheck) run(ctx context.Context, patch string, out io.Writer) (err err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.time)
 	defer cancel()
-	if c.rules, err = c.readRegistry(io.Discard); err != nil {
+	if c.rules, err = c.readRegistry(); err != nil {
 		return err
 	}
 	if c.patch, err = readFile(patch, maxPlan); err != nil {

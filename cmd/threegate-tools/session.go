@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,7 +36,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 // open makes the session. The timeline belongs to the caller.
 func (s *settings) open(w *workspace.Workspace, repo *git.Repo, timeline, errs io.Writer,
 	o host.Options) (*host.Session, error) {
-	r, err := s.readRegistry(errs)
+	r, err := s.readRegistry()
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +66,8 @@ func begin(ctx context.Context, folder, bundle string) (*workspace.Workspace, *g
 	return w, repo, err
 }
 
-// readRegistry reads the registry, and says which of its rules nothing enforces yet.
-func (s *settings) readRegistry(errs io.Writer) (*registry.Registry, error) {
+// readRegistry reads the registry.
+func (s *settings) readRegistry() (*registry.Registry, error) {
 	if s.registry == "" {
 		return registry.Default(), nil
 	}
@@ -79,9 +78,6 @@ func (s *settings) readRegistry(errs io.Writer) (*registry.Registry, error) {
 	r, err := registry.Parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.registry, err)
-	}
-	if rules := r.NotEnforced(); len(rules) > 0 {
-		fmt.Fprintf(errs, "note: nothing here enforces %s\n", strings.Join(rules, ", "))
 	}
 	return r, nil
 }

@@ -177,6 +177,25 @@ var mistakes = map[string][]toolCall{
 		{"curl", `{"url":"http://one.example/","headers":{"X":"a\r\nHost: two.example"}}`, "E_HTTP", ""},
 		{"curl", `{"url":"http://one.example/","max_bytes":5}`, "", `"truncated":true`},
 	},
+	"7 code": {
+		{"file_write", `{"path":"c.go","content":"package c\n\nfunc f() {}\n"}`, "", ""},
+		{"ast_query", `{"where":{"type":"fn","file_glob":"c.go"}}`, "", `"id":"ed5c57eeec2c05a0:11-22:c.go"`},
+		{"ast_edit", `{"operation":"replace_node","target_node_id":"ed5c57eeec2c05a0:11-22:../c.go","text":"x"}`, "E_POLICY",
+			"sec.paths.sandbox"},
+		{"ast_edit", `{"operation":"replace_node","target_node_id":"ed5c57eeec2c05a0:11-22:c.go","text":"func f("}`, "E_AST_PARSE",
+			"no longer parse"},
+		{"ast_edit", `{"operation":"replace_node","target_node_id":"ed5c57eeec2c05a0:11-22:c.go","text":"func f() { println(\"$& $1\") }"}`,
+			"", `"edited":true`},
+		{"ast_edit", `{"operation":"replace_node","target_node_id":"ed5c57eeec2c05a0:11-22:c.go","text":"func g() {}"}`, "E_AST_EDIT",
+			"has changed since"}, // a stale id
+		{"file_read", `{"path":"c.go"}`, "", `{ println(\"$& $1\") }`},
+		{"ast_external", `{"provider":"gopls","request":{"method":"workspace/executeCommand","params":{"command":"x"}}}`,
+			"E_POLICY", "no request that is passed on"},
+		{"ast_external", `{"provider":"gopls","request":{"method":"textDocument/hover","params":{"x":"file:///../../etc/passwd"}}}`,
+			"E_POLICY", ""},
+		{"ast_external", `{"provider":"python","request":{"method":"workspace/symbol"}}`, "E_POLICY", "ast.servers"},
+		{"fs_delete", `{"path":"c.go"}`, "", ""},
+	},
 }
 
 // makePy makes what a program of a plan can: links and pipes in the workspace, and a folder named .git whose

@@ -111,7 +111,8 @@ func fits(image []line, before []string, h *gitdiff.TextFragment, work *int) (pl
 		fit := true
 		for i, want := range before {
 			if *work--; *work < 0 {
-				return nil, false, envelope.Errorf(envelope.Validation, "the file is too long and repetitive for this patch")
+				return nil, false, envelope.Errorf(envelope.Validation,
+					"the file is too long and repetitive for this patch")
 			}
 			if got := image[p+i]; got.patched || got.text != want {
 				almost = almost || i == len(before)-1 && !got.patched && unended(got.text, want)

@@ -1,7 +1,5 @@
 package registry
 
-import "slices"
-
 // OnCommit is the When of rules that are looked at by a commit.
 const OnCommit = "git_commit"
 
@@ -14,46 +12,34 @@ type Rule struct {
 	When string
 	// What it demands.
 	What string
-	// Enforced says whether a tool of this version holds to it.
-	Enforced bool
 }
 
 // Rules are those of section 7, in its order.
 var Rules = []Rule{
 	{"sec.network.allowlist", Blocking, "curl",
-		"the host is one of network.allowed_domains, after each of at most three redirects", true},
-	{"sec.shell.allowlist", Blocking, "shell_exec", "a pattern of shell_allow matches the command", true},
-	{"sec.paths.sandbox", Blocking, "every path", "the path lies below the workspace", true},
+		"the host is one of network.allowed_domains, after each of at most three redirects"},
+	{"sec.shell.allowlist", Blocking, "shell_exec", "a pattern of shell_allow matches the command"},
+	{"sec.paths.sandbox", Blocking, "every path", "the path lies below the workspace"},
 	{"sec.git.clean_tree", Blocking, "git_commit, git_checkout, git_merge, git_rebase, git_push, git_pull",
-		"no tracked file has changes that are not staged; but for a commit, none that are", true},
+		"no tracked file has changes that are not staged; but for a commit, none that are"},
 	{"code.ast.parsed", Blocking, "file_write, file_patch, ast_edit, git_commit",
-		"changed files of a known language parse", true},
-	{"build.must.pass", Blocking, OnCommit, "the build succeeds", true},
-	{"lint.must.pass", Blocking, OnCommit, "the linter is content", true},
-	{"fmt.must.pass", Blocking, OnCommit, "the formatter has nothing to change", true},
+		"changed files of a known language parse"},
+	{"build.must.pass", Blocking, OnCommit, "the build succeeds"},
+	{"lint.must.pass", Blocking, OnCommit, "the linter is content"},
+	{"fmt.must.pass", Blocking, OnCommit, "the formatter has nothing to change"},
 	{"test.must.pass", Blocking, OnCommit,
-		"each test that the source declares runs and passes (not one of the specification's)", true},
-	{"code.todo.blockers", Blocking, OnCommit, "no TODO or FIXME is added, on any branch", true},
+		"each test that the source declares runs and passes (not one of the specification's)"},
+	{"code.todo.blockers", Blocking, OnCommit, "no TODO or FIXME is added, on any branch"},
 	{"test.required.changed", Blocking, OnCommit,
-		"where code gains lines a test does, too; or the message has a line Tests-Not-Needed: WHY", true},
-	{"secrets.scan", Blocking, OnCommit, "neither the change nor the message adds a secret", true},
-	{"code.fn.docs.exported", Blocking, OnCommit, "no exported function without documentation is added", true},
-	{"code.no.panic.in.lib", Warning, OnCommit, "no panic is added to library code (Go, Rust)", true},
-	{"code.no.unwrap", Warning, OnCommit, "no .unwrap() is added but in tests (Rust)", true},
+		"where code gains lines a test does, too; or the message has a line Tests-Not-Needed: WHY"},
+	{"secrets.scan", Blocking, OnCommit, "neither the change nor the message adds a secret"},
+	{"code.fn.docs.exported", Blocking, OnCommit, "no exported function without documentation is added"},
+	{"code.no.panic.in.lib", Warning, OnCommit, "no panic is added to library code (Go, Rust)"},
+	{"code.no.unwrap", Warning, OnCommit, "no .unwrap() is added but in tests (Rust)"},
 	{"code.mod.import.rules", Blocking, OnCommit,
-		"no import is added that the registry's ast.imports do not allow", true},
+		"no import is added that the registry's ast.imports do not allow"},
 	{"commit.message.conventional", Warning, OnCommit,
-		"the message is one of Conventional Commits: type(scope): what it does, then an empty line", true},
+		"the message is one of Conventional Commits: type(scope): what it does, then an empty line"},
 	{"branch.naming.convention", Warning, "git_checkout with create",
-		"the name is main, master, develop or type/short-name", true},
-}
-
-// NotEnforced lists the validators of the registry that no tool of this version enforces.
-func (r *Registry) NotEnforced() (rules []string) {
-	for _, v := range r.Validators {
-		if !slices.ContainsFunc(Rules, func(known Rule) bool { return known.ID == v.Rule && known.Enforced }) {
-			rules = append(rules, v.Rule)
-		}
-	}
-	return rules
+		"the name is main, master, develop or type/short-name"},
 }

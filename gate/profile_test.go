@@ -67,7 +67,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestProfileRefuses: a request can't bring a registry of its own, name another one, or take out files beside the
+// TestProfileRefuses: a request can't bring a registry of its own, name another one, or take out files besides the
 // patch.
 func TestProfileRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, rule, says string }{

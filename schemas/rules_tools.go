@@ -20,7 +20,7 @@ var toolRules = []Rule{
 		Source: "tool runtime, section 4; docs/tools.md"},
 	{ID: "tools.outputs", Level: SeverityBlocking, Must: true, Applies: forRequest,
 		Title: "Under a profile, files leave as a patch",
-		Why:   "The rules of a profile are about a patch. A file that leaves beside it would be held to none.",
+		Why:   "The rules of a profile are about a patch. A file that leaves with it would be held to none.",
 		Bad:   "- /out/work/main.py: the program", Good: "- /out/changes.patch: what was changed",
 		Fix:    "Declare changes.patch, responses.jsonl and timeline.jsonl only.",
 		Source: "tool runtime, section 7; docs/tools.md"},

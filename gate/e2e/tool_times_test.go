@@ -10,7 +10,7 @@ import (
 // timesEnv says how many reads, patches and commits TestToolTimes makes.
 const timesEnv = "THREEGATE_TOOL_TIMES"
 
-// TestToolTimes times calls of tools beside the same by plain programs, in one sandbox, and prints the medians.
+// TestToolTimes times calls of tools and the same by plain programs, in one sandbox, and prints the medians.
 // It makes few of them unless it is told to (make bench-tools), and no figure fails it.
 func TestToolTimes(t *testing.T) {
 	n := newNode(t)

@@ -225,7 +225,11 @@ func (g *Gate) stop(ctx context.Context, requestID string) error {
 	// A run that was taken back may lack the rename of that.
 	for j.State == spool.StateAdmitted || j.State == spool.StateRunning {
 		if err := g.step(ctx, j); err != nil {
-			g.runs.later(j, 0)
+			if unknown(err) { // the process must stop, and nobody may touch the job before
+				g.runs.done(j)
+			} else {
+				g.runs.later(j, 0)
+			}
 			return fmt.Errorf("cancel job %s: %w", job, err)
 		}
 	}

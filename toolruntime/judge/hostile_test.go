@@ -24,10 +24,17 @@ func TestForgedPatches(t *testing.T) {
 		"a link up behind a dot name": link("a/e", "./d/../.."),
 		"a submodule":                 "diff --git a/s b/s\nnew file mode 160000\nindex 0000000..1111111\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+Subproject commit " + strings.Repeat("1", 40) + "\n",
 		"another submodule's commit":  "diff --git a/s b/s\nindex 1111111..2222222 160000\n--- a/s\n+++ b/s\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n",
-		"a setuid file":               strings.Replace(good, "index 1..2 100644", "old mode 100755\nnew mode 104755\nindex 1..2", 1),
-		"a mode that is no number":    strings.Replace(good, "index 1..2 100644", "old mode 100755\nnew mode 0o755\nindex 1..2", 1),
-		"two names of the new file":   strings.Replace(good, "+++ b/x", "+++ b/y", 1),
-		"two names of the old file":   strings.Replace(good, "--- a/x", "--- a/y", 1),
+		"a link of the base, without its mode": "diff --git a/l b/l\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-src\n\\ No newline at end of file\n" +
+			"+/etc/passwd\n\\ No newline at end of file\n",
+		"a link that moves up after it is made": link("a/b/l", "../../x") + "diff --git a/a/b/l b/l\nsimilarity index 100%\n" +
+			"rename from a/b/l\nrename to l\n",
+		"a file twice":                 good + good,
+		"no new file without its mode": "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n",
+		"no old file, and not made":    "diff --git a/x b/x\nindex 1..2 100644\n--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+		"a setuid file":                strings.Replace(good, "index 1..2 100644", "old mode 100755\nnew mode 104755\nindex 1..2", 1),
+		"a mode that is no number":     strings.Replace(good, "index 1..2 100644", "old mode 100755\nnew mode 0o755\nindex 1..2", 1),
+		"two names of the new file":    strings.Replace(good, "+++ b/x", "+++ b/y", 1),
+		"two names of the old file":    strings.Replace(good, "--- a/x", "--- a/y", 1),
 		"a rename that is contradicted": "diff --git a/x b/y\nsimilarity index 50%\nrename from x\nrename to y\n--- a/x\n+++ b/z\n" +
 			"@@ -1 +1 @@\n-a\n+b\n",
 		"a rename out":             "diff --git a/x b/../y\nsimilarity index 100%\nrename from x\nrename to ../y\n",
@@ -45,7 +52,9 @@ func TestForgedPatches(t *testing.T) {
 			t.Errorf("%s passes: %+v", name, changes)
 		}
 	}
-	for name, patch := range map[string]string{"a patch": good, "a link": link("a/e", "./../b"), "a script": strings.Replace(good,
+	becomesLink := "diff --git a/a/e b/a/e\ndeleted file mode 100644\nindex 1..0\n--- a/a/e\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n" +
+		link("a/e", "b")
+	for name, patch := range map[string]string{"a patch": good, "a link": link("a/e", "./../b"), "a file becomes one": becomesLink, "a script": strings.Replace(good,
 		"index 1..2 100644", "old mode 100644\nnew mode 100755\nindex 1..2", 1)} {
 		changes, err := Parse([]byte(patch))
 		if err != nil || len(Judge("sec.paths.sandbox", changes, "")) > 0 {

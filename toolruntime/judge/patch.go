@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,15 +42,16 @@ var (
 // Parse reads a patch as git diff writes it.
 func Parse(patch []byte) ([]Change, error) {
 	var changes []Change
-	p := parser{}
+	p := parser{gone: map[string]bool{}}
 	for len(patch) > 0 {
 		line, rest, _ := bytes.Cut(patch, []byte("\n"))
 		patch = rest
 		p.line++
 		if names, ok := strings.CutPrefix(string(line), "diff --git "); ok && p.old+p.new == 0 {
+			err := p.end()
 			changes = append(changes, Change{})
-			p.change, p.inHunks = &changes[len(changes)-1], false
-			if err := p.names(names); err != nil {
+			p.change, p.inHunks, p.made, p.none = &changes[len(changes)-1], false, false, [2]bool{}
+			if err = errors.Join(err, p.names(names)); err != nil {
 				return nil, fmt.Errorf("line %d: %w", p.line, err)
 			}
 			continue
@@ -61,7 +63,33 @@ func Parse(patch []byte) ([]Change, error) {
 	if p.old+p.new > 0 {
 		return nil, errors.New("the last hunk is cut off")
 	}
+	if err := p.end(); err != nil {
+		return nil, fmt.Errorf("the last file: %w", err)
+	}
 	return changes, nil
+}
+
+// end looks at a whole change. A link whose mode is not told could be taken for text, and one that a change before
+// made could be moved to where it leads out. Where no mode says that a file comes or goes, git takes /dev/null for a
+// path.
+func (p *parser) end() error {
+	c := p.change
+	switch {
+	case c == nil:
+		return nil
+	case p.inHunks && c.Mode == "" && !c.Deleted:
+		return errors.New("the file before has no mode")
+	case p.none != [2]bool{p.made && p.none[0], c.Deleted && p.none[1]}:
+		return errors.New("the file before is /dev/null, and no mode says that it comes or goes")
+	}
+	for _, name := range slices.Compact([]string{c.Old, c.Path}) {
+		gone, seen := p.gone[name]
+		if seen && name != "" && !(gone && p.made) { // a file becomes a link in two changes
+			return fmt.Errorf("%q is changed twice", name)
+		}
+		p.gone[name] = c.Deleted
+	}
+	return nil
 }
 
 const noNewline = `\ No newline at end of file`
@@ -72,6 +100,11 @@ type parser struct {
 	inHunks  bool
 	old, new int // lines that the hunk still has
 	no       int // the next line's number in the new file
+	// made says that the file is new, none which of its names are /dev/null.
+	made bool
+	none [2]bool
+	// gone are the names of changes, and whether they were deleted.
+	gone map[string]bool
 }
 
 // names reads both paths of a header. Where they differ, later lines say which they are.
@@ -184,16 +217,18 @@ func (p *parser) body(line string) error {
 func (p *parser) header(line string) (err error) {
 	c := p.change
 	if name, ok := strings.CutPrefix(line, "--- "); ok {
-		if name != "/dev/null" {
-			err = named(&c.Old, name, "a/")
+		if name == "/dev/null" {
+			p.none[0] = true
+			return nil
 		}
-		return err
+		return named(&c.Old, name, "a/")
 	}
 	if name, ok := strings.CutPrefix(line, "+++ "); ok {
-		if name != "/dev/null" {
-			err = named(&c.Path, name, "b/")
+		if name == "/dev/null" {
+			p.none[1] = true
+			return nil
 		}
-		return err
+		return named(&c.Path, name, "b/")
 	}
 	if strings.HasPrefix(line, "Binary files ") || line == "GIT binary patch" {
 		c.Binary = true
@@ -208,6 +243,7 @@ func (p *parser) header(line string) (err error) {
 	}
 	switch key := strings.TrimSuffix(line, " "+m[1]); key {
 	case "new mode", "new file mode":
+		p.made = p.made || key == "new file mode"
 		err = is(&c.Mode, m[1])
 	case "index": // of a file that keeps its mode, also with it
 		if _, mode, ok := strings.Cut(m[1], " "); ok {

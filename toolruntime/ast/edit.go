@@ -105,10 +105,16 @@ func (t tools) save(ctx context.Context, changes []change, build *bool) error {
 	for _, c := range changes {
 		before, after = append(before, c.src), append(after, newSource(c.src.path, c.after))
 	}
+	were := 0
 	for i, srcs := range [][]*source{before, after} {
 		problems, err := parse(ctx, srcs)
 		if err != nil {
 			return err
+		}
+		// What macros of C stand for is not known here: an edit may not add to what does not parse.
+		if slices.Contains([]string{"c", "cpp"}, srcs[0].lang) && (i == 0 || len(problems) <= were) {
+			were = len(problems)
+			continue
 		}
 		if len(problems) > 0 && i == 0 {
 			return unparsed(problems[0])

@@ -1,6 +1,7 @@
 package ast
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,13 +22,24 @@ import (
 var servers = map[string]struct {
 	command   string
 	languages []string
+	options   any
+	// few says that it knows the files of which it is told, not all of the workspace.
+	few bool
+	// later says that it looks at a file when it has told of it, not before the next request.
+	later bool
 }{
-	"gopls":         {"gopls", []string{"go"}},
-	"pyright":       {"pyright-langserver --stdio", []string{"python"}},
-	"clangd":        {"clangd --enable-config=false --background-index=false", []string{"c", "cpp"}},
-	"rust-analyzer": {"rust-analyzer", []string{"rust"}},
-	"typescript-language-server": {"typescript-language-server --stdio",
-		[]string{"javascript", "typescript", "tsx"}},
+	"gopls":   {command: "gopls", languages: []string{"go"}},
+	"pyright": {command: "pyright-langserver --stdio", languages: []string{"python"}},
+	"clangd": {command: "clangd --enable-config=false --background-index=false",
+		languages: []string{"c", "cpp"}, few: true, later: true},
+	"rust-analyzer": {command: "rust-analyzer", languages: []string{"rust"}},
+	"typescript-language-server": {command: "typescript-language-server --stdio",
+		languages: []string{"javascript", "typescript", "tsx"}, few: true,
+		// It would start npm; and ask a second server, which knows one file at a time, while the first one starts.
+		// And it would keep old names where they are imported and exported.
+		options: map[string]any{"disableAutomaticTypingAcquisition": true,
+			"tsserver":    map[string]string{"useSyntaxServer": "never"},
+			"preferences": map[string]bool{"providePrefixAndSuffixTextForRename": false}}},
 }
 
 // mayAsk are the requests that change nothing and run nothing.
@@ -36,7 +48,13 @@ var mayAsk = regexp.MustCompile(`^(?:textDocument/(?:declaration|definition|diag
 	`references|rename|selectionRange|semanticTokens/full|signatureHelp|typeDefinition)|workspace/(?:symbol|diagnostic)|` +
 	`(?:callHierarchy/(?:incoming|outgoing)Calls)|typeHierarchy/(?:sub|super)types)$`)
 
-const maxExternal = 5 << 20
+const (
+	maxExternal = 5 << 20
+	// mostOpen bounds the files of which a server is told.
+	mostOpen = 200
+)
+
+var identifier = regexp.MustCompile(`^[\pL_$][\pL\pN_$]*`)
 
 // ExternalArgs are the arguments of ast_external.
 type ExternalArgs struct {
@@ -123,7 +141,7 @@ func (t tools) start(ctx context.Context, name string) (*lsp.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lsp.Start(ctx, argv, t.serverEnviron(), t.w.Dir)
+	return lsp.Start(ctx, argv, t.serverEnviron(), t.w.Dir, servers[name].options)
 }
 
 // serverEnviron lets a server find what the image has, and download nothing.
@@ -157,6 +175,46 @@ func (t tools) open(ctx context.Context, s *lsp.Server, file string) error {
 		lang = "typescriptreact"
 	}
 	return s.Open(ctx, file, lang, string(data))
+}
+
+// openAll tells a server of a file, and of all others that it has to know to find what is named at an offset.
+func (t tools) openAll(ctx context.Context, s *lsp.Server, server string, src *source, at int) error {
+	if err := t.open(ctx, s, src.path); err != nil || !servers[server].few {
+		return err
+	}
+	word := identifier.Find(src.data[at:])
+	if word == nil {
+		return nil
+	}
+	opened := []string{src.path}
+	for _, lang := range servers[server].languages {
+		others, truncated, err := load(ctx, t.w, []string{"**"}, lang, mostFiles)
+		if err != nil {
+			return err
+		}
+		for _, o := range others {
+			if o.path == src.path || !bytes.Contains(o.data, word) {
+				continue
+			}
+			if truncated = truncated || len(opened) >= mostOpen; truncated {
+				return envelope.Errorf(envelope.ASTEdit, "more than %d files have %.100q", mostOpen, word).
+					WithHint("use replace_pattern on a part of the files at a time")
+			}
+			if err := t.open(ctx, s, o.path); err != nil {
+				return err
+			}
+			opened = append(opened, o.path)
+		}
+	}
+	if !servers[server].later {
+		return nil
+	}
+	for _, name := range opened {
+		if err := s.Checked(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inWorkspace is the path that a URI of a call names.
@@ -258,7 +316,7 @@ func (t tools) rename(ctx context.Context, a EditArgs) (changes []change, count 
 		return nil, 0, err
 	}
 	defer s.Close()
-	if err := t.open(ctx, s, src.path); err != nil {
+	if err := t.openAll(ctx, s, name, src, at); err != nil {
 		return nil, 0, err
 	}
 	raw, err := s.Call(ctx, "textDocument/rename", map[string]any{"position": position, "newName": a.NewName,

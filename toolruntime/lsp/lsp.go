@@ -46,10 +46,15 @@ type Server struct {
 	said *said
 	home string
 	stop func() bool
+
+	mu sync.Mutex
+	// checked are the files that were opened, by URI. A channel is closed once the server said what is wrong with one.
+	checked map[string]chan struct{}
 }
 
-// Start starts a server for a folder and greets it. When ctx ends, the server is killed. The caller has to call Close.
-func Start(ctx context.Context, argv, env []string, root string) (*Server, error) {
+// Start starts a server for a folder and greets it. options, if not nil, are for this server only. When ctx ends, the
+// server is killed. The caller has to call Close.
+func Start(ctx context.Context, argv, env []string, root string, options any) (*Server, error) {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		return nil, envelope.Errorf(envelope.Shell, "the image has no program %q", argv[0])
@@ -58,7 +63,7 @@ func Start(ctx context.Context, argv, env []string, root string) (*Server, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{root: root, said: &said{}, home: home}
+	s := &Server{root: root, said: &said{}, home: home, checked: map[string]chan struct{}{}}
 	s.cmd = &exec.Cmd{Path: path, Args: argv, Dir: root, Stderr: s.said, Env: append(env, "HOME="+home, "TMPDIR="+home),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}, WaitDelay: drain}
 	in, err1 := s.cmd.StdinPipe()
@@ -73,7 +78,7 @@ func Start(ctx context.Context, argv, env []string, root string) (*Server, error
 	s.stop = context.AfterFunc(ctx, s.kill)
 	stream := jsonrpc2.NewBufferedStream(pipes{&limited{out, maxRead}, in}, jsonrpc2.VSCodeObjectCodec{})
 	s.conn = jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.answer), jsonrpc2.SetLogger(quiet{}))
-	if err := s.greet(ctx); err != nil {
+	if err := s.greet(ctx, options); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -90,9 +95,9 @@ func (s *Server) Close() error {
 	return os.RemoveAll(s.home)
 }
 
-func (s *Server) greet(ctx context.Context) error {
+func (s *Server) greet(ctx context.Context, options any) error {
 	folder := map[string]string{"uri": URI(s.root, "."), "name": "workspace"}
-	_, err := s.Call(ctx, "initialize", map[string]any{
+	params := map[string]any{
 		"processId": nil, "rootUri": folder["uri"], "workspaceFolders": []any{folder},
 		"capabilities": map[string]any{
 			"workspace": map[string]any{"configuration": true, "workspaceFolders": true,
@@ -100,8 +105,11 @@ func (s *Server) greet(ctx context.Context) error {
 			"textDocument": map[string]any{"rename": map[string]any{"prepareSupport": true},
 				"documentSymbol": map[string]any{"hierarchicalDocumentSymbolSupport": true}},
 			"window": map[string]any{"workDoneProgress": true},
-		}})
-	if err != nil {
+		}}
+	if options != nil {
+		params["initializationOptions"] = options
+	}
+	if _, err := s.Call(ctx, "initialize", params); err != nil {
 		return err
 	}
 	return s.notify(ctx, "initialized", struct{}{})
@@ -109,8 +117,46 @@ func (s *Server) greet(ctx context.Context) error {
 
 // Open tells the server of a file's content. name is its path below the root.
 func (s *Server) Open(ctx context.Context, name, language, text string) error {
+	uri := URI(s.root, name)
+	s.mu.Lock()
+	s.checked[uri] = make(chan struct{})
+	s.mu.Unlock()
 	return s.notify(ctx, "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
-		"uri": URI(s.root, name), "languageId": language, "version": 1, "text": text}})
+		"uri": uri, "languageId": language, "version": 1, "text": text}})
+}
+
+// Checked waits until the server has looked at an opened file: until it says what is wrong with it, if anything.
+func (s *Server) Checked(ctx context.Context, name string) error {
+	s.mu.Lock()
+	done := s.checked[URI(s.root, name)]
+	s.mu.Unlock()
+	select {
+	case <-done:
+		return nil
+	case <-s.conn.DisconnectNotify():
+		return s.failed(ctx, "textDocument/publishDiagnostics", io.ErrUnexpectedEOF)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// wasChecked notes what a server says of a file. A file that was not opened is none of its business.
+func (s *Server) wasChecked(params *json.RawMessage) {
+	var p struct {
+		URI string `json:"uri"`
+	}
+	if params == nil || json.Unmarshal(*params, &p) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if done := s.checked[p.URI]; done != nil {
+		select {
+		case <-done:
+		default:
+			close(done)
+		}
+	}
 }
 
 func (s *Server) notify(ctx context.Context, method string, params any) error {
@@ -145,6 +191,8 @@ func (s *Server) failed(ctx context.Context, method string, err error) error {
 // answer is what a server gets for its requests.
 func (s *Server) answer(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
 	switch r.Method {
+	case "textDocument/publishDiagnostics":
+		s.wasChecked(r.Params)
 	case "workspace/configuration":
 		var p struct {
 			Items []json.RawMessage `json:"items"`

@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help release vm oracles accuracy accuracy-real bench-rules bench-tools gitleaks-rules fuzz build setup images tools mcp-clients ast-tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
+.PHONY: help release vm toolchains oracles accuracy accuracy-real bench-rules bench-tools gitleaks-rules fuzz build setup images tools mcp-clients ast-tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
 
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
@@ -82,6 +82,9 @@ oracles: setup ## the Tool Runtime beside git and commitlint, on GIT_SOURCE (git
 		go test ./toolruntime/patch -tags oracles -count=1 -v -timeout 4h -patch.cases 100000
 	COMMIT_REPOS='$(abspath $(COMMIT_REPOS))' COMMITLINT='$(abspath build/commitlint)' \
 		go test ./toolruntime/git -tags oracles -count=1 -v -timeout 4h -run 'TestLikeGit|TestCommitlint' -git.operations 800
+
+toolchains: setup ## patches judged again on a real node with the images of toolchains, which are built; hostile ones too
+	$(GOTEST) ./gate/e2e -tags toolchains -run '^TestToolchain' -count=1 -v
 
 bench-tools: images ## calls of threegate-tools beside the same by plain programs, in a sandbox
 	THREEGATE_TOOL_TIMES='1000 1000 100' go test ./gate/e2e -run '^TestToolTimes$$' -count=1 -v

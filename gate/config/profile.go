@@ -33,7 +33,8 @@ type Profile struct {
 	Limits ProfileLimits `yaml:"limits,omitempty"`
 }
 
-// ProfileLimits take the place of those in Limits that no request names. 0 leaves them.
+// ProfileLimits take the place of those in Limits that no request names. Where they are 0, those of Limits count, or
+// what a build needs if that is more.
 type ProfileLimits struct {
 	Pids      int `yaml:"pids,omitempty"`
 	OpenFiles int `yaml:"open_files,omitempty"`
@@ -83,6 +84,13 @@ func RegistryDigest(raw []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// What a build needs: a linker has as many threads as there are cores, and all that is built lies in /tmp.
+const (
+	buildPids      = 512
+	buildOpenFiles = 4096
+	buildTmpMB     = 512
+)
+
 // over puts what a profile sets in the place of the node's limits.
 func (p ProfileLimits) over(l *executors.Limits) {
 	set := func(to *int64, value int, shift uint) {
@@ -95,6 +103,8 @@ func (p ProfileLimits) over(l *executors.Limits) {
 			*to = value
 		}
 	}
+	l.Pids, l.OpenFiles = max(l.Pids, buildPids), max(l.OpenFiles, buildOpenFiles)
+	l.TmpBytes = max(l.TmpBytes, buildTmpMB<<20)
 	count(&l.Pids, p.Pids)
 	count(&l.OpenFiles, p.OpenFiles)
 	count(&l.OutFiles, p.OutFiles)

@@ -54,6 +54,15 @@ func TestProfile(t *testing.T) {
 		plan.Image != l.Backends.ERA.Languages["tools"].Image || !strings.Contains(plan.Runtime, "/tmp executable") {
 		t.Errorf("%+v", plan)
 	}
+	// What a profile does not say is the node's, or what a build needs.
+	bare, err := load(t, t.TempDir(), strings.NewReplacer(", limits: {tmp_mb: 512, out_files: 9, out_mb: 3, pids: 99, open_files: 88}", "",
+		"fix.yaml", filepath.Join(dir, "fix.yaml")).Replace(profiled)+"limits: {pids: 9000, out_mb: 7}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := bare.TaskLimits(req); got.Pids != 9000 || got.OpenFiles != 4096 || got.TmpBytes != 512<<20 || got.OutBytes != 7<<20 {
+		t.Errorf("%+v", got)
+	}
 	other := *req
 	other.Language = "tools"
 	if p := l.PlanOf(&other, "", nil, l.TaskLimits(&other), nil); p.Registry != "" || l.TaskLimits(&other).TmpBytes != 64<<20 {

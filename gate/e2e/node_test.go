@@ -79,8 +79,14 @@ func newNodeIn(t *testing.T, dir string, extra ...string) *node {
 // emptyNodeIn makes a node whose containerd has no image yet.
 func emptyNodeIn(t *testing.T, dir string, extra ...string) *node {
 	t.Helper()
+	return emptyNodeOf(t, images, dir, extra...)
+}
+
+// emptyNodeOf makes it with the images of a layout.
+func emptyNodeOf(t *testing.T, layout, dir string, extra ...string) *node {
+	t.Helper()
 	n := &node{t: t, dir: dir}
-	n.threegate("init", n.dir, "--images", images, "--name", "e2e")
+	n.threegate("init", n.dir, "--images", layout, "--name", "e2e")
 	file := filepath.Join(n.dir, config.FileName)
 	text := read(t, file)
 	text = strings.Replace(text, "approvals:\n", "approvals:\n  max_age: 0s\n", 1)

@@ -89,36 +89,52 @@ func (r runner) picked(argv []string) bool {
 	})
 }
 
-// tests runs the tests. That they end well is not enough: each that the source declares must be told as passed.
-func (j Job) tests(ctx context.Context, steps []step) (found []judge.Violation, err error) {
-	var all []Test
+// eachRunner calls do with the command lines that run tests, and what runs each, until there is an error.
+func (j Job) eachRunner(do func(runner, []string) error) error {
+	steps, err := j.steps(Tests)
 	for _, s := range steps {
 		r, argv, err := runnerOf(s.argv)
+		if err == nil {
+			err = do(r, argv)
+		}
 		if err != nil {
-			return nil, err
+			return err
+		}
+	}
+	return err
+}
+
+// tests runs the tests. That they end well is not enough: each that the source declares must be told as passed.
+func (j Job) tests(ctx context.Context) (found []judge.Violation, err error) {
+	var all []Test
+	err = j.eachRunner(func(r runner, argv []string) error {
+		if len(found) > 0 {
+			return nil
 		}
 		declared, err := r.declared(j, ctx, argv) // before the code runs
 		if err != nil {
-			return nil, err
+			return err
 		}
 		all = append(all, declared...)
 		out, err := j.command(ctx, argv)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		told, failed := r.read(out)
-		if out.Code != 0 && len(failed) > 0 {
-			return failed, nil
+		switch {
+		case out.Code != 0 && len(failed) > 0:
+			found = failed
+		case out.Code != 0:
+			found = j.broken(argv, out)
+		case r.picked(argv):
+			found, err = j.counted(ctx, nil, told)
+		default:
+			found, err = j.counted(ctx, declared, told)
 		}
-		if out.Code != 0 {
-			return j.broken(argv, out), nil
-		}
-		if r.picked(argv) {
-			declared = nil
-		}
-		if found, err = j.counted(ctx, declared, told); err != nil || len(found) > 0 {
-			return found, err
-		}
+		return err
+	})
+	if err != nil || len(found) > 0 {
+		return found, err
 	}
 	return j.gone(all), nil
 }
@@ -181,38 +197,20 @@ func (j Job) gone(now []Test) (found []judge.Violation) {
 
 // Tests lists what the source declares for the commands of the registry. It runs none of it.
 func (j Job) Tests(ctx context.Context) (all []Test, err error) {
-	steps, err := j.steps(Tests)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range steps {
-		r, argv, err := runnerOf(s.argv)
-		if err != nil {
-			return nil, err
-		}
+	err = j.eachRunner(func(r runner, argv []string) error {
 		declared, err := r.declared(j, ctx, argv)
-		if err != nil {
-			return nil, err
-		}
 		all = append(all, declared...)
-	}
-	return all, nil
+		return err
+	})
+	return all, err
 }
 
 // Skips runs the tests, and returns the names of those that skip.
 func (j Job) Skips(ctx context.Context) (names []string, err error) {
-	steps, err := j.steps(Tests)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range steps {
-		r, argv, err := runnerOf(s.argv)
-		if err != nil {
-			return nil, err
-		}
+	err = j.eachRunner(func(r runner, argv []string) error {
 		out, err := j.command(ctx, argv)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		told, _ := r.read(out)
 		for _, key := range slices.Sorted(maps.Keys(told)) {
@@ -221,8 +219,9 @@ func (j Job) Skips(ctx context.Context) (names []string, err error) {
 				names = append(names, name)
 			}
 		}
-	}
-	return names, nil
+		return nil
+	})
+	return names, err
 }
 
 // inFiles finds tests by how a language writes them.

@@ -61,15 +61,12 @@ type Base struct {
 
 // Check holds the tree to a rule. An error means that it could not be judged.
 func (j Job) Check(ctx context.Context, rule string) ([]judge.Violation, error) {
-	steps, err := j.steps(rule)
-	if err != nil {
-		return nil, err
-	}
 	var found []judge.Violation
+	var err error
 	if rule == Tests {
-		found, err = j.tests(ctx, steps)
+		found, err = j.tests(ctx)
 	} else {
-		found, err = j.run(ctx, steps)
+		found, err = j.run(ctx, rule)
 	}
 	if err == nil && rule == Build && j.Base != nil {
 		var left []judge.Violation
@@ -82,8 +79,12 @@ func (j Job) Check(ctx context.Context, rule string) ([]judge.Violation, error) 
 	return found[:min(len(found), maxViolations)], err
 }
 
-// run carries out commands until one fails.
-func (j Job) run(ctx context.Context, steps []step) ([]judge.Violation, error) {
+// run carries out the commands of a rule until one fails.
+func (j Job) run(ctx context.Context, rule string) ([]judge.Violation, error) {
+	steps, err := j.steps(rule)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range steps {
 		lines, err := s.lines(j.Dir)
 		if err != nil {
@@ -125,7 +126,8 @@ func (j Job) environ() ([]string, error) {
 		"GOPATH=" + at("go"), "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local",
 		"CARGO_HOME=" + at("cargo"), "CARGO_NET_OFFLINE=true", "CARGO_TARGET_DIR=" + at("target"),
 		"CARGO_TERM_COLOR=never", "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0"}
-	for _, name := range []string{"RUSTC", "RUSTDOC", "RUSTFMT"} { // an image's may have other names
+	// An image's programs may have other names, and its standard library may be built already.
+	for _, name := range []string{"RUSTC", "RUSTDOC", "RUSTFMT", "GODEBUG"} {
 		if v := os.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}

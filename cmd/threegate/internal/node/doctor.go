@@ -180,13 +180,7 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
 	}
 	ownKernel := container.HasOwnKernel(l.Containerd.Runtime)
 	if runtime != "" {
-		path, err := lookProgram(runtime)
-		if err == nil {
-			version := runtimeVersion(ctx, path)
-			ownKernel = ownKernel || container.HasOwnKernel(version)
-			path += version
-		}
-		cs.add("runtime", err, path, "apt-get install --no-install-recommends "+filepath.Base(runtime))
+		ownKernel = runtimeCheck(ctx, cs, runtime) || ownKernel
 	}
 	if !ownKernel && program != "" && notRoot() == nil {
 		switch err := sandbox.TryUserNamespace(ctx, program); {
@@ -317,6 +311,19 @@ func lookProgram(name string) (string, error) {
 		}
 	}
 	return "", err
+}
+
+// runtimeCheck reports whether the sandboxes of a runtime have a kernel of their own.
+func runtimeCheck(ctx context.Context, cs *checks, runtime string) bool {
+	path, err := lookProgram(runtime)
+	if err != nil {
+		cs.add("runtime", err, "", "apt-get install --no-install-recommends "+filepath.Base(runtime))
+		return false
+	}
+	version := runtimeVersion(ctx, path)
+	cs.add("runtime", runtimeRefused(path, version), path+version,
+		"leave containerd.runtime_binary out of threegate.yaml: the node then uses runc")
+	return container.HasOwnKernel(version)
 }
 
 // runtimeVersion is what an OCI runtime says of its version.

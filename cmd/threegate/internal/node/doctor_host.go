@@ -134,6 +134,15 @@ func modulesCheck(cs *checks, root, runtime string) {
 	}
 }
 
+// runtimeRefused says why a node can't run anything with a runtime that says version of itself.
+func runtimeRefused(path, version string) error {
+	if filepath.Base(path) != "crun" && !strings.HasPrefix(version, ", crun ") {
+		return nil
+	}
+	return fmt.Errorf("%s%s: the gate refuses the sandboxes of crun: masked files of /proc are shared with other "+
+		"mounts, and boot_id is writable (seen with crun 1.21)", path, version)
+}
+
 // confined is the first profile of AppArmor that is enforced on a program that makes sandboxes.
 func confined(profiles, runtime string) string {
 	makers := []string{"threegate", "threegate-init", "containerd", "containerd-shim-runc-v2", runtime}

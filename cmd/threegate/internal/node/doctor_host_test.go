@@ -148,3 +148,20 @@ func TestRoomCheck(t *testing.T) {
 		t.Errorf("%+v, %v; %+v, %v", there, err, later, lerr)
 	}
 }
+
+func TestRuntimeRefused(t *testing.T) {
+	for _, c := range []struct {
+		path, version string
+		refused       bool
+	}{
+		{"/usr/bin/crun", ", crun version 1.21", true},
+		{"/usr/bin/crun", "", true}, // it does not say
+		{"/usr/local/bin/fast", ", crun version 1.8", true},
+		{"/opt/crunch/bin/runc", ", runc version 1.1.5+ds1", false},
+		{"/usr/bin/runsc", ", runsc version 2024", false},
+	} {
+		if err := runtimeRefused(c.path, c.version); (err != nil) != c.refused {
+			t.Errorf("%s%s: %v", c.path, c.version, err)
+		}
+	}
+}

@@ -44,8 +44,8 @@ var defaults = map[string]map[string][]step{
 		Build: {{argv: []string{"node", "--check"}, files: javascript, each: 1}},
 		Tests: {{argv: []string{"node", "--test"}}},
 	},
-	"python": {
-		Build: {{argv: []string{"python", "-m", "py_compile"}, files: regexp.MustCompile(`\.py$`), each: 1000}},
+	"python": { // -I: a py_compile.py of the tree is not what compiles
+		Build: {{argv: []string{"python", "-I", "-m", "py_compile"}, files: regexp.MustCompile(`\.py$`), each: 1000}},
 		Tests: {{argv: []string{"python", "-m", "unittest", "-v"}}},
 	},
 }

@@ -186,3 +186,16 @@ func TestGuard(t *testing.T) {
 		t.Errorf("%v, then %v", before, now)
 	}
 }
+
+// TestTheTreeDoesNotCompileItself: a module of the tree takes the place of none of Python's.
+func TestTheTreeDoesNotCompileItself(t *testing.T) {
+	j := job(t, "ast: {language: python}\n", map[string]string{"bad.py": "x = (1\n", "py_compile.py": ""})
+	bin := t.TempDir() // Debian's own is called python3
+	if err := os.WriteFile(filepath.Join(bin, "python"), []byte("#!/bin/sh\nexec python3 \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	if found, err := j.run(t.Context(), Build); err != nil || len(found) == 0 {
+		t.Errorf("bad.py passes: %v", err)
+	}
+}

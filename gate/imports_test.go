@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"gate/access": {"gate/config", "executors", "spool"},
 	"gate/changes": {"executors/intree", "spool", "toolruntime/judge", "toolruntime/registry", "validate",
 		"validate/content", "schemas"},
-	"gate/recheck": {"executors", "gate/changes", "toolruntime/registry", "schemas"},
+	"gate/recheck": {"executors", "gate/changes", "toolruntime/judge", "toolruntime/registry", "schemas"},
 	"gate/create":  {"gate/config", "executors/image", "spool"},
 	"gate/config":  {"executors", "executors/egress", "executors/image", "toolruntime/registry", "validate", "validate/approval", "schemas"},
 	"gate/ending":  {"gate/ledger", "executors", "schemas"},

@@ -75,6 +75,7 @@ func TestProfileRefuses(t *testing.T) {
 		"names another": {"/in/plan.jsonl\n", "/in/plan.jsonl --registry /in/x.csv\n", "tools.registry",
 			"would not have the registry of the profile fix"},
 		"a plan elsewhere": {"/in/plan.jsonl", "/in/sub/plan.jsonl", "tools.registry", "put the plan directly below /in"},
+		"wrapped":          {"threegate-tools run", "timeout 60 threegate-tools run", "tools.command", "begin with the words threegate-tools run"},
 		"whole files":      {"/out/changes.patch", "/out/work/main.py", "tools.outputs", "/out/work/main.py is not held"},
 	} {
 		t.Run(name, func(t *testing.T) {

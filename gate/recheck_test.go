@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -81,4 +82,46 @@ func TestRecheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRecheckThatAPersonReleases: where nothing is withheld the result is refused. A person can say that a rule of the
+// second run does not matter for this patch, and then nothing runs again; what nobody judged stays.
+func TestRecheckThatAPersonReleases(t *testing.T) {
+	const broken = `{"rule":"test.must.pass","level":"blocking","ok":false,"message":"a test fails","path":"","line":0}` + "\n"
+	for code, released := range map[int]bool{1: true, 2: false} {
+		w := mustWorld(t, scenario{name: "recheck", word: "profile", want: ending{delivered: 1, runs: 1}})
+		file := filepath.Join(w.dir, config.FileName)
+		raw, err := os.ReadFile(file)
+		must(t, err)
+		must(t, os.WriteFile(file, append(raw, "results: {judgement: strict}\n"...), 0o600))
+		w.cfg, err = config.Load(w.dir)
+		must(t, err)
+		e := &rechecked{code: code, speaker: &speaker{w.recorder(&injector{}), map[string]map[string]string{
+			"profile":           {"out/changes.patch": strings.Replace(todoPatch, "TODO", "two", 1)},
+			"/in/changes.patch": {"stdout": broken}}}}
+		w.runWith(t, e)
+		order := w.release(t, w.items(t)[0], also(released)...)
+		e.code = 2 // were it run again, it could not be judged
+		w.runWith(t, e)
+		why := w.answer(t, order)
+		if !released {
+			if !strings.Contains(why, "tools.recheck, is none that a person can release. To mend it: ") {
+				t.Errorf("%q", why)
+			}
+			continue
+		}
+		if got := w.result(t); why != "" || !strings.Contains(got, "Released by alice: rule test.must.pass.") ||
+			!strings.Contains(got, "- Second run: threegate-tools recheck, broken, exit code 1") ||
+			len(w.glob("core-inbound/*/changes.patch")) != 1 {
+			t.Errorf("%q, the result:\n%s", why, got)
+		}
+	}
+}
+
+// also is something to release where nothing can be: an order of nothing is none.
+func also(nothing bool) []schemas.Release {
+	if nothing {
+		return nil
+	}
+	return []schemas.Release{{Rule: "tools.recheck", SHA256: strings.Repeat("0", 64)}}
 }

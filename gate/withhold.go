@@ -338,7 +338,7 @@ func (m *rendering) patch(name, source string, v *validate.ArtifactVerdict) erro
 	if name != changes.File { // it was not looked at
 		second = nil
 	}
-	found, notes, err := second.Findings(m.j.Path(DirRecheck))
+	found, notes, err := second.Findings(m.j.Path(DirRecheck), source, m.policy.IsReleased)
 	m.notes = append(m.notes, notes...)
 	if v.Findings = append(v.Findings, found...); len(found) > 0 {
 		v.Tier = max(v.Tier, content.Withhold)

@@ -221,7 +221,12 @@ func ascii(doc []byte) []byte {
 // NotReleasable says why a person can't release the wanted findings of an item, or "".
 func (r *Reasons) NotReleasable(wanted []schemas.Release) string {
 	if n := r.Unreleasable(); n > 0 {
-		return fmt.Sprintf("finding %d, %s, is none that a person can release", n, r.Findings[n-1].Rule)
+		rule, _ := schemas.RuleByID(r.Findings[n-1].Rule)
+		why := fmt.Sprintf("finding %d, %s, is none that a person can release", n, r.Findings[n-1].Rule)
+		if rule.Fix != "" {
+			why += ". To mend it: " + rule.Fix
+		}
+		return why
 	}
 	if r.Omitted > 0 {
 		return fmt.Sprintf("it has %d findings that are not listed", r.Omitted)

@@ -24,6 +24,14 @@ var toolRules = []Rule{
 		Bad:   "- /out/work/main.py: the program", Good: "- /out/changes.patch: what was changed",
 		Fix:    "Declare changes.patch, responses.jsonl and timeline.jsonl only.",
 		Source: "tool runtime, section 7; docs/tools.md"},
+	{ID: "tools.command", Level: SeverityBlocking, Must: true, Applies: forRequest,
+		Title: "Under a profile, a run of tools is not wrapped",
+		Why: "Only a command that begins with threegate-tools run has the pipe for the record of its calls. Behind " +
+			"env, nice, timeout or a path there is none, and an auditor could not tell which calls were made.",
+		Bad: "timeout 60 threegate-tools run /in/plan.jsonl", Good: "threegate-tools run --max-time 60s /in/plan.jsonl",
+		Fix: "Begin the command with the words threegate-tools run. Its own options bound time, calls and bytes; " +
+			"time_limit_sec bounds the run.",
+		Source: "tool runtime, section 8; docs/tools.md"},
 	{ID: "sec.paths.sandbox", Level: SeverityBlocking, Must: true, Applies: forResult,
 		Title: "A patch changes files of the workspace only",
 		Why:   "Whoever applies the patch must not write to another place, to git's own files, or through a link.",
@@ -37,7 +45,7 @@ var toolRules = []Rule{
 		Fix:    "Do it, or write it where tasks are kept.",
 		Source: "tool runtime, section 7"},
 	{ID: "tools.recheck", Level: SeverityBlocking, Must: true, Applies: forResult,
-		Title: "A patch whose registry asks for a build or tests was judged in a second sandbox",
+		Title: "A patch whose registry asks for a build, tests or rules of code was judged in a second sandbox",
 		Why: "A program of the first run can lie about what was built and tested there. What nobody judged is not " +
 			"delivered.",
 		Bad: "a second run that ran out of time", Good: "a second run with exit code 0, 1 or 3",
@@ -47,6 +55,14 @@ var toolRules = []Rule{
 	mustPass("lint", "The linter is content with the patch", "an unused variable", "a variable that is used"),
 	mustPass("fmt", "The formatter has nothing to change in the patch", "x=1 where it writes x = 1", "x = 1"),
 	mustPass("test", "The tests pass with the patch", "a test that fails, or that is skipped now", "tests that pass"),
+	ofCode("code.ast.parsed", SeverityBlocking, "Changed files of a known language parse", "x = (1", "x = (1)"),
+	ofCode("code.fn.docs.exported", SeverityBlocking, "A patch adds no exported function without documentation",
+		"func Open() {}", "// Open opens it."),
+	ofCode("code.no.panic.in.lib", SeverityWarning, "A patch adds no panic to library code", "panic(err)",
+		"return err"),
+	ofCode("code.no.unwrap", SeverityWarning, "A patch adds no .unwrap() but in tests", "file.unwrap()", "file?"),
+	ofCode("code.mod.import.rules", SeverityBlocking, "A patch adds only imports that the registry allows",
+		"an import of net/http where ast.imports denies it", "an import that ast.imports allows"),
 	{ID: "test.required.changed", Level: SeverityBlocking, Applies: forResult, Release: ReleaseText,
 		Title: "A change of code comes with a change of tests",
 		Why:   "A change that no test knows of can be undone unseen.",
@@ -57,10 +73,22 @@ var toolRules = []Rule{
 
 // mustPass is a rule that is judged with a toolchain, in a second sandbox.
 func mustPass(what, title, bad, good string) Rule {
-	return Rule{ID: what + ".must.pass", Level: SeverityBlocking, Applies: forResult, Title: title,
+	return Rule{ID: what + ".must.pass", Level: SeverityBlocking, Applies: forResult, Release: ReleaseText,
+		Title: title,
 		Why: "Whoever gets the patch should not be the first to try it. It is tried in a fresh sandbox, with the " +
 			"request's inputs and nothing that the first run left.",
 		Bad: bad, Good: good,
-		Fix:    "Mend what the explanation names: it lies in the job's folder, as recheck/stdout.",
+		Fix:    fixRecheck,
 		Source: "tool runtime, section 7; test.must.pass is one of this project's"}
+}
+
+const fixRecheck = "Mend what the explanation names: it lies in the job's folder, as recheck/stdout."
+
+// ofCode is a rule that knows code by its structure. It is judged in a second sandbox, too: a patch does not show
+// files whole.
+func ofCode(id string, level Severity, title, bad, good string) Rule {
+	return Rule{ID: id, Level: level, Applies: forResult, Release: ReleaseText, Title: title,
+		Why: "What a run says of its own work can be forged by what it ran. So the base and the patch are compared " +
+			"in a fresh sandbox. What was there before is no violation.",
+		Bad: bad, Good: good, Fix: fixRecheck, Source: "tool runtime, section 7; docs/tools.md"}
 }

@@ -34,6 +34,7 @@ const (
 	RuleForm     = "tools.patch.form"
 	RuleRegistry = "tools.registry"
 	RuleOutputs  = "tools.outputs"
+	RuleCommand  = "tools.command"
 )
 
 const (
@@ -63,7 +64,7 @@ func (r *Run) Judge(name, source string, p *validate.Policy, v *validate.Artifac
 	if path.Base(name) != File || r.command() < 0 && r.Given == nil {
 		return nil, nil
 	}
-	patch, err := readPatch(source)
+	patch, err := Read(source)
 	if err != nil {
 		return nil, fmt.Errorf("judge a patch: %w", err)
 	}
@@ -78,7 +79,8 @@ func (r *Run) Judge(name, source string, p *validate.Policy, v *validate.Artifac
 	return notes, nil
 }
 
-func readPatch(source string) ([]byte, error) {
+// Read reads a patch. Of one that is too large to be judged it is the beginning.
+func Read(source string) ([]byte, error) {
 	f, err := os.Open(source)
 	if err != nil {
 		return nil, err

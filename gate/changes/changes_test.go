@@ -222,3 +222,39 @@ func TestChangedRegistry(t *testing.T) {
 		}
 	}
 }
+
+// TestWrapped: under a profile a run of tools is the command itself, or there is no record of its calls.
+func TestWrapped(t *testing.T) {
+	for argv, bad := range map[string]bool{
+		"threegate-tools run /in/plan.jsonl":                   false,
+		"threegate-tools run --max-time 9s /in/plan.jsonl":     false,
+		"python /in/make.py":                                   false,
+		"grep threegate-tools /in/x":                           false,
+		"env threegate-tools run /in/plan.jsonl":               true,
+		"env A=b threegate-tools run /in/plan.jsonl":           true,
+		"nice -n 5 threegate-tools run /in/plan.jsonl":         true,
+		"timeout 60 threegate-tools run /in/plan.jsonl":        true,
+		"/usr/bin/threegate-tools run /in/plan.jsonl":          true,
+		"nice /usr/bin/threegate-tools run /in/plan.jsonl":     true,
+		"env -S 'threegate-tools run /in/plan.jsonl'":          true,
+		"env -Sthreegate-tools run /in/plan.jsonl":             true,
+		"python -c \"threegate-tools\" run /in/plan.jsonl":     true,
+		"threegate-tools schema threegate-tools run":           true,
+		"threegate-tools judge /in/changes.patch --registry x": false,
+	} {
+		req := &schemas.Request{Language: "fix", Argv: strings.Fields(argv)}
+		var got bool
+		for _, f := range changes.OfProfile(req, nil) {
+			if f.Rule == changes.RuleCommand {
+				got = f.Severity == schemas.SeverityBlocking && f.Hint != "" && strings.Contains(f.Message, "profile fix")
+			}
+		}
+		if got != bad {
+			t.Errorf("%s: refused %v", argv, got)
+		}
+	}
+	whole := &schemas.Request{Language: "fix", Argv: []string{"env", "-S", "threegate-tools run /in/plan.jsonl"}}
+	if found := changes.OfProfile(whole, nil); len(found) != 1 || found[0].Rule != changes.RuleCommand {
+		t.Errorf("one word: %+v", found)
+	}
+}

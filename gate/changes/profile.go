@@ -19,6 +19,11 @@ func OfProfile(req *schemas.Request, inputs map[string]string) (found []schemas.
 			req.Language, RegistryFile))
 	}
 	r := Run{Argv: req.Argv}
+	if r.wrapped() {
+		found = append(found, refusal(RuleCommand, "under the profile %s the command has to begin with the words "+
+			"threegate-tools run: another program around it, or a path, and no record of the calls comes out",
+			req.Language))
+	}
 	if r.command() < 0 {
 		return found
 	}
@@ -33,4 +38,17 @@ func OfProfile(req *schemas.Request, inputs map[string]string) (found []schemas.
 		}
 	}
 	return found
+}
+
+// wrapped says whether a command names `threegate-tools run` and does not begin with it. Only a run that does has
+// the descriptor for the record of its calls.
+func (r *Run) wrapped() bool {
+	words := strings.Fields(strings.Join(r.Argv, " "))
+	for i := 1; i < len(words); i++ {
+		program, run := strings.Trim(words[i-1], `"'`), strings.Trim(words[i], `"'`)
+		if run == "run" && strings.HasSuffix(program, "threegate-tools") && (i > 1 || program != "threegate-tools") {
+			return true
+		}
+	}
+	return false
 }

@@ -1,6 +1,7 @@
-// Package recheck holds a patch to those rules of a registry that need a toolchain, in a second sandbox: fresh, with
-// the inputs as they were admitted, the registry and the patch, and nothing that the first run left. There
-// threegate-tools judges; the end of that process decides, and what it says is no more than an explanation.
+// Package recheck holds a patch to those rules of a registry that need a toolchain or know code by its structure, in a
+// second sandbox: fresh, with the inputs as they were admitted, the registry and the patch, and nothing that the first
+// run left. There threegate-tools judges; the end of that process decides, and what it says is no more than an
+// explanation.
 //
 // It is a judgement, and no run of the request: after a crash it is made again.
 package recheck
@@ -21,6 +22,7 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
@@ -39,7 +41,8 @@ const (
 	dirOut = "out" // nobody asked for what lies there
 	// stdout is the name that Collect gives a stream.
 	stdout = "stdout"
-	// maxReport bounds what is read of the explanation, maxListed the places that are told, maxMessage one of them.
+	// maxReport bounds what is read of the explanation, maxListed the places of a rule that are told, maxMessage one of
+	// them.
 	maxReport  = 1 << 20
 	maxListed  = 50
 	maxMessage = 500
@@ -72,13 +75,17 @@ const (
 	Unknown Verdict = "unknown" // nobody could judge: the patch is not delivered
 )
 
-// Needed says whether a registry lists a rule that needs a toolchain.
+// Needed says whether a registry lists a rule that is judged in a second sandbox.
 func Needed(raw []byte) bool {
 	r, err := registry.Parse(raw)
 	return err == nil && slices.ContainsFunc(r.Validators, func(v registry.Validator) bool { return needs(v.Rule) })
 }
 
-func needs(rule string) bool { return strings.HasSuffix(rule, ".must.pass") }
+// needs says whether a rule is judged in a second sandbox: with a toolchain, or with the base, whose code a patch
+// does not show whole.
+func needs(rule string) bool {
+	return strings.HasSuffix(rule, ".must.pass") || strings.HasPrefix(rule, "code.") && !judge.Can(rule)
+}
 
 // ID is that of the sandbox in which the patch of a job is judged.
 func ID(job string) string { return "r" + strings.TrimPrefix(job, "j") }
@@ -190,8 +197,10 @@ type line struct {
 }
 
 // Findings is what is found of a patch: by a second run whose explanation lies below dir, or because there was none
-// although the registry asks for one. The notes are sentences of constant words about rules that do not block.
-func (r *Record) Findings(dir string) (found []schemas.Finding, notes []string, err error) {
+// although the registry asks for one. What a person released of the bytes of the patch, which is in the file patch, is
+// left out. The notes are sentences of constant words about rules that do not block.
+func (r *Record) Findings(dir, patch string, released func(rule string, text []byte) bool) (found []schemas.Finding,
+	notes []string, err error) {
 	verdict := Unknown
 	if r != nil {
 		verdict = r.Verdict()
@@ -206,7 +215,7 @@ func (r *Record) Findings(dir string) (found []schemas.Finding, notes []string, 
 		}
 		return []schemas.Finding{finding(Rule, message)}, nil, nil
 	}
-	broken, err := r.explanation(dir)
+	broken, cut, err := r.explanation(dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -225,10 +234,18 @@ func (r *Record) Findings(dir string) (found []schemas.Finding, notes []string, 
 		}
 		return nil, []string{"The second run says that the patch breaks a rule that does not block" + which + "."}, nil
 	}
-	if len(found) == 0 { // it does not say which
-		found = []schemas.Finding{finding(Rule, "the second run says that it breaks a rule that blocks")}
+	if len(found) == 0 || cut { // it does not say which, or not all of them
+		found = append(found, finding(Rule,
+			"the second run says that it breaks a rule that blocks, and not each by name"))
 	}
-	return found, nil, nil
+	text, err := changes.Read(patch)
+	if err != nil {
+		return nil, nil, fmt.Errorf("judge a patch: %w", err)
+	}
+	for i := range found {
+		found[i].Span = schemas.SpanOf(found[i].Rule, text)
+	}
+	return slices.DeleteFunc(found, func(f schemas.Finding) bool { return released(f.Rule, text) }), nil, nil
 }
 
 func finding(rule, message string) schemas.Finding {
@@ -236,27 +253,30 @@ func finding(rule, message string) schemas.Finding {
 	return schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: message, Hint: known.Fix}
 }
 
-// explanation is what the second run says of broken rules, as far as it can be read: it is hostile.
-func (r *Record) explanation(dir string) (broken []line, err error) {
+// explanation is what the second run says of broken rules, as far as it can be read: it is hostile. With cut there is
+// more.
+func (r *Record) explanation(dir string) (broken []line, cut bool, err error) {
 	f, err := os.Open(filepath.Join(dir, stdout))
 	if err != nil {
-		return nil, fmt.Errorf("read what the second run says: %w", err)
+		return nil, false, fmt.Errorf("read what the second run says: %w", err)
 	}
 	defer f.Close()
-	report, err := io.ReadAll(io.LimitReader(f, maxReport))
+	report, err := io.ReadAll(io.LimitReader(f, maxReport+1))
 	if err != nil {
-		return nil, fmt.Errorf("read what the second run says: %w", err)
+		return nil, false, fmt.Errorf("read what the second run says: %w", err)
 	}
+	listed := map[string]int{}
 	for text := range bytes.Lines(report) {
 		var l line
-		if err := schemas.DecodeStrict(text, &l); err != nil || l.OK || !needs(l.Rule) || len(broken) == maxListed {
+		if err := schemas.DecodeStrict(text, &l); err != nil || l.OK || !needs(l.Rule) || listed[l.Rule] == maxListed {
 			continue
 		}
 		if _, known := schemas.RuleByID(l.Rule); known {
 			broken = append(broken, l)
+			listed[l.Rule]++
 		}
 	}
-	return broken, nil
+	return broken, len(report) > maxReport || r.Outcome.Cause == schemas.CauseOutput, nil
 }
 
 // String is a sentence for people, in which nothing of the sandbox is more than text.

@@ -135,6 +135,10 @@ func TestVerdicts(t *testing.T) {
 		"broken": {executors.Outcome{ExitCode: 1}, "noise\n" + fine + warned + broken, []string{"build.must.pass"}, nil,
 			recheck.Broken},
 		"broken in silence": {executors.Outcome{ExitCode: 1}, fine, []string{recheck.Rule}, nil, recheck.Broken},
+		"code": {executors.Outcome{ExitCode: 1}, strings.ReplaceAll(broken, "build.must.pass", "code.no.unwrap"),
+			[]string{"code.no.unwrap"}, nil, recheck.Broken},
+		"of the patch alone": {executors.Outcome{ExitCode: 1}, strings.ReplaceAll(broken, "build.must.pass", "code.todo.blockers"),
+			[]string{recheck.Rule}, nil, recheck.Broken},
 		"a rule of nobody": {executors.Outcome{ExitCode: 1}, strings.ReplaceAll(broken, "build.must", "Ignore what.must"),
 			[]string{recheck.Rule}, nil, recheck.Broken},
 		"another rule": {executors.Outcome{ExitCode: 1}, strings.ReplaceAll(broken, "build.must.pass", "secrets.scan"),
@@ -158,7 +162,7 @@ func TestVerdicts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, notes, err := r.Findings(dir)
+		found, notes, err := r.Findings(dir, patchFile(t), nothing)
 		var ids []string
 		for _, f := range found {
 			ids = append(ids, f.Rule)
@@ -171,17 +175,73 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	var none *recheck.Record
-	if found, _, err := none.Findings(""); err != nil || len(found) != 1 || found[0].Rule != recheck.Rule || none.Word() != "" {
+	if found, _, err := none.Findings("", "", nothing); err != nil || len(found) != 1 || found[0].Rule != recheck.Rule || none.Word() != "" {
 		t.Errorf("without a second run: %v, %v", found, err)
 	}
 }
 
 func TestNeeded(t *testing.T) {
 	for text, want := range map[string]bool{rules: true, "version: 1\n": false, "": false,
-		"version: 1\nvalidators: [{rule: secrets.scan, enforcement: blocking}]\n":    false,
-		"version: 1\nvalidators: [{rule: fmt.must.pass, enforcement: suggestion}]\n": true} {
+		"version: 1\nvalidators: [{rule: secrets.scan, enforcement: blocking}]\n":          false,
+		"version: 1\nvalidators: [{rule: code.todo.blockers, enforcement: blocking}]\n":    false,
+		"version: 1\nvalidators: [{rule: code.ast.parsed, enforcement: warning}]\n":        true,
+		"version: 1\nvalidators: [{rule: code.no.unwrap, enforcement: blocking}]\n":        true,
+		"version: 1\nvalidators: [{rule: code.no.panic.in.lib, enforcement: blocking}]\n":  true,
+		"version: 1\nvalidators: [{rule: code.fn.docs.exported, enforcement: blocking}]\n": true,
+		"version: 1\nvalidators: [{rule: code.mod.import.rules, enforcement: blocking}]\n": true,
+		"version: 1\nvalidators: [{rule: fmt.must.pass, enforcement: suggestion}]\n":       true} {
 		if recheck.Needed([]byte(text)) != want {
 			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
+
+func nothing(string, []byte) bool { return false }
+
+func patchFile(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "changes.patch")
+	if err := os.WriteFile(file, []byte("the patch"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestReleased: a person can release a broken rule for these bytes, and no other rule with it. What was not told whole,
+// or not judged, stays.
+func TestReleased(t *testing.T) {
+	say := func(rule string) string {
+		return `{"rule":"` + rule + `","level":"blocking","ok":false,"message":"m","path":"","line":0}` + "\n"
+	}
+	broken := executors.Outcome{ExitCode: 1, Cause: schemas.CauseNone}
+	for name, c := range map[string]struct {
+		end    executors.Outcome
+		stdout string
+		left   []string
+	}{
+		"released":  {broken, say("test.must.pass"), nil},
+		"one more":  {broken, strings.Repeat(say("test.must.pass"), 200) + say("build.must.pass"), []string{"build.must.pass"}},
+		"too long":  {broken, say("test.must.pass") + strings.Repeat("x\n", 1<<20), []string{recheck.Rule}},
+		"cut off":   {executors.Outcome{ExitCode: 1, Cause: schemas.CauseOutput}, say("test.must.pass"), []string{recheck.Rule}},
+		"no one":    {broken, "", []string{recheck.Rule}},
+		"no answer": {executors.Outcome{ExitCode: 2, Cause: schemas.CauseNone}, "", []string{recheck.Rule}},
+	} {
+		r, dir, err := do(t, &sandboxes{end: c.end, stdout: c.stdout})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, _, err := r.Findings(dir, patchFile(t), func(rule string, text []byte) bool {
+			return rule == "test.must.pass" && string(text) == "the patch"
+		})
+		var left []string
+		for _, f := range found {
+			left = append(left, f.Rule)
+			if (f.Span == "") != (f.Rule == recheck.Rule) {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		if err != nil || !slices.Equal(left, c.left) {
+			t.Errorf("%s: %v, %v", name, left, err)
 		}
 	}
 }

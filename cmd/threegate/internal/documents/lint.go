@@ -13,6 +13,8 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 
@@ -40,8 +42,8 @@ request or a result; hidden entries, links and folders of inputs and artifacts
 are left out. A file that is named is judged whatever it is called.
 
 Without --config the verdict is that of a node with default settings that has every
-language and network. Input files are not read: approve and promote compare their
-hashes.`,
+language and network, and no profile of tools. Input files are not read: approve and
+promote compare their hashes.`,
 		Example: `  threegate lint TR-20260209-160501Z-python-stats.md
   threegate lint inbox/ --format sarif > lint.sarif
   threegate lint --as-of 2026-02-10T00:00:00Z --format jsonl requests/ | jq .verdict`,
@@ -72,7 +74,7 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	if kind != "" && kind != schemas.KindRequest && kind != schemas.KindResult {
 		return cli.Usagef("", "--kind is request or result, not %q", f.kind)
 	}
-	policy, err := a.lintPolicy(f)
+	node, policy, err := a.lintPolicy(f)
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	var sum diag.Summary
 	var stopped error
 	err = source.Walk(ctx, paths, func(it source.Item) bool {
-		r, err := a.lintOne(ctx, it, kind, policy)
+		r, err := a.lintOne(ctx, it, kind, policy, node)
 		stopped = a.lintReport(w, &sum, it.Path, r, err)
 		return stopped == nil
 	})
@@ -142,8 +144,8 @@ func lintHint(err error) string {
 
 // lintOne reads and judges one document. If a rule panics, the other documents are still
 // judged.
-func (a *app) lintOne(ctx context.Context, it source.Item, kind schemas.Kind, p validate.Policy) (r diag.Report,
-	err error) {
+func (a *app) lintOne(ctx context.Context, it source.Item, kind schemas.Kind, p validate.Policy,
+	node *config.Loaded) (r diag.Report, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("a rule failed on it, which is a fault of threegate's: %v", v)
@@ -165,11 +167,11 @@ func (a *app) lintOne(ctx context.Context, it source.Item, kind schemas.Kind, p 
 	if kind == "" {
 		kind = source.KindOf(it.Path, raw)
 	}
-	return judge(it.Path, kind, raw, p), nil
+	return judge(it.Path, kind, raw, p, node), nil
 }
 
-// judge runs the rules of kind over a document.
-func judge(path string, kind schemas.Kind, raw []byte, p validate.Policy) diag.Report {
+// judge runs the rules of kind over a document. The node may be nil.
+func judge(path string, kind schemas.Kind, raw []byte, p validate.Policy, node *config.Loaded) diag.Report {
 	// A file without the name of a document gets one when it is promoted.
 	name := ""
 	if source.NameKind(path) != "" {
@@ -179,7 +181,9 @@ func judge(path string, kind schemas.Kind, raw []byte, p validate.Policy) diag.R
 	if kind == schemas.KindResult {
 		_, found = validate.Result(name, raw, p)
 	} else {
-		_, found = validate.Request(name, raw, p)
+		var request *schemas.Request
+		request, found = validate.Request(name, raw, p)
+		found = append(found, ofProfile(node, request, nil)...)
 	}
 	return diag.New(path, kind, raw, found)
 }
@@ -197,16 +201,24 @@ func (a *app) lintWriter(format string) (diag.Writer, error) {
 	return nil, cli.Usagef("", "--format is text, jsonl or sarif, not %q", format)
 }
 
+// ofProfile says why a request can't run under a profile of a node, if it is to.
+func ofProfile(node *config.Loaded, request *schemas.Request, inputs map[string]string) []schemas.Finding {
+	if node == nil || request == nil || node.Registry(request) == nil {
+		return nil
+	}
+	return changes.OfProfile(request, inputs)
+}
+
 // lintPolicy is the policy of the node that the flags name, or the default.
-func (a *app) lintPolicy(f lintFlags) (validate.Policy, error) {
+func (a *app) lintPolicy(f lintFlags) (*config.Loaded, validate.Policy, error) {
 	now := a.Now()
 	if f.asOf != "" {
 		t, err := time.Parse(time.RFC3339, f.asOf)
 		if err != nil {
-			return validate.Policy{}, cli.Usagef("write it like 2026-02-09T16:05:01Z", "--as-of %q is no RFC 3339 time",
-				f.asOf)
+			return nil, validate.Policy{}, cli.Usagef("write it like 2026-02-09T16:05:01Z",
+				"--as-of %q is no RFC 3339 time", f.asOf)
 		}
 		now = t
 	}
-	return cli.PolicyOf(f.config, now)
+	return cli.ConfigOf(f.config, now)
 }

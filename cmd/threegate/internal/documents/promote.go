@@ -16,7 +16,6 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/schemas"
@@ -221,9 +220,7 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []str
 		return b, err
 	}
 	found = append(found, inTrees...)
-	if node != nil && node.Registry(request) != nil {
-		found = append(found, changes.OfProfile(request, hashes)...)
-	}
+	found = append(found, ofProfile(node, request, hashes)...)
 	if node != nil {
 		found = append(found, validate.Plan(sig, planOf(node, raw, request, hashes), policy)...)
 	}

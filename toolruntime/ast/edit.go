@@ -16,7 +16,7 @@ import (
 	"unicode"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/proc"
+	"github.com/threegate/tool-exec/toolruntime/toolchain"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
@@ -36,7 +36,7 @@ type EditArgs struct {
 	Text         *string `json:"text,omitempty" jsonschema:"what takes the place; of replace_pattern with the pattern's $NAMEs"`
 	FormatOnSave *bool   `json:"format_on_save,omitempty" jsonschema:"format files that were formatted before (Go, Rust); without it as the registry says"`
 	// ValidateBuild takes longer than the default time where nothing is built yet.
-	ValidateBuild *bool `json:"validate_build,omitempty" jsonschema:"keep the change only if the code builds after it (Go); without it as the registry says"`
+	ValidateBuild *bool `json:"validate_build,omitempty" jsonschema:"keep the change only if the code builds after it; without it as the registry says"`
 	TimeoutMS     int64 `json:"timeout_ms,omitempty"`
 }
 
@@ -152,26 +152,34 @@ func (t tools) save(ctx context.Context, changes []change, build *bool) error {
 	return err
 }
 
-// builds holds the workspace to build.must.pass, where that is asked for or the registry asks for it.
+// builds holds the workspace to build.must.pass, where that is asked for or the registry asks for it and can have it.
 func (t tools) builds(ctx context.Context, lang string, asked *bool) error {
-	if asked != nil && !*asked || asked == nil && (!t.rules.AST.ValidateOnEdit || lang != "go") {
+	if asked != nil && !*asked || asked == nil && !t.rules.AST.ValidateOnEdit {
 		return nil
 	}
-	if lang != "go" {
-		return envelope.Errorf(envelope.Policy, "validate_build knows Go only").
-			WithHint("build with shell_exec after the edit")
+	rules := *t.rules
+	rules.AST.Language = lang
+	j := toolchain.Job{Dir: t.w.Dir, Registry: &rules}
+	if !j.Has(toolchain.Build) && asked == nil {
+		return nil
 	}
-	cache, err := os.MkdirTemp("", "build-")
-	if err != nil {
+	if !j.Has(toolchain.Build) {
+		return envelope.Errorf(envelope.Policy, "there is no command that builds %s", lang).
+			WithHint("name one in the registry: run: [...] of build.must.pass")
+	}
+	var err error
+	if j.Scratch, err = os.MkdirTemp("", "build-"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(cache)
-	env := append([]string{"GOCACHE=" + cache, "HOME=" + cache}, t.serverEnviron()...)
-	out, err := proc.Run(ctx, proc.Command{Argv: []string{"go", "build", "./..."}, Dir: t.w.Dir, Env: env})
-	if err == nil && out.Code != 0 {
-		e := envelope.Errorf(envelope.Validation, "it does not build: %.1000s",
-			strings.ToValidUTF8(out.Stderr, "\uFFFD"))
-		e.Rule = "build.must.pass"
+	defer os.RemoveAll(j.Scratch)
+	found, err := j.Check(ctx, toolchain.Build)
+	if err != nil && ctx.Err() == nil {
+		return envelope.Errorf(envelope.Shell, "%v", err)
+	}
+	if err == nil && len(found) > 0 {
+		e := envelope.Errorf(envelope.Validation, "it does not build: %s:%d: %s", found[0].Path, found[0].Line,
+			found[0].Message)
+		e.Rule = toolchain.Build
 		err = e.WithHint("nothing was changed; did it build before?")
 	}
 	return err

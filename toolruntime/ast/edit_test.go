@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
 func quote(s string) string {
@@ -137,10 +138,17 @@ func TestValidateBuild(t *testing.T) {
 		if (e == nil) != ok || !ok && (e.Rule != "build.must.pass" || b.read("a.go") != before) {
 			t.Errorf("%s: %s, %v: %q", text, raw, e, b.read("a.go"))
 		}
-		b.write("a.py", "def f(): pass\n")
-		_, e = b.call("ast_edit", `{"operation":"replace_node","where":{"language":"python"},"text":"def g(): pass","validate_build":true}`)
-		if e == nil || e.Code != envelope.Policy || b.read("a.py") != "def f(): pass\n" {
-			t.Errorf("another language: %v", e)
+	}
+	// Other languages have commands too, or those of the registry.
+	const source = "int f() { return 1; }\n"
+	for run, code := range map[string]envelope.Code{"": envelope.Policy, "go nothing": envelope.Validation, "no-such-program": envelope.Shell, "go version": ""} {
+		b := newBench(t, map[string]string{"a.c": source})
+		if run != "" {
+			b.reg.Validators = []registry.Validator{{Rule: "build.must.pass", Run: []string{run}}}
+		}
+		_, e := b.call("ast_edit", `{"operation":"replace_node","where":{"type":"fn","language":"c"},"text":"int g() { return 2; }","validate_build":true}`)
+		if (e == nil) != (code == "") || e != nil && e.Code != code || (b.read("a.c") == source) != (code != "") {
+			t.Errorf("%q: %v, %q", run, e, b.read("a.c"))
 		}
 	}
 }

@@ -59,6 +59,12 @@ type Base struct {
 	Skipped func(context.Context) ([]string, error)
 }
 
+// Has says whether there is a command for a rule.
+func (j Job) Has(rule string) bool {
+	steps, err := j.steps(rule)
+	return err == nil && len(steps) > 0
+}
+
 // Check holds the tree to a rule. An error means that it could not be judged.
 func (j Job) Check(ctx context.Context, rule string) ([]judge.Violation, error) {
 	var found []judge.Violation

@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	"gate/ending":  {"gate/ledger", "executors", "schemas"},
 	"gate/ledger":  {"spool", "schemas"}, // for the seam
 	"gate/openwop": {"gate/config", "gate/ledger", "spool", "schemas", "schemas/openwop"},
-	"gate/fsck": {"gate", "gate/changes", "toolruntime/timeline", "toolruntime/envelope", "gate/config", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "executors", "quarantine",
+	"gate/fsck": {"gate", "gate/changes", "toolruntime/timeline", "toolruntime/envelope", "gate/config", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "executors", "executors/intree", "quarantine",
 		"schemas"},
 
 	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/trouble", "gate/view", "spool"},

@@ -1,14 +1,20 @@
 package fsck
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/intree"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -86,7 +92,7 @@ func sameCalls(a, b schemas.ToolCalls) bool {
 	return a.SHA256 == b.SHA256 && a.Calls == b.Calls && a.Fault == b.Fault && maps.Equal(a.Codes, b.Codes)
 }
 
-// planOf is the plan of a job: the input that its command names and that is one.
+// planOf is the plan of a job: the input that its command names and that is one, or lies in one that is a folder tree.
 func planOf(dir string) ([]*envelope.ToolRequest, error) {
 	raw, err := spool.ReadRegular(filepath.Join(dir, gate.FileAdmission), maxRecordBytes)
 	var a struct {
@@ -108,7 +114,7 @@ func planOf(dir string) ([]*envelope.ToolRequest, error) {
 			if !below || !filepath.IsLocal(name) {
 				continue
 			}
-			raw, err := spool.ReadRegular(filepath.Join(dir, spool.DirInputs, filepath.FromSlash(name)), maxPlanBytes)
+			raw, err := readInput(filepath.Join(dir, spool.DirInputs), a.Task.Trees, name)
 			if err != nil {
 				continue
 			}
@@ -119,4 +125,29 @@ func planOf(dir string) ([]*envelope.ToolRequest, error) {
 		}
 	}
 	return nil, why
+}
+
+// readInput reads an input, or a file of one that is a folder tree.
+func readInput(inputs string, trees []string, name string) (raw []byte, err error) {
+	i := slices.IndexFunc(trees, func(t string) bool { return strings.HasPrefix(name, t+"/") })
+	if i < 0 {
+		return spool.ReadRegular(filepath.Join(inputs, filepath.FromSlash(name)), maxPlanBytes)
+	}
+	f, err := spool.OpenRegular(filepath.Join(inputs, filepath.FromSlash(trees[i])))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	err = fs.ErrNotExist
+	_, broken := intree.Each(bufio.NewReader(f), func(m intree.Member, r io.Reader) error {
+		if m.Dir || trees[i]+"/"+m.Path != name {
+			return nil
+		}
+		if m.Size > maxPlanBytes {
+			return fmt.Errorf("it has more than %d bytes", maxPlanBytes)
+		}
+		raw, err = io.ReadAll(r)
+		return err
+	})
+	return raw, errors.Join(err, broken)
 }

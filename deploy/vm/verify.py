@@ -38,7 +38,7 @@ def tell(*args):
 
 if o.wait:  # the host gives up, should this never end
     idle = 0  # a claim that is not finished is hidden
-    while waiting() or unanswered() and idle < 600:
+    while waiting() or unanswered() and idle < 2400:
         idle = 0 if waiting() else idle + 1
         time.sleep(0.5)
 for what in (["fsck"], ["audit", "verify"]):

@@ -258,11 +258,15 @@ func programsOf(programs []string) string {
 
 // profileChecks says of each profile what its runs are held to.
 func profileChecks(cs *checks, l *config.Loaded) {
-	for _, name := range slices.Sorted(maps.Keys(l.Tools.Profiles)) {
+	all := backend.Profiles(l)
+	for i, name := range slices.Sorted(maps.Keys(l.Tools.Profiles)) {
 		p := l.Tools.Profiles[name]
 		rules, err := registry.Parse(l.Registries[name])
-		if programs, known := l.Programs[p.Image]; err == nil && known && !slices.Contains(programs, tools) {
-			err = fmt.Errorf("the image %s has no program %s", p.Image, tools)
+		if x := all[i]; x.Missing {
+			cs.add("image of "+name, fmt.Errorf("the profile's image %s, %s, is not in %s", p.Image, x.Digest,
+				l.Backends.Images), "", backend.ImageMend(l, p.Image))
+		} else if err == nil && x.HasTools != nil && !*x.HasTools {
+			err = fmt.Errorf("the image %s has no program %s", p.Image, backend.ToolsProgram)
 		}
 		detail := fmt.Sprintf("image %s, registry %s, sha256 %s", p.Image, p.Registry,
 			config.RegistryDigest(l.Registries[name]))
@@ -274,9 +278,6 @@ func profileChecks(cs *checks, l *config.Loaded) {
 		cs.add("profile "+name, err, detail, "correct tools.profiles."+name)
 	}
 }
-
-// tools is the program that works under profiles.
-const tools = "threegate-tools"
 
 // execCheck warns of a language whose sandboxes are weaker than those of others.
 func execCheck(cs *checks, name string, l config.Language) {

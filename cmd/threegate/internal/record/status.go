@@ -26,8 +26,9 @@ func newStatus(a *app) *cobra.Command {
 		Use:   "status [REQUEST]",
 		Short: "Say how a node is, or what became of a request",
 		Long: `status shows what waits, what runs, what was decided so far, and what holds the node
-up. With the id of a request it says where that request is. It only reads, and works
-whether or not the node is served.
+up; of each profile of tools its registry's digest and its image. With the id of a
+request it says where that request is. It only reads, and works whether or not the node
+is served.
 
 --since counts only what was decided from then on. --watch goes on until Ctrl-C: a
 terminal is drawn anew, anything else gets each change.`,
@@ -47,11 +48,11 @@ terminal is drawn anew, anything else gets each change.`,
 			if err != nil {
 				return err
 			}
-			missing := backend.Lacks(l)
+			missing, profiles := backend.Lacks(l), backend.Profiles(l)
 			if err := a.ReachNode(l); err != nil {
 				return err
 			}
-			draw := func() error { return a.showStatus(l, from, missing) }
+			draw := func() error { return a.showStatus(l, from, missing, profiles) }
 			if len(args) == 1 {
 				draw = func() error { return a.showRequest(l, requestID(args[0])) }
 			}
@@ -88,7 +89,8 @@ func (a *app) showRequest(l *config.Loaded, id string) error {
 }
 
 // showStatus says how the node is.
-func (a *app) showStatus(l *config.Loaded, since time.Time, missing []backend.Lack) error {
+func (a *app) showStatus(l *config.Loaded, since time.Time, missing []backend.Lack,
+	profiles []backend.Profile) error {
 	s, err := view.Inspect(l, since)
 	if err != nil {
 		return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look at the node in %s", l.Dir)
@@ -96,16 +98,17 @@ func (a *app) showStatus(l *config.Loaded, since time.Time, missing []backend.La
 	if a.JSON {
 		return a.PrintJSON(struct {
 			*view.NodeStatus
-			Missing []backend.Lack `json:"missing"`
-		}{s, missing})
+			Missing  []backend.Lack    `json:"missing"`
+			Profiles []backend.Profile `json:"profiles"`
+		}{s, missing, profiles})
 	}
-	return a.printStatus(s, missing)
+	return a.printStatus(s, missing, profiles)
 }
 
 // maxTroubles are printed: one cause can hold up hundreds of jobs.
 const maxTroubles = 10
 
-func (a *app) printStatus(s *view.NodeStatus, missing []backend.Lack) error {
+func (a *app) printStatus(s *view.NodeStatus, missing []backend.Lack, profiles []backend.Profile) error {
 	style := a.UI.OutStyle
 	state := style.Green("served")
 	switch {
@@ -139,6 +142,10 @@ func (a *app) printStatus(s *view.NodeStatus, missing []backend.Lack) error {
 		[2]string{"runs", fmt.Sprintf("%d completed, %d failed", t.RunsCompleted, t.RunsFailed)},
 		[2]string{"results", fmt.Sprintf("%d delivered, %d quarantined", t.ResultsDelivered, t.ResultsQuarantined)},
 		[2]string{"record", lastEvent(t)})
+	for _, p := range profiles {
+		fields = append(fields, [2]string{"profile " + p.Name, fmt.Sprintf("image %s, %s; registry sha256 %s", p.Image,
+			p.Tools(), p.Registry)})
+	}
 	if err := term.Fields(a.UI.Out, style, fields); err != nil {
 		return err
 	}

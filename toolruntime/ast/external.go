@@ -28,8 +28,9 @@ var servers = map[string]struct {
 	// later says that it looks at a file when it has told of it, not before the next request.
 	later bool
 }{
-	"gopls":   {command: "gopls", languages: []string{"go"}},
-	"pyright": {command: "pyright-langserver --stdio", languages: []string{"python"}},
+	"gopls": {command: "gopls", languages: []string{"go"}},
+	// It looks for the files of the workspace after it has begun to answer.
+	"pyright": {command: "pyright-langserver --stdio", languages: []string{"python"}, few: true},
 	"clangd": {command: "clangd --enable-config=false --background-index=false",
 		languages: []string{"c", "cpp"}, few: true, later: true},
 	"rust-analyzer": {command: "rust-analyzer", languages: []string{"rust"}},

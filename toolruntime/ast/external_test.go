@@ -56,8 +56,9 @@ func TestRename(t *testing.T) {
 
 // TestRenamePython renames with pyright.
 func TestRenamePython(t *testing.T) {
-	b := newBench(t, map[string]string{"a.py": "class K:\n    def old(self): pass\n\ndef old(): pass\n\nold()\nK().old()\n"}).servers("pyright: {}")
-	raw, e := b.call("ast_query", `{"where":{"type":"fn","name_like":"old"}}`)
+	b := newBench(t, map[string]string{"a.py": "class K:\n    def old(self): pass\n\ndef old(): pass\n\nold()\nK().old()\n",
+		"b/b.py": "from a import K\n\nK().old()\n"}).servers("pyright: {}")
+	raw, e := b.call("ast_query", `{"where":{"type":"fn","name_like":"old","file_glob":"a.py"}}`)
 	id := strings.Split(raw, `"`)
 	if e != nil || len(id) < 6 {
 		t.Fatalf("%s, %v", raw, e)
@@ -65,6 +66,9 @@ func TestRenamePython(t *testing.T) {
 	raw, e = b.call("ast_edit", fmt.Sprintf(`{"operation":"rename_symbol","new_name":"fresh","target_node_id":%q}`, id[5]))
 	if want := "class K:\n    def fresh(self): pass\n\ndef old(): pass\n\nold()\nK().fresh()\n"; e != nil || b.read("a.py") != want {
 		t.Errorf("%s, %v: %q", raw, e, b.read("a.py"))
+	}
+	if got := b.read("b/b.py"); got != "from a import K\n\nK().fresh()\n" {
+		t.Errorf("in another file: %q", got)
 	}
 }
 

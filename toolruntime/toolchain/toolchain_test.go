@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -187,9 +188,9 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestTheTreeDoesNotCompileItself: a module of the tree takes the place of none of Python's.
+// TestTheTreeDoesNotCompileItself: a module of the tree takes the place of none of Python's, and nothing is left there.
 func TestTheTreeDoesNotCompileItself(t *testing.T) {
-	j := job(t, "ast: {language: python}\n", map[string]string{"bad.py": "x = (1\n", "py_compile.py": ""})
+	j := job(t, "ast: {language: python}\n", map[string]string{"bad.py": "x = (1\n", "py_compile.py": "", "sys.py": "1/0\n"})
 	bin := t.TempDir() // Debian's own is called python3
 	if err := os.WriteFile(filepath.Join(bin, "python"), []byte("#!/bin/sh\nexec python3 \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -197,5 +198,11 @@ func TestTheTreeDoesNotCompileItself(t *testing.T) {
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	if found, err := j.run(t.Context(), Build); err != nil || len(found) == 0 {
 		t.Errorf("bad.py passes: %v", err)
+	}
+	err := os.Remove(filepath.Join(j.Dir, "bad.py"))
+	found, err2 := j.run(t.Context(), Build)
+	left, err3 := os.ReadDir(j.Dir)
+	if err := errors.Join(err, err2, err3); err != nil || len(found) > 0 || len(left) != 2 {
+		t.Errorf("%v, %v, in the tree: %v", err, found, left)
 	}
 }

@@ -18,7 +18,8 @@ type Task struct {
 	ID       string          `json:"id"`
 	Backend  schemas.Backend `json:"backend"`
 	Language string          `json:"language"`
-	// Argv is run as it is, by no shell (ERA).
+	// Argv is run as it is, by no shell (ERA). Of a Monty task it is the image's own driver of the interpreter, for a
+	// program that calls tools; without it the program has none, and Language means nothing.
 	Argv []string `json:"argv,omitempty"`
 	// Code and InputsJSON are the program and its variables (Monty).
 	Code       string `json:"code,omitempty"`

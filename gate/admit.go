@@ -199,7 +199,7 @@ func (g *Gate) task(j *spool.Job, req *schemas.Request) executors.Task {
 		ID:         j.ID,
 		Backend:    req.Backend,
 		Language:   g.config().ImageName(req.Language),
-		Argv:       req.Argv,
+		Argv:       changes.Argv(req),
 		Code:       req.Code,
 		InputsJSON: req.InputsJSON,
 		Trees:      req.Trees(),

@@ -124,7 +124,7 @@ var mayImport = map[string][]string{
 	// For others to embed: nothing of the gate but pure packages.
 	"toolruntime":         {"toolruntime/..."},
 	"toolruntime/...":     {"toolruntime/...", "validate/secrets"},
-	"cmd/threegate-tools": {"cmd/internal/mcpstdio", "toolruntime", "toolruntime/..."},
+	"cmd/threegate-tools": {"cmd/internal/mcpstdio", "executors/monty/driver", "toolruntime", "toolruntime/..."},
 
 	"cmd/threegate-init":  {"executors/..."},
 	"cmd/threegate-bench": {"executors/image", "gate/config", "spool"},

@@ -21,6 +21,10 @@ const (
 	BackendMonty Backend = "monty"
 )
 
+// PlainMonty says whether a Monty program of this language has no tools. Any other language is an image that has them,
+// or a profile.
+func PlainMonty(language string) bool { return language == "python" || language == "monty" }
+
 // Network says what a run may reach.
 type Network string
 

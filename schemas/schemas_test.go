@@ -115,7 +115,6 @@ func TestJSONSchemas(t *testing.T) {
 			{`requested_by: "CORE"` + "\n", ""},
 			{`purpose: "Statistics over a table"`, `purpose: []`},
 			{"backend: ERA", "backend: docker"},
-			{"backend: ERA\nlanguage: python", "backend: monty\nlanguage: ruby"},
 			{"language: python", "language: bash"},
 			{"network: none", "network: full"},
 			{`cpu_limit: "0.5"`, `cpu_limit: "0.0"`},

@@ -4,6 +4,7 @@
 package validate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -98,4 +99,13 @@ func (p Policy) judge(fs []schemas.Finding) []schemas.Finding {
 		}
 	}
 	return schemas.SortFindings(fs)
+}
+
+// ToolLanguages are the Languages whose image can run Monty programs that call tools, as far as is known.
+func (p *Policy) ToolLanguages() []string {
+	return slices.DeleteFunc(slices.Clone(p.Languages), func(language string) bool {
+		programs, known := p.Programs[language]
+		return schemas.PlainMonty(language) ||
+			known && !(slices.Contains(programs, "monty") && slices.Contains(programs, "threegate-tools"))
+	})
 }

@@ -122,11 +122,10 @@ func (rr *requestReader) language() {
 	case code.IsShell(lower) || shellWords.MatchString(lower):
 		rr.key("sec.shell.language", "language", "choose the language that the program is written in",
 			"language %s is a shell", document.Quote(lang))
-	case rr.req.Backend == schemas.BackendMonty:
-		if lang != "python" && lang != "monty" {
-			rr.key("request.language", "language", "write language: python", "monty runs python, not %s",
-				document.Quote(lang))
-		}
+	case rr.req.Backend == schemas.BackendMonty && schemas.PlainMonty(lang):
+	case rr.req.Backend == schemas.BackendMonty && !rr.p.AnyNode && !slices.Contains(rr.p.ToolLanguages(), lang):
+		rr.key("request.language", "language", montyHint(rr.p.ToolLanguages()), "monty runs python, not %s",
+			document.Quote(lang))
 	case !languageRe.MatchString(lang):
 		rr.key("request.language", "language", "write its name in small letters, such as python",
 			"language %s is no name of a language", document.Quote(lang))
@@ -138,6 +137,14 @@ func (rr *requestReader) language() {
 		}
 		rr.rep.Add(f)
 	}
+}
+
+// montyHint says what can be the language of a Monty request.
+func montyHint(withTools []string) string {
+	if len(withTools) == 0 {
+		return "write language: python"
+	}
+	return "write language: python, or, for a program that calls tools, " + strings.Join(withTools, ", ")
 }
 
 func (rr *requestReader) network() {

@@ -146,6 +146,29 @@ func TestRequestMonty(t *testing.T) {
 	}
 }
 
+// TestRequestMontyTools: the language of a program that calls tools is one whose image has what it takes.
+func TestRequestMontyTools(t *testing.T) {
+	p := testPolicy()
+	p.Languages = []string{"fix", "unknown", "half", "python", "tools"}
+	both := []string{"git", "monty", "threegate-tools"}
+	p.Programs = map[string][]string{"fix": both, "tools": both, "python": both, "half": {"threegate-tools"}}
+	for language, ok := range map[string]bool{"python": true, "monty": true, "fix": true, "tools": true, "unknown": true,
+		"half": false, "ruby": false, "Tools": false} {
+		text := strings.Replace(montyRequest, "language: python", "language: "+language, 1)
+		_, fs := Request("", []byte(text), p)
+		if ok != (len(fs) == 0) || !ok && (len(fs) != 1 || fs[0].Rule != "request.language" ||
+			fs[0].Hint != "write language: python, or, for a program that calls tools, fix, unknown, tools") {
+			t.Errorf("%s: %v", language, fs)
+		}
+	}
+	p = testPolicy()
+	p.Languages, p.AnyNode = nil, true
+	text := strings.Replace(montyRequest, "language: python", "language: tools", 1)
+	if _, fs := Request("", []byte(text), p); len(fs) > 0 {
+		t.Errorf("on any node: %v", fs)
+	}
+}
+
 // Other spellings that are as good.
 func TestRequestTolerance(t *testing.T) {
 	tests := []struct{ name, base, old, new string }{

@@ -43,12 +43,15 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
+	var code exitCode
 	switch {
 	case err == nil:
 		return exitOK
 	case ctx.Err() != nil:
 		fmt.Fprintln(errs, "error: interrupted")
 		return exitInterrupted
+	case errors.As(err, &code):
+		return int(code)
 	case errors.Is(err, errRejected):
 		return exitReject
 	case errors.Is(err, errWarned):
@@ -72,7 +75,8 @@ person approves: what it says is what runs.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(runCommand(), serveCommand(), schemaCommand(), verifyCommand(), judgeCommand(), recheckCommand())
+	root.AddCommand(runCommand(), montyCommand(), serveCommand(), schemaCommand(), verifyCommand(), judgeCommand(),
+		recheckCommand())
 	return root
 }
 

@@ -209,7 +209,7 @@ func (c *recheck) inTree(ctx context.Context, patched bool, do func(toolchain.Jo
 		err = errors.Join(err, sweep())
 		os.RemoveAll(dir) // what can't be removed goes with the sandbox
 	}()
-	p := plan{settings: settings{workspace: filepath.Join(dir, "workspace")}}
+	p := place{settings: settings{workspace: filepath.Join(dir, "workspace")}}
 	if err := os.Mkdir(p.workspace, 0o755); err != nil {
 		return err
 	}

@@ -6,33 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/host"
 	"github.com/threegate/tool-exec/toolruntime/timeline"
 )
 
-const (
-	maxPlan = 64 << 20
-	// filesFolder lies next to the plan: what the workspace begins with.
-	filesFolder = "workspace"
-	// bundleFile lies there too, in its stead: a repository.
-	bundleFile = "repository.bundle"
-	// registryFile lies there too: what the calls may do.
-	registryFile = "registry.yaml"
-)
+const maxPlan = 64 << 20
 
 type plan struct {
-	settings
-	out       string
+	place
 	keepGoing bool
 }
 
@@ -74,8 +60,6 @@ Each stands in one line; they are broken here to be read.`,
 		},
 	}
 	p.flags(cmd)
-	cmd.Flags().Lookup("workspace").Usage = "the `folder` that tools may touch (default a new one below $TMPDIR)"
-	cmd.Flags().StringVar(&p.out, "out", "/out", "`folder` for responses and timeline")
 	cmd.Flags().BoolVar(&p.keepGoing, "keep-going", false, "go on after a call that failed")
 	return cmd
 }
@@ -89,66 +73,19 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 	if err != nil {
 		return err
 	}
-	if next := filepath.Join(filepath.Dir(file), registryFile); p.registry == "" {
-		if _, err := os.Lstat(next); !errors.Is(err, os.ErrNotExist) {
-			p.registry = next
-		}
-	}
-	responses, err := create(p.out, "responses.jsonl")
+	d, err := p.open(ctx, filepath.Dir(file), kept, errs)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, responses.Close()) }()
-	copied, err := create(p.out, "timeline.jsonl")
+	defer func() { err = errors.Join(err, d.close()) }()
+	requests, err := readPlan(file, raw, d.session)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, copied.Close()) }()
-	record := io.Writer(copied)
-	if kept != nil {
-		record = io.MultiWriter(kept, copied)
+	err = p.carryOut(ctx, d, requests, out)
+	if err == nil || errors.Is(err, errRejected) {
+		err = errors.Join(err, d.changes(ctx, errs))
 	}
-	if err := p.fill(filepath.Dir(file)); err != nil {
-		return err
-	}
-	w, repo, err := begin(ctx, p.workspace, bundleNextTo(filepath.Dir(file)))
-	if err != nil {
-		return err
-	}
-	if repo == nil {
-		fmt.Fprintln(errs, "note: there is no git, so no changes.patch")
-	} else {
-		repo.Out = p.out
-	}
-	s, err := p.open(w, repo, record, errs, host.Options{})
-	if err != nil {
-		return err
-	}
-	requests, err := readPlan(file, raw, s)
-	if err != nil {
-		return err
-	}
-	err = p.carryOut(ctx, s, requests, out, responses)
-	if repo != nil && (err == nil || errors.Is(err, errRejected)) {
-		err = errors.Join(err, p.changes(ctx, repo, errs))
-	}
-	return err
-}
-
-// changes takes out what the calls did.
-func (p *plan) changes(ctx context.Context, repo *git.Repo, errs io.Writer) error {
-	f, err := create(p.out, "changes.patch")
-	if err != nil {
-		return err
-	}
-	binary, err := repo.Changes(ctx, f.Name())
-	for _, path := range binary {
-		fmt.Fprintf(errs, "note: changes.patch names %q and does not hold it: it is no text\n", path)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	_, err = repo.Commits(ctx, filepath.Join(p.out, "commits.bundle"))
 	return err
 }
 
@@ -199,19 +136,14 @@ func readRequest(line []byte, s *host.Session) (*envelope.ToolRequest, error) {
 }
 
 // carryOut makes the calls one after the other.
-func (p *plan) carryOut(ctx context.Context, s *host.Session, rs []*envelope.ToolRequest,
-	out, responses io.Writer) error {
+func (p *plan) carryOut(ctx context.Context, d *desk, rs []*envelope.ToolRequest, out io.Writer) error {
 	failed := false
 	for i, r := range rs {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		resp := s.Do(ctx, r)
-		line, err := envelope.Encode(resp)
-		if err == nil {
-			_, err = responses.Write(line)
-		}
-		if err = errors.Join(err, s.Err()); err != nil {
+		resp, err := d.do(ctx, r)
+		if err != nil {
 			return err
 		}
 		if resp.OK {
@@ -234,50 +166,4 @@ func (p *plan) carryOut(ctx context.Context, s *host.Session, rs []*envelope.Too
 		return errRejected
 	}
 	return nil
-}
-
-// fill makes the workspace, with the files next to the plan.
-func (p *plan) fill(next string) error {
-	from := filepath.Join(next, filesFolder)
-	if p.workspace == "" {
-		dir, err := os.MkdirTemp("", "workspace-")
-		if err != nil {
-			return err
-		}
-		p.workspace = dir
-	}
-	info, err := os.Lstat(from)
-	if _, bundle := os.Lstat(filepath.Join(next, bundleFile)); err == nil && bundle == nil {
-		return fmt.Errorf("%s and %s can't both be there", from, bundleFile)
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		return os.MkdirAll(p.workspace, 0o755)
-	}
-	if err != nil || !info.IsDir() {
-		return fmt.Errorf("%s is no folder that can be copied", from)
-	}
-	err = filepath.WalkDir(from, func(path string, _ fs.DirEntry, err error) error {
-		if strings.EqualFold(filepath.Base(path), ".git") {
-			err = errors.Join(err, fmt.Errorf("%s belongs to git: a workspace is files only", path))
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return os.CopyFS(p.workspace, os.DirFS(from))
-}
-
-// bundleNextTo is the bundle in a folder, or "".
-func bundleNextTo(dir string) string {
-	bundle := filepath.Join(dir, bundleFile)
-	if _, err := os.Lstat(bundle); errors.Is(err, os.ErrNotExist) {
-		return ""
-	}
-	return bundle
-}
-
-// create makes a file that is new.
-func create(dir, name string) (*os.File, error) {
-	return os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o644)
 }

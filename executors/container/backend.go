@@ -23,7 +23,7 @@ import (
 // images and limits, in its first version.
 const eraName = "ERA/1"
 
-// montyArgv is the command of every Monty task.
+// montyArgv is the command of Monty tasks that have none.
 var montyArgv = []string{job.InitPath, job.MontyMode}
 
 // model is what sandboxes are made after. A slot serves tasks of its own model only.
@@ -63,6 +63,9 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 		}
 	case schemas.BackendMonty:
 		p = payload{backend: "monty " + monty.Version, model: model{image: e.cfg.Monty}, argv: montyArgv}
+		if len(t.Argv) > 0 {
+			p.model, p.argv, p.tools = model{e.cfg.Images[t.Language], e.cfg.ExecTmp[t.Language]}, t.Argv, true
+		}
 		if p.image == "" {
 			return p, fmt.Errorf("backend %q is %w: the configuration names no image for it", t.Backend, ErrUnavailable)
 		}

@@ -40,6 +40,8 @@ func Detail(code int) string {
 		return "the code ran to its end, but the value of its last expression can't be delivered"
 	case driver.ExitJob:
 		return "the job was refused before anything ran"
+	case driver.ExitTools:
+		return "the tools could not be made, or not go on"
 	case driver.ExitInterpreter:
 		return "the interpreter died or broke its protocol"
 	case driver.ExitOutput:

@@ -25,6 +25,8 @@ import (
 const (
 	// File is the name of the patch, wherever below /out it lies.
 	File = "changes.patch"
+	// program calls the tools.
+	program = "threegate-tools"
 	// RegistryFile is the name of a registry next to a plan.
 	RegistryFile = "registry.yaml"
 )
@@ -159,10 +161,11 @@ func severity(level registry.Level, node schemas.Severity) schemas.Severity {
 	return is
 }
 
-// command is where `threegate-tools run` stands in the command line, or -1.
+// command is where the second word of `threegate-tools run` or `threegate-tools monty` stands in the command line,
+// or -1.
 func (r *Run) command() int {
 	for i := 1; i < len(r.Argv); i++ {
-		if path.Base(r.Argv[i-1]) == "threegate-tools" && r.Argv[i] == "run" {
+		if path.Base(r.Argv[i-1]) == program && (r.Argv[i] == "run" || r.Argv[i] == "monty") {
 			return i
 		}
 	}
@@ -172,6 +175,9 @@ func (r *Run) command() int {
 // registryPath is where the run had its registry: what --registry names, or registry.yaml next to the plan. It is
 // empty if the command line does not say.
 func (r *Run) registryPath() (file string, named bool) {
+	if r.Argv[r.command()] == "monty" {
+		return "/in/" + RegistryFile, false
+	}
 	plan := ""
 	for args := r.Argv[r.command()+1:]; len(args) > 0; args = args[1:] {
 		name, value, has := strings.Cut(args[0], "=")

@@ -187,6 +187,7 @@ func TestRegistryOfARun(t *testing.T) {
 		{argv: "threegate-tools run --registry /in/../etc/passwd /in/plan.jsonl", want: "tools.registry"},
 		{argv: "threegate-tools run /in/plan.jsonl --registry", want: "tools.registry"},
 		{argv: "threegate-tools run", want: "tools.registry"},
+		{argv: "threegate-tools monty", want: "code.todo.blockers"},
 	} {
 		r := run(t, c.argv, map[string]string{"plan.jsonl": "{}", "registry.yaml": strict, "r.yaml": strict, "tree": tree, "bare": bare})
 		if c.work {
@@ -256,5 +257,24 @@ func TestWrapped(t *testing.T) {
 	whole := &schemas.Request{Language: "fix", Argv: []string{"env", "-S", "threegate-tools run /in/plan.jsonl"}}
 	if found := changes.OfProfile(whole, nil); len(found) != 1 || found[0].Rule != changes.RuleCommand {
 		t.Errorf("one word: %+v", found)
+	}
+}
+
+// TestMontyTools: what runs of a Monty program that calls tools is a command of its image; its outputs are held to the
+// rules of a profile like those of a plan.
+func TestMontyTools(t *testing.T) {
+	for _, language := range []string{"python", "monty"} {
+		if argv := changes.Argv(&schemas.Request{Backend: schemas.BackendMonty, Language: language}); argv != nil {
+			t.Errorf("%s: %q", language, argv)
+		}
+	}
+	req := &schemas.Request{Backend: schemas.BackendMonty, Language: "fix",
+		Outputs: []schemas.OutputExpectation{{Path: "/out/changes.patch"}, {Path: "/out/a.py"}}}
+	if got := strings.Join(changes.Argv(req), " "); got != "threegate-tools monty" {
+		t.Errorf("%q", got)
+	}
+	found := changes.OfProfile(req, map[string]string{"/in/registry.yaml": ""})
+	if len(found) != 2 || found[0].Rule != "tools.registry" || found[1].Rule != "tools.outputs" {
+		t.Errorf("%+v", found)
 	}
 }

@@ -12,13 +12,21 @@ import (
 // can be held to rules.
 var ofTools = []string{File, "responses.jsonl", "timeline.jsonl"}
 
+// Argv is what runs of a request: its command or, of a Monty program that calls tools, what its image has for that.
+func Argv(req *schemas.Request) []string {
+	if req.Backend == schemas.BackendMonty && !schemas.PlainMonty(req.Language) {
+		return []string{program, "monty"}
+	}
+	return req.Argv
+}
+
 // OfProfile says why a request can't run under a profile. Inputs are its input files, by their paths.
 func OfProfile(req *schemas.Request, inputs map[string]string) (found []schemas.Finding) {
 	if _, ok := inputs["/in/"+RegistryFile]; ok {
 		found = append(found, refusal(RuleRegistry, "the profile %s brings /in/%s, and the request has one of its own",
 			req.Language, RegistryFile))
 	}
-	r := Run{Argv: req.Argv}
+	r := Run{Argv: Argv(req)}
 	if r.wrapped() {
 		found = append(found, refusal(RuleCommand, "under the profile %s the command has to begin with the words "+
 			"threegate-tools run: another program around it, or a path, and no record of the calls comes out",

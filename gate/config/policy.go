@@ -106,7 +106,7 @@ func (l *Loaded) PlanOf(req *schemas.Request, sum string, inputs map[string]stri
 	for _, path := range slices.Sorted(maps.Keys(inputs)) {
 		p.Inputs = append(p.Inputs, approval.PlanInput{Path: path, SHA256: inputs[path]})
 	}
-	if req.Backend != schemas.BackendMonty {
+	if req.Backend != schemas.BackendMonty || !schemas.PlainMonty(req.Language) {
 		lang := l.Backends.ERA.Languages[l.ImageName(req.Language)]
 		p.Image = lang.Image
 		if lang.ExecTmp {

@@ -51,7 +51,8 @@ func (l *Loaded) ImageName(language string) string {
 	return language
 }
 
-// Languages are what an ERA request can have as its language: images and profiles, sorted.
+// Languages are what a request can have as its language: images and profiles, sorted. A Monty request can where the
+// image has what it takes.
 func (l *Loaded) Languages() []string {
 	return slices.Sorted(func(yield func(string) bool) {
 		for name := range l.Backends.ERA.Languages {
@@ -69,7 +70,7 @@ func (l *Loaded) Languages() []string {
 
 // Registry is the registry that the profile of a request gives to its run, or nil.
 func (l *Loaded) Registry(req *schemas.Request) []byte {
-	if req.Backend == schemas.BackendMonty {
+	if req.Backend == schemas.BackendMonty && schemas.PlainMonty(req.Language) {
 		return nil
 	}
 	return l.Registries[req.Language]

@@ -69,8 +69,13 @@ func TestProfile(t *testing.T) {
 		t.Errorf("without a profile: %+v", p)
 	}
 	other.Backend, other.Language = schemas.BackendMonty, "fix"
-	if l.Registry(&other) != nil {
-		t.Error("Monty has a profile")
+	if p := l.PlanOf(&other, "", nil, l.TaskLimits(&other), nil); p.Registry != plan.Registry || p.Image != plan.Image {
+		t.Errorf("a Monty program with a profile: %+v", p)
+	}
+	for _, other.Language = range []string{"python", "monty"} {
+		if p := l.PlanOf(&other, "", nil, l.TaskLimits(&other), nil); p.Registry != "" || p.Image != l.Backends.Monty.Image {
+			t.Errorf("a Monty program without tools: %+v", p)
+		}
 	}
 	before := l.Rules()
 	if l, err = config.Load(dir); err != nil || l.Rules() != before {

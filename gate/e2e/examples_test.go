@@ -36,6 +36,7 @@ type want struct {
 	Stdout             *string               `json:"stdout"`
 	StdoutTruncated    *bool                 `json:"stdout_truncated"`
 	UnexpectedContains []string              `json:"unexpected_contains"`
+	Checks             []string              `json:"checks"`
 }
 
 type wantOutput struct {
@@ -76,7 +77,7 @@ func TestExamples(t *testing.T) {
 			compare(t, n, f, w)
 			if _, ok := w.Outputs["changes.patch"]; ok && !t.Failed() {
 				applies(t, filepath.Join(x.dir, x.id+".inputs"),
-					strings.TrimSuffix(f.ResultPath, ".md")+".artifacts/changes.patch")
+					strings.TrimSuffix(f.ResultPath, ".md")+".artifacts/changes.patch", w.Checks)
 			}
 		})
 	}
@@ -84,8 +85,8 @@ func TestExamples(t *testing.T) {
 }
 
 // applies wants plain git to take a patch that was delivered, on the files that were the inputs of its plan. What
-// the plan checked then holds on this machine, too, and not before.
-func applies(t *testing.T, inputs, patch string) {
+// the plan checked then holds on this machine, too, and not before. A program has no plan: cmds are its checks.
+func applies(t *testing.T, inputs, patch string, cmds []string) {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "base")
 	git := func(args ...string) {
@@ -102,7 +103,10 @@ func applies(t *testing.T, inputs, patch string) {
 		must(t, os.CopyFS(base, os.DirFS(filepath.Join(inputs, "workspace"))))
 		git("init", "-q", base)
 	}
-	cmds, failsBefore := checks(t, inputs)
+	var failsBefore map[string]bool
+	if len(cmds) == 0 {
+		cmds, failsBefore = checks(t, inputs)
+	}
 	before := t.TempDir() // apart: what Python caches could outlive the patch
 	must(t, os.CopyFS(before, os.DirFS(base)))
 	for cmd := range failsBefore {

@@ -28,7 +28,7 @@ const (
 )
 
 // timeline wants the record of a run's tool calls to be what the ledger says, and the arguments of each call
-// to be those of the plan that was approved.
+// to be those of the plan that was approved, if there was one.
 func (n *node) timeline(j *job, dir string, o *gate.Outcome) {
 	told := o.Collected.Timeline
 	if told == nil && j.tools == nil {
@@ -66,6 +66,9 @@ func (n *node) timeline(j *job, dir string, o *gate.Outcome) {
 		return
 	}
 	plan, err := planOf(dir)
+	if errors.Is(err, errNoPlan) {
+		return
+	}
 	if err != nil {
 		n.warn(CheckTimeline, j.id, file, "compare them by hand: threegate-tools verify PLAN TIMELINE",
 			"the calls can't be compared with a plan: %v", err)
@@ -92,6 +95,9 @@ func sameCalls(a, b schemas.ToolCalls) bool {
 	return a.SHA256 == b.SHA256 && a.Calls == b.Calls && a.Fault == b.Fault && maps.Equal(a.Codes, b.Codes)
 }
 
+// errNoPlan says that a Monty program made the calls: nobody wrote their arguments down before.
+var errNoPlan = errors.New("a program made the calls")
+
 // planOf is the plan of a job: the input that its command names and that is one, or lies in one that is a folder tree.
 func planOf(dir string) ([]*envelope.ToolRequest, error) {
 	raw, err := spool.ReadRegular(filepath.Join(dir, gate.FileAdmission), maxRecordBytes)
@@ -103,6 +109,9 @@ func planOf(dir string) ([]*envelope.ToolRequest, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if a.Task.Backend == schemas.BackendMonty {
+		return nil, errNoPlan
 	}
 	why := fmt.Errorf("its command names no input that is a plan")
 	for _, arg := range a.Task.Argv {

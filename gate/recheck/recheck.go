@@ -95,10 +95,10 @@ func ID(job string) string { return "r" + strings.TrimPrefix(job, "j") }
 // an error: then the next try removes it.
 // An error is trouble of ours, and no verdict; it never says that the first run did not begin.
 func Do(ctx context.Context, s Sandboxes, first executors.Task, raw []byte, patch, dir string) (*Record, error) {
-	t := executors.Task{ID: ID(first.ID), Backend: first.Backend, Language: first.Language, InputsDir: first.InputsDir,
-		GivenDir: filepath.Join(dir, dirIn), Trees: first.Trees, Network: schemas.NetworkNone, Limits: first.Limits,
-		Argv: []string{"threegate-tools", "recheck", "--registry", "/in/" + changes.RegistryFile,
-			"/in/" + changes.File}}
+	t := executors.Task{ID: ID(first.ID), Backend: schemas.BackendERA, Language: first.Language,
+		InputsDir: first.InputsDir, GivenDir: filepath.Join(dir, dirIn), Trees: first.Trees,
+		Network: schemas.NetworkNone, Limits: first.Limits, Argv: []string{"threegate-tools", "recheck", "--registry",
+			"/in/" + changes.RegistryFile, "/in/" + changes.File}}
 	rec, err := do(ctx, s, t, raw, patch, dir)
 	if errors.Is(err, executors.ErrNotStarted) {
 		err = errors.New(err.Error())

@@ -19,6 +19,8 @@ import (
 type Result struct {
 	RequestID string `json:"request_id"`
 	Job       string `json:"job"`
+	// Backend is that of its run, once it was started.
+	Backend schemas.Backend `json:"backend,omitempty"`
 	// State is "admitted", "running", "finished", "delivered", "taken" (delivered, and no longer in
 	// CORE's folder) or "quarantined" (CORE gets a notice instead).
 	State     string        `json:"state"`
@@ -113,7 +115,7 @@ func (r *Result) follow(cfg *config.Loaded, e ledger.Event) {
 	case spool.StateAdmitted:
 		r.State, r.StartedUTC = string(to), nil
 	case spool.StateRunning:
-		r.State, r.StartedUTC = string(to), &at
+		r.State, r.StartedUTC, r.Backend = string(to), &at, e.Backend
 	case spool.StateFinished:
 		r.State, r.EndedUTC, r.ExitCode, r.Cause = string(to), &at, e.ExitCode, e.Cause
 	case spool.StateDelivered:

@@ -17,6 +17,8 @@
 //     (The bare monty command refuses both.)
 //   - The environment: os.environ is empty, os.getenv returns its default.
 //     (The bare monty command refuses both.)
+//   - Tools: functions that the host gives it, called with arguments by name. The interpreter can't
+//     call them itself, as from map() or sorted(key=): NotImplementedError.
 //   - Functions and names that do not exist: NameError. That includes input,
 //     eval, exec and __import__.
 //

@@ -11,6 +11,8 @@ const (
 	ExitValue = 3
 	// ExitJob: the job document is wrong. Nothing ran.
 	ExitJob = 64
+	// ExitTools: the tools could not be made, or have no room for a further call in their record.
+	ExitTools = 69
 	// ExitInterpreter: the interpreter broke the protocol or died.
 	ExitInterpreter = 70
 	// ExitOutput: stdout or the value's file could not be written.

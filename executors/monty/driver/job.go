@@ -31,8 +31,8 @@ type Limits struct {
 	MaxMemoryBytes int64 `json:"max_memory_bytes"`
 }
 
-// readJob reads one job and checks it. An unknown key is an error.
-func readJob(r io.Reader) (Job, error) {
+// ReadJob reads one job and checks it. An unknown key is an error.
+func ReadJob(r io.Reader) (Job, error) {
 	doc, err := io.ReadAll(io.LimitReader(r, maxJob+1))
 	if err != nil {
 		return Job{}, err

@@ -8,7 +8,7 @@ import (
 )
 
 func TestReadJob(t *testing.T) {
-	j, err := readJob(strings.NewReader(`{"code": "1", "inputs": {"a": 10000000000000000001}, "limits": ` +
+	j, err := ReadJob(strings.NewReader(`{"code": "1", "inputs": {"a": 10000000000000000001}, "limits": ` +
 		`{"max_duration_sec": 1.5, "max_memory_bytes": 1024}, "monty": "/m"}` + "\n"))
 	if err != nil || j.Code != "1" || string(j.Inputs) != `{"a": 10000000000000000001}` ||
 		j.Limits.MaxDurationSec != 1.5 || j.Limits.MaxMemoryBytes != 1024 || j.Monty != "/m" {
@@ -27,7 +27,7 @@ func TestReadJob(t *testing.T) {
 		`"` + strings.Repeat("x", maxJob) + `"`:             "larger than",
 		good + strings.Repeat(" ", maxJob):                  "larger than",
 	} {
-		_, err := readJob(strings.NewReader(doc))
+		_, err := ReadJob(strings.NewReader(doc))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", doc, err, want)
 		}

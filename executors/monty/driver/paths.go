@@ -2,6 +2,7 @@ package driver
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"strings"
@@ -22,9 +23,10 @@ type place struct {
 // files answers the file operations of the code.
 type files struct {
 	in, out place
+	kept    map[string]string
 }
 
-func openFiles(in, out string) (*files, error) {
+func openFiles(in, out string, tools *Tools) (*files, error) {
 	ri, err := os.OpenRoot(in)
 	if err != nil {
 		return nil, err
@@ -34,9 +36,14 @@ func openFiles(in, out string) (*files, error) {
 		_ = ri.Close()
 		return nil, err
 	}
+	kept := map[string]string{ValueName: "the value of the last expression"}
+	if tools != nil {
+		maps.Copy(kept, tools.Kept)
+	}
 	return &files{
-		in:  place{root: ri, name: "/in", readOnly: true},
-		out: place{root: ro, name: "/out"},
+		in:   place{root: ri, name: "/in", readOnly: true},
+		out:  place{root: ro, name: "/out"},
+		kept: kept,
 	}, nil
 }
 
@@ -80,9 +87,9 @@ func (f *files) writable(p string) (target, error) {
 	if t.readOnly {
 		return t, errnoError(syscall.EROFS, p)
 	}
-	if t.rel == ValueName {
+	if what, ok := f.kept[t.rel]; ok {
 		return t, &pyError{typ: "PermissionError", msg: fmt.Sprintf(
-			"[Errno 13] Permission denied: %s (this name is kept for the value of the last expression)", pyRepr(p))}
+			"[Errno 13] Permission denied: %s (this name is kept for %s)", pyRepr(p), what)}
 	}
 	return t, nil
 }

@@ -20,11 +20,13 @@ type Env struct {
 	Stderr io.Writer
 	// Now is the clock of datetime.now.
 	Now func() time.Time
+	// Tools may be nil: then there are none.
+	Tools *Tools
 }
 
-// Main is the payload: it reads a Job from stdin, runs it, and returns the exit code.
+// Main is the payload: it reads a Job from stdin, runs it without tools, and returns the exit code.
 func Main() int {
-	j, err := readJob(os.Stdin)
+	j, err := ReadJob(os.Stdin)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "monty: the job on stdin: %v\n", err)
 		return ExitJob
@@ -63,7 +65,7 @@ func run(j Job, env Env) error {
 	if err != nil {
 		return endf(ExitJob, "%v", err)
 	}
-	fs, err := openFiles(env.In, env.Out)
+	fs, err := openFiles(env.In, env.Out, env.Tools)
 	if err != nil {
 		return endf(ExitJob, "%v", err)
 	}
@@ -131,11 +133,13 @@ func (s *session) feed(f *wire.Feed) (*wire.Value, error) {
 		case *wire.Event_OsCall:
 			request = resume(k.OsCall.GetCallId(), s.call(k.OsCall))
 		case *wire.Event_FunctionCall:
-			notFound := &wire.CallResult_NotFound{NotFound: k.FunctionCall.GetFunctionName()}
-			request = resume(k.FunctionCall.GetCallId(), &wire.CallResult{Kind: notFound})
+			answer, err := s.function(k.FunctionCall)
+			if err != nil {
+				return nil, err
+			}
+			request = resume(k.FunctionCall.GetCallId(), answer)
 		case *wire.Event_NameLookup:
-			undefined := &wire.ResumeNameLookup{Kind: &wire.ResumeNameLookup_Undefined{Undefined: &wire.Empty{}}}
-			request = &wire.Request{Kind: &wire.Request_ResumeNameLookup{ResumeNameLookup: undefined}}
+			request = s.name(k.NameLookup)
 		default:
 			return nil, unexpected(ev)
 		}
@@ -215,7 +219,7 @@ func (s *session) failed(ev *wire.Event, x *wire.Exception) error {
 	case x.GetExcType() == "MemoryError" && strings.HasPrefix(x.GetMessage(), memoryWords):
 		code = ExitMemory
 	}
-	return &end{text: traceback(x), code: code}
+	return &end{text: traceback(x) + s.env.Tools.hint(x), code: code}
 }
 
 // call carries out what the code asks of the outside.

@@ -159,6 +159,7 @@ func TestRequestFields(t *testing.T) {
 		{"4 2 2 4 1", 4, l, "UnicodeErrorData.start"},
 		{"4 2 2 4 1", 5, l, "UnicodeErrorData.end"},
 		{"4 2 2 4 1", 6, v, "UnicodeErrorData.reason"},
+		{"5", 1, v, "ResumeNameLookup.kind"},
 		{"5", 2, v, "ResumeNameLookup.kind"},
 		{"", 10, v, "ParentRequest.kind"},
 	} {
@@ -331,7 +332,8 @@ func TestQuestions(t *testing.T) {
 		}
 		return ev
 	}
-	ask(feed("a = foo(1, k='v')\nb = open('/f')\nc = bar"), `function_call { function_name: "foo" }`)
+	ask(feed("a = foo(1, k='v')\nb = open('/f')\nc = bar"), `function_call { function_name: "foo" args { int: 1 } `+
+		`kwargs { key { str: "k" } value { str: "v" } } }`)
 	ask(request(t, `resume_call { result { return_value { int: 5 } } }`),
 		`os_call { call_id: 1 open { path: "/f" mode: "r" } }`)
 	ask(request(t,
@@ -347,7 +349,12 @@ func TestQuestions(t *testing.T) {
 		t.Errorf("traceback %v", got)
 	}
 
-	ask(feed("gone(1)"), `function_call { function_name: "gone" }`)
+	ask(feed("f = tool\nf(a=1)"), `name_lookup { name: "tool" }`)
+	ask(request(t, `resume_name_lookup { value { function { name: "tool" } } }`),
+		`function_call { function_name: "tool" call_id: 0 kwargs { key { str: "a" } value { int: 1 } } }`)
+	ask(request(t, `resume_call { result { return_value { none {} } } }`), `complete { value { none {} } }`)
+
+	ask(feed("gone(1)"), `function_call { function_name: "gone" args { int: 1 } }`)
 	ask(request(t, `resume_call { result { not_found: "gone" } }`),
 		`error { exception { exc_type: "NameError" message: "name 'gone' is not defined" } }`)
 

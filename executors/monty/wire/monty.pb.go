@@ -1,6 +1,6 @@
 // The protocol of `monty subprocess`, version 2, as the interpreter 0.0.23 speaks it: what this
-// node sends and what it reads. The interpreter sends more (the arguments of a call that nobody
-// answers, the ids of classes); a field that is not declared here is skipped.
+// node sends and what it reads. The interpreter sends more (such as the ids of classes); a field that is not
+// declared here is skipped.
 //
 // A frame is a length of 4 bytes, little-endian, and a message of that many bytes, at most 256 MiB.
 // The parent writes a Request to the interpreter's stdin and reads Events from its stdout. Stderr
@@ -657,6 +657,7 @@ type ResumeNameLookup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Kind:
 	//
+	//	*ResumeNameLookup_Value
 	//	*ResumeNameLookup_Undefined
 	Kind          isResumeNameLookup_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
@@ -700,6 +701,15 @@ func (x *ResumeNameLookup) GetKind() isResumeNameLookup_Kind {
 	return nil
 }
 
+func (x *ResumeNameLookup) GetValue() *Value {
+	if x != nil {
+		if x, ok := x.Kind.(*ResumeNameLookup_Value); ok {
+			return x.Value
+		}
+	}
+	return nil
+}
+
 func (x *ResumeNameLookup) GetUndefined() *Empty {
 	if x != nil {
 		if x, ok := x.Kind.(*ResumeNameLookup_Undefined); ok {
@@ -713,10 +723,17 @@ type isResumeNameLookup_Kind interface {
 	isResumeNameLookup_Kind()
 }
 
+type ResumeNameLookup_Value struct {
+	// value is what the name stands for, such as a Function: then a call of it is a function_call.
+	Value *Value `protobuf:"bytes,1,opt,name=value,proto3,oneof"`
+}
+
 type ResumeNameLookup_Undefined struct {
 	// undefined: the code sees a NameError.
 	Undefined *Empty `protobuf:"bytes,2,opt,name=undefined,proto3,oneof"`
 }
+
+func (*ResumeNameLookup_Value) isResumeNameLookup_Kind() {}
 
 func (*ResumeNameLookup_Undefined) isResumeNameLookup_Kind() {}
 
@@ -964,9 +981,12 @@ func (x *Print) GetText() []byte {
 
 // FunctionCall asks for a function that the interpreter does not know.
 type FunctionCall struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	FunctionName  string                 `protobuf:"bytes,1,opt,name=function_name,json=functionName,proto3" json:"function_name,omitempty"`
-	CallId        uint32                 `protobuf:"varint,4,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	FunctionName string                 `protobuf:"bytes,1,opt,name=function_name,json=functionName,proto3" json:"function_name,omitempty"`
+	Args         []*Value               `protobuf:"bytes,2,rep,name=args,proto3" json:"args,omitempty"`
+	// kwargs are by name: a key is a str.
+	Kwargs        []*Pair `protobuf:"bytes,3,rep,name=kwargs,proto3" json:"kwargs,omitempty"`
+	CallId        uint32  `protobuf:"varint,4,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1006,6 +1026,20 @@ func (x *FunctionCall) GetFunctionName() string {
 		return x.FunctionName
 	}
 	return ""
+}
+
+func (x *FunctionCall) GetArgs() []*Value {
+	if x != nil {
+		return x.Args
+	}
+	return nil
+}
+
+func (x *FunctionCall) GetKwargs() []*Pair {
+	if x != nil {
+		return x.Kwargs
+	}
+	return nil
 }
 
 func (x *FunctionCall) GetCallId() uint32 {
@@ -3715,8 +3749,9 @@ const file_monty_proto_rawDesc = "" +
 	"\freturn_value\x18\x01 \x01(\v2\x16.threegate.monty.ValueH\x00R\vreturnValue\x12:\n" +
 	"\texception\x18\x02 \x01(\v2\x1a.threegate.monty.ExceptionH\x00R\texception\x12\x1d\n" +
 	"\tnot_found\x18\x04 \x01(\tH\x00R\bnotFoundB\x06\n" +
-	"\x04kind\"R\n" +
-	"\x10ResumeNameLookup\x126\n" +
+	"\x04kind\"\x82\x01\n" +
+	"\x10ResumeNameLookup\x12.\n" +
+	"\x05value\x18\x01 \x01(\v2\x16.threegate.monty.ValueH\x00R\x05value\x126\n" +
 	"\tundefined\x18\x02 \x01(\v2\x16.threegate.monty.EmptyH\x00R\tundefinedB\x06\n" +
 	"\x04kind\"\xfd\x03\n" +
 	"\x05Event\x12.\n" +
@@ -3739,9 +3774,11 @@ const file_monty_proto_rawDesc = "" +
 	"\x06Stream\x12\x16\n" +
 	"\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSTREAM_STDOUT\x10\x01\x12\x11\n" +
-	"\rSTREAM_STDERR\x10\x02\"L\n" +
+	"\rSTREAM_STDERR\x10\x02\"\xa7\x01\n" +
 	"\fFunctionCall\x12#\n" +
-	"\rfunction_name\x18\x01 \x01(\tR\ffunctionName\x12\x17\n" +
+	"\rfunction_name\x18\x01 \x01(\tR\ffunctionName\x12*\n" +
+	"\x04args\x18\x02 \x03(\v2\x16.threegate.monty.ValueR\x04args\x12-\n" +
+	"\x06kwargs\x18\x03 \x03(\v2\x15.threegate.monty.PairR\x06kwargs\x12\x17\n" +
 	"\acall_id\x18\x04 \x01(\rR\x06callId\" \n" +
 	"\n" +
 	"NameLookup\x12\x12\n" +
@@ -4005,69 +4042,72 @@ var file_monty_proto_depIdxs = []int32{
 	8,  // 8: threegate.monty.ResumeCall.result:type_name -> threegate.monty.CallResult
 	24, // 9: threegate.monty.CallResult.return_value:type_name -> threegate.monty.Value
 	40, // 10: threegate.monty.CallResult.exception:type_name -> threegate.monty.Exception
-	2,  // 11: threegate.monty.ResumeNameLookup.undefined:type_name -> threegate.monty.Empty
-	11, // 12: threegate.monty.Event.print:type_name -> threegate.monty.Print
-	12, // 13: threegate.monty.Event.function_call:type_name -> threegate.monty.FunctionCall
-	17, // 14: threegate.monty.Event.os_call:type_name -> threegate.monty.OSCall
-	13, // 15: threegate.monty.Event.name_lookup:type_name -> threegate.monty.NameLookup
-	14, // 16: threegate.monty.Event.complete:type_name -> threegate.monty.Complete
-	15, // 17: threegate.monty.Event.error:type_name -> threegate.monty.Error
-	2,  // 18: threegate.monty.Event.ok:type_name -> threegate.monty.Empty
-	16, // 19: threegate.monty.Event.fatal_error:type_name -> threegate.monty.Fatal
-	0,  // 20: threegate.monty.Print.stream:type_name -> threegate.monty.Print.Stream
-	24, // 21: threegate.monty.Complete.value:type_name -> threegate.monty.Value
-	40, // 22: threegate.monty.Error.exception:type_name -> threegate.monty.Exception
-	18, // 23: threegate.monty.OSCall.write_text:type_name -> threegate.monty.Write
-	18, // 24: threegate.monty.OSCall.append_text:type_name -> threegate.monty.Write
-	18, // 25: threegate.monty.OSCall.write_bytes:type_name -> threegate.monty.Write
-	18, // 26: threegate.monty.OSCall.append_bytes:type_name -> threegate.monty.Write
-	19, // 27: threegate.monty.OSCall.open:type_name -> threegate.monty.Open
-	20, // 28: threegate.monty.OSCall.mkdir:type_name -> threegate.monty.Mkdir
-	21, // 29: threegate.monty.OSCall.rename:type_name -> threegate.monty.Rename
-	22, // 30: threegate.monty.OSCall.getenv:type_name -> threegate.monty.Getenv
-	2,  // 31: threegate.monty.OSCall.get_environ:type_name -> threegate.monty.Empty
-	2,  // 32: threegate.monty.OSCall.date_today:type_name -> threegate.monty.Empty
-	23, // 33: threegate.monty.OSCall.date_time_now:type_name -> threegate.monty.Now
-	24, // 34: threegate.monty.Getenv.default:type_name -> threegate.monty.Value
-	34, // 35: threegate.monty.Now.tz:type_name -> threegate.monty.TimeZone
-	2,  // 36: threegate.monty.Value.ellipsis:type_name -> threegate.monty.Empty
-	2,  // 37: threegate.monty.Value.none:type_name -> threegate.monty.Empty
-	2,  // 38: threegate.monty.Value.not_implemented:type_name -> threegate.monty.Empty
-	25, // 39: threegate.monty.Value.bigint:type_name -> threegate.monty.BigInt
-	26, // 40: threegate.monty.Value.list:type_name -> threegate.monty.Items
-	26, // 41: threegate.monty.Value.tuple:type_name -> threegate.monty.Items
-	27, // 42: threegate.monty.Value.named_tuple:type_name -> threegate.monty.NamedTuple
-	28, // 43: threegate.monty.Value.dict:type_name -> threegate.monty.Dict
-	26, // 44: threegate.monty.Value.set:type_name -> threegate.monty.Items
-	26, // 45: threegate.monty.Value.frozen_set:type_name -> threegate.monty.Items
-	30, // 46: threegate.monty.Value.date:type_name -> threegate.monty.Date
-	31, // 47: threegate.monty.Value.time:type_name -> threegate.monty.Time
-	32, // 48: threegate.monty.Value.datetime:type_name -> threegate.monty.DateTime
-	33, // 49: threegate.monty.Value.timedelta:type_name -> threegate.monty.TimeDelta
-	34, // 50: threegate.monty.Value.timezone:type_name -> threegate.monty.TimeZone
-	35, // 51: threegate.monty.Value.exception:type_name -> threegate.monty.ExceptionValue
-	36, // 52: threegate.monty.Value.type:type_name -> threegate.monty.Class
-	37, // 53: threegate.monty.Value.class_instance:type_name -> threegate.monty.Instance
-	38, // 54: threegate.monty.Value.function:type_name -> threegate.monty.Function
-	39, // 55: threegate.monty.Value.file_handle:type_name -> threegate.monty.FileHandle
-	2,  // 56: threegate.monty.Value.cycle:type_name -> threegate.monty.Empty
-	24, // 57: threegate.monty.Items.items:type_name -> threegate.monty.Value
-	24, // 58: threegate.monty.NamedTuple.values:type_name -> threegate.monty.Value
-	29, // 59: threegate.monty.Dict.pairs:type_name -> threegate.monty.Pair
-	24, // 60: threegate.monty.Pair.key:type_name -> threegate.monty.Value
-	24, // 61: threegate.monty.Pair.value:type_name -> threegate.monty.Value
-	36, // 62: threegate.monty.Instance.type:type_name -> threegate.monty.Class
-	28, // 63: threegate.monty.Instance.attrs:type_name -> threegate.monty.Dict
-	43, // 64: threegate.monty.Exception.traceback:type_name -> threegate.monty.Frame
-	41, // 65: threegate.monty.Exception.data:type_name -> threegate.monty.ExceptionData
-	42, // 66: threegate.monty.ExceptionData.unicode:type_name -> threegate.monty.UnicodeError
-	44, // 67: threegate.monty.Frame.start:type_name -> threegate.monty.Location
-	44, // 68: threegate.monty.Frame.end:type_name -> threegate.monty.Location
-	69, // [69:69] is the sub-list for method output_type
-	69, // [69:69] is the sub-list for method input_type
-	69, // [69:69] is the sub-list for extension type_name
-	69, // [69:69] is the sub-list for extension extendee
-	0,  // [0:69] is the sub-list for field type_name
+	24, // 11: threegate.monty.ResumeNameLookup.value:type_name -> threegate.monty.Value
+	2,  // 12: threegate.monty.ResumeNameLookup.undefined:type_name -> threegate.monty.Empty
+	11, // 13: threegate.monty.Event.print:type_name -> threegate.monty.Print
+	12, // 14: threegate.monty.Event.function_call:type_name -> threegate.monty.FunctionCall
+	17, // 15: threegate.monty.Event.os_call:type_name -> threegate.monty.OSCall
+	13, // 16: threegate.monty.Event.name_lookup:type_name -> threegate.monty.NameLookup
+	14, // 17: threegate.monty.Event.complete:type_name -> threegate.monty.Complete
+	15, // 18: threegate.monty.Event.error:type_name -> threegate.monty.Error
+	2,  // 19: threegate.monty.Event.ok:type_name -> threegate.monty.Empty
+	16, // 20: threegate.monty.Event.fatal_error:type_name -> threegate.monty.Fatal
+	0,  // 21: threegate.monty.Print.stream:type_name -> threegate.monty.Print.Stream
+	24, // 22: threegate.monty.FunctionCall.args:type_name -> threegate.monty.Value
+	29, // 23: threegate.monty.FunctionCall.kwargs:type_name -> threegate.monty.Pair
+	24, // 24: threegate.monty.Complete.value:type_name -> threegate.monty.Value
+	40, // 25: threegate.monty.Error.exception:type_name -> threegate.monty.Exception
+	18, // 26: threegate.monty.OSCall.write_text:type_name -> threegate.monty.Write
+	18, // 27: threegate.monty.OSCall.append_text:type_name -> threegate.monty.Write
+	18, // 28: threegate.monty.OSCall.write_bytes:type_name -> threegate.monty.Write
+	18, // 29: threegate.monty.OSCall.append_bytes:type_name -> threegate.monty.Write
+	19, // 30: threegate.monty.OSCall.open:type_name -> threegate.monty.Open
+	20, // 31: threegate.monty.OSCall.mkdir:type_name -> threegate.monty.Mkdir
+	21, // 32: threegate.monty.OSCall.rename:type_name -> threegate.monty.Rename
+	22, // 33: threegate.monty.OSCall.getenv:type_name -> threegate.monty.Getenv
+	2,  // 34: threegate.monty.OSCall.get_environ:type_name -> threegate.monty.Empty
+	2,  // 35: threegate.monty.OSCall.date_today:type_name -> threegate.monty.Empty
+	23, // 36: threegate.monty.OSCall.date_time_now:type_name -> threegate.monty.Now
+	24, // 37: threegate.monty.Getenv.default:type_name -> threegate.monty.Value
+	34, // 38: threegate.monty.Now.tz:type_name -> threegate.monty.TimeZone
+	2,  // 39: threegate.monty.Value.ellipsis:type_name -> threegate.monty.Empty
+	2,  // 40: threegate.monty.Value.none:type_name -> threegate.monty.Empty
+	2,  // 41: threegate.monty.Value.not_implemented:type_name -> threegate.monty.Empty
+	25, // 42: threegate.monty.Value.bigint:type_name -> threegate.monty.BigInt
+	26, // 43: threegate.monty.Value.list:type_name -> threegate.monty.Items
+	26, // 44: threegate.monty.Value.tuple:type_name -> threegate.monty.Items
+	27, // 45: threegate.monty.Value.named_tuple:type_name -> threegate.monty.NamedTuple
+	28, // 46: threegate.monty.Value.dict:type_name -> threegate.monty.Dict
+	26, // 47: threegate.monty.Value.set:type_name -> threegate.monty.Items
+	26, // 48: threegate.monty.Value.frozen_set:type_name -> threegate.monty.Items
+	30, // 49: threegate.monty.Value.date:type_name -> threegate.monty.Date
+	31, // 50: threegate.monty.Value.time:type_name -> threegate.monty.Time
+	32, // 51: threegate.monty.Value.datetime:type_name -> threegate.monty.DateTime
+	33, // 52: threegate.monty.Value.timedelta:type_name -> threegate.monty.TimeDelta
+	34, // 53: threegate.monty.Value.timezone:type_name -> threegate.monty.TimeZone
+	35, // 54: threegate.monty.Value.exception:type_name -> threegate.monty.ExceptionValue
+	36, // 55: threegate.monty.Value.type:type_name -> threegate.monty.Class
+	37, // 56: threegate.monty.Value.class_instance:type_name -> threegate.monty.Instance
+	38, // 57: threegate.monty.Value.function:type_name -> threegate.monty.Function
+	39, // 58: threegate.monty.Value.file_handle:type_name -> threegate.monty.FileHandle
+	2,  // 59: threegate.monty.Value.cycle:type_name -> threegate.monty.Empty
+	24, // 60: threegate.monty.Items.items:type_name -> threegate.monty.Value
+	24, // 61: threegate.monty.NamedTuple.values:type_name -> threegate.monty.Value
+	29, // 62: threegate.monty.Dict.pairs:type_name -> threegate.monty.Pair
+	24, // 63: threegate.monty.Pair.key:type_name -> threegate.monty.Value
+	24, // 64: threegate.monty.Pair.value:type_name -> threegate.monty.Value
+	36, // 65: threegate.monty.Instance.type:type_name -> threegate.monty.Class
+	28, // 66: threegate.monty.Instance.attrs:type_name -> threegate.monty.Dict
+	43, // 67: threegate.monty.Exception.traceback:type_name -> threegate.monty.Frame
+	41, // 68: threegate.monty.Exception.data:type_name -> threegate.monty.ExceptionData
+	42, // 69: threegate.monty.ExceptionData.unicode:type_name -> threegate.monty.UnicodeError
+	44, // 70: threegate.monty.Frame.start:type_name -> threegate.monty.Location
+	44, // 71: threegate.monty.Frame.end:type_name -> threegate.monty.Location
+	72, // [72:72] is the sub-list for method output_type
+	72, // [72:72] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_monty_proto_init() }
@@ -4088,6 +4128,7 @@ func file_monty_proto_init() {
 		(*CallResult_NotFound)(nil),
 	}
 	file_monty_proto_msgTypes[8].OneofWrappers = []any{
+		(*ResumeNameLookup_Value)(nil),
 		(*ResumeNameLookup_Undefined)(nil),
 	}
 	file_monty_proto_msgTypes[9].OneofWrappers = []any{

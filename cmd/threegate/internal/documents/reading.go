@@ -216,7 +216,7 @@ func imageOf(q *schemas.Request, l *config.Loaded) string {
 	switch {
 	case l == nil:
 		return "the node says which"
-	case q.Backend == schemas.BackendMonty:
+	case q.Backend == schemas.BackendMonty && schemas.PlainMonty(q.Language):
 		return cmp.Or(l.Backends.Monty.Image, "none: the node has no Monty") + ", runtime " + l.Containerd.Runtime
 	}
 	image := l.Backends.ERA.Languages[l.ImageName(q.Language)].Image

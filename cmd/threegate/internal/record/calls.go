@@ -52,9 +52,13 @@ func readCalls(l *config.Loaded, r *view.Result) ([]timeline.Entry, error) {
 	return calls, err
 }
 
-func (a *app) listCalls(calls []timeline.Entry) error {
+func (a *app) listCalls(r *view.Result, calls []timeline.Entry) error {
 	if len(calls) == 0 {
 		return nil
+	}
+	if r.Backend == schemas.BackendMonty {
+		fmt.Fprintln(a.UI.Out, "\nA program made these calls. No plan has their arguments, so nobody can compute "+
+			"their digests anew.")
 	}
 	fmt.Fprintln(a.UI.Out)
 	var rows [][]string

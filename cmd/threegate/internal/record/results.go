@@ -186,7 +186,7 @@ func (a *app) showResult(l *config.Loaded, r *view.Result, withCalls bool) error
 	if err := term.Fields(a.UI.Out, a.UI.OutStyle, fields); err != nil {
 		return err
 	}
-	if err := a.listCalls(calls); err != nil || len(files) == 0 {
+	if err := a.listCalls(r, calls); err != nil || len(files) == 0 {
 		return err
 	}
 	fmt.Fprintln(a.UI.Out)

@@ -107,7 +107,22 @@ func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admission, o *Outco
 	if len(j.Inputs()) > 0 {
 		task.InputsDir = j.Path(spool.DirInputs)
 	}
-	return recheck.Do(ctx, g.exec, task, a.Registry, j.Path(DirOut, changes.File), j.Path(DirRecheck))
+	return recheck.Do(ctx, uncancelled{g.exec, g, a.Request.RequestID}, task, a.Registry,
+		j.Path(DirOut, changes.File), j.Path(DirRecheck))
+}
+
+// uncancelled starts nothing for a request that was cancelled since it was looked at.
+type uncancelled struct {
+	Executor
+	g         *Gate
+	requestID string
+}
+
+func (u uncancelled) Start(ctx context.Context, id string) error {
+	if u.g.journal.isCancelled(u.requestID) {
+		return u.Kill(ctx, id)
+	}
+	return u.Executor.Start(ctx, id)
 }
 
 // interrupted is the outcome of a run whose sandbox is gone: nobody knows how far

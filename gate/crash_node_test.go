@@ -218,7 +218,7 @@ const (
 	// lives is how often a gate that stopped by itself is started again.
 	lives = 4
 	// atMost ends a gate that comes to no end: the test fails then.
-	atMost = 5 * time.Minute
+	atMost = 15 * time.Minute
 	// healAfter is how long what goes wrong again and again does so.
 	healAfter = 30 * time.Millisecond
 	// firstPause is the pause after a failure.

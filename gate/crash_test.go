@@ -174,15 +174,25 @@ func trialsOf(t *testing.T) []trial {
 	if *crashLong {
 		return all
 	}
-	// Every step and every kind still comes: neither divides the share.
-	some := all[:0]
+	// Every kind still comes: their number does not divide the share.
+	var some []trial
+	steps, kinds := map[string]bool{}, map[faultKind]bool{}
 	for i, tr := range all {
 		if i%shortShare == 0 {
 			some = append(some, tr)
+			steps[tr.name], kinds[tr.kind] = true, true
+		}
+	}
+	for _, tr := range all {
+		if shortShare <= fewestFaults && (!steps[tr.name] || !kinds[tr.kind]) {
+			t.Fatalf("the share holds no %s, or no %s", tr.name, tr.kind)
 		}
 	}
 	return some
 }
+
+// fewestFaults are injected at each step of the long form. A share of one in so many holds every step.
+const fewestFaults = 13
 
 // Of the first secondSteps steps of the recovery from each kill, this many get a
 // second fault.

@@ -222,6 +222,12 @@ func (g *Gate) Run(ctx context.Context) error {
 	wg.Wait()
 	g.cleaner.wait()
 	g.out.stop()
+	if cause == nil { // whoever was waited for may have had to give up
+		select {
+		case cause = <-fatal:
+		default:
+		}
+	}
 	if cause != nil {
 		return cause
 	}

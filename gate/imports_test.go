@@ -61,6 +61,7 @@ var mayImport = map[string][]string{
 
 	"gate/filter":          {"schemas"},
 	"deploy/filters/words": {},
+	"deploy/hooks":         {}, // tests only
 	"deploy/mcp":           {}, // tests only
 	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,6 +85,8 @@ func (g *Gate) openItem(job string) (*Item, error) {
 		err = orders.Refusef("%s is not in quarantine", spool.Quote(job))
 	} else if err == nil && it.Rejected != nil {
 		err = orders.Refusef("%s was rejected before, by %s", job, spool.Quote(it.Rejected.By))
+	} else if err == nil && g.journal.at(job).Ended() { // whoever moves it there still has it in hand
+		err = fmt.Errorf("job %s is still on its way into quarantine", job)
 	}
 	return it, err
 }

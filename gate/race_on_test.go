@@ -4,7 +4,7 @@ package gate_test
 
 // shortShare is which share of all faults the short form injects: one in so many.
 // The race detector makes each some ten times slower.
-const shortShare = 127
+const shortShare = 251
 
 // clockStride is at how many steps from each other TestClockJumps kills.
-const clockStride = 25
+const clockStride = 85

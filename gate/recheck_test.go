@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -124,4 +126,48 @@ func also(nothing bool) []schemas.Release {
 		return nil
 	}
 	return []schemas.Release{{Rule: "tools.recheck", SHA256: strings.Repeat("0", 64)}}
+}
+
+// cancelledLate is an executor that makes the second sandbox only after its request was cancelled.
+type cancelledLate struct {
+	*rechecked
+	cancel func()
+}
+
+func (c *cancelledLate) Prepare(ctx context.Context, t executors.Task) error {
+	if strings.HasPrefix(t.ID, "r") {
+		c.cancel()
+	}
+	return c.rechecked.Prepare(ctx, t)
+}
+
+// TestNoRecheckOfACancelledRequest: a cancellation that comes just before the second sandbox is made finds none to
+// stop; nothing starts in it all the same.
+func TestNoRecheckOfACancelledRequest(t *testing.T) {
+	w := mustWorld(t, scenario{name: "recheck", word: "profile"})
+	e := &cancelledLate{rechecked: &rechecked{speaker: &speaker{w.recorder(&injector{}), map[string]map[string]string{
+		"profile":           {"out/changes.patch": strings.Replace(todoPatch, "TODO", "two", 1)},
+		"/in/changes.patch": {}}}}}
+	e.cancel = func() {
+		name := w.order(t, orders.Cancel, crashID, nil)
+		for {
+			a, err := orders.AnswerOf(w.dir, name)
+			if err != nil || a != nil && a.Refused != "" {
+				t.Errorf("%+v, %v", a, err)
+			}
+			if err != nil || a != nil || t.Context().Err() != nil {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	w.runWith(t, e)
+	if on := w.events(t, ledger.RunCompleted); len(on) != 1 || on[0].Recheck != "unknown" {
+		t.Errorf("on record: %+v", on)
+	}
+	b, err := os.ReadFile(e.runsFile())
+	must(t, err)
+	if ids := strings.Fields(string(b)); len(ids) != 1 || !strings.HasPrefix(ids[0], "j") {
+		t.Errorf("started: %v", ids)
+	}
 }

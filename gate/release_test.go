@@ -1,14 +1,18 @@
 package gate_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/quarantine"
@@ -253,4 +257,71 @@ func TestCrashRejectHeld(t *testing.T) {
 		}
 		w.whole(t)
 	}
+}
+
+// TestReleaseWaitsForTheMove: an item that lies in quarantine, but whose move is not known to be durable, is still in
+// the hands of who moves it. Nobody takes it back before.
+func TestReleaseWaitsForTheMove(t *testing.T) {
+	w := mustWorld(t, releasable[1])
+	held := make(chan struct{}, 1)
+	log := slog.New(slog.NewTextHandler(signal{"orders are held up", held}, nil))
+	given := make(chan struct{})
+	var once sync.Once
+	seam := func(s spool.Step, apply func() error) error {
+		if s.Name == "move.quarantine/results.fsyncdir" {
+			once.Do(func() {
+				name := w.release(t, w.items(t)[0])
+				close(given)
+				for waits := true; waits; {
+					a, err := orders.AnswerOf(w.dir, name)
+					if err != nil || a != nil {
+						t.Errorf("answered: %v, %v", a, err)
+						return
+					}
+					select {
+					case <-held:
+						waits = false
+					case <-t.Context().Done():
+						return
+					case <-time.After(time.Millisecond):
+					}
+				}
+			})
+		}
+		return apply()
+	}
+	g, err := gate.Open(w.cfg, gate.Options{Executor: &recorder{dir: w.dir + ".run", seam: seam}, Logger: log,
+		Retry: firstPause, Seam: seam})
+	must(t, err)
+	ctx, stop := context.WithTimeout(t.Context(), atMost)
+	ran := make(chan error, 1)
+	go func() { ran <- g.Run(ctx) }()
+	select {
+	case <-given:
+	case <-ctx.Done():
+	}
+	for !w.idle() && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	must(t, errors.Join(<-ran, g.Close()))
+	if v := w.atEnd(false); len(v.notes) > 0 {
+		t.Error(v.notes)
+	}
+}
+
+// signal tells when a text is written.
+type signal struct {
+	text string
+	told chan struct{}
+}
+
+func (s signal) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), s.text) {
+		select {
+		case s.told <- struct{}{}:
+		default:
+		}
+	}
+	return len(p), nil
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,7 +38,7 @@ func TestAnUnknownStepStopsTheGate(t *testing.T) {
 			g, err := gate.Open(w.cfg, gate.Options{Executor: &recorder{dir: w.dir + ".run", seam: seam},
 				Logger: slog.New(slog.DiscardHandler), Seam: seam})
 			must(t, err)
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), atMost)
 			defer cancel()
 			err = g.Run(ctx)
 			if ctx.Err() != nil {
@@ -54,6 +53,33 @@ func TestAnUnknownStepStopsTheGate(t *testing.T) {
 				t.Error(v.notes)
 			}
 		})
+	}
+}
+
+// TestAnUnknownStepDuringAStopIsTold: a stop is not orderly if a step that fails on the way may have happened.
+func TestAnUnknownStepDuringAStopIsTold(t *testing.T) {
+	for range 20 { // which of them Run hears of first is chance
+		w := mustWorld(t, scenario{name: "stops", word: "ok", want: ending{delivered: 1, runs: 1}})
+		ctx, stop := context.WithCancel(t.Context())
+		seam := func(s spool.Step, apply func() error) error {
+			if s.Name == "move.running.fsyncdir" {
+				stop()
+				return unix.EMFILE
+			}
+			return apply()
+		}
+		g, err := gate.Open(w.cfg, gate.Options{Executor: &recorder{dir: w.dir + ".run", seam: seam},
+			Logger: slog.New(slog.DiscardHandler), Seam: seam})
+		must(t, err)
+		if err := g.Run(ctx); !errors.Is(err, spool.ErrUncertain) {
+			t.Fatalf("it stopped with %v", err)
+		}
+		must(t, g.Close())
+		must(t, w.process(&injector{}))
+		if v := w.atEnd(false); len(v.notes) > 0 {
+			t.Fatal(v.notes)
+		}
+		w.remove()
 	}
 }
 

@@ -212,14 +212,14 @@ func TestArtifactOfAnySize(t *testing.T) {
 		t.Fatalf("without one: %+v", v.Findings)
 	}
 	for _, line := range []int{0, 1, 4914, 4915, 5734, 6552, 6553, 6554, 26000, lines} {
-		b := text[:line*len(aLine)] + anOrder + "\n" + text[line*len(aLine):]
+		b := text[:line*len(aLine)] + anOrder + "\n" + text[line*len(aLine):min(line+1000, lines)*len(aLine)]
 		v := artifact(t, "a.log", []byte(b))
 		if v.Tier == content.Note || v.Findings[0].Line != line+1 {
 			t.Errorf("on line %d: %s %+v", line+1, v.Tier, v.Findings)
 		}
 	}
 	for at := 256<<10 - len(anOrder) - 3; at < 256<<10+3; at += 7 { // across the edge of the first window
-		b := text[:at] + "\n" + anOrder + "\n" + text[at:]
+		b := text[:at] + "\n" + anOrder + "\n" + text[at:at+64<<10]
 		if v := artifact(t, "a.log", []byte(b)); v.Tier == content.Note {
 			t.Errorf("at byte %d: %+v", at, v.Findings)
 		}

@@ -84,7 +84,7 @@ var drifts = map[string]drift{
 	"exec_tmp":   {zeroImage + `"`, zeroImage + `", exec_tmp: true`, "runtime (planned"},
 	"runtime":    {"backends:", "containerd: {runtime: io.containerd.kata.v2}\nbackends:", "runtime (planned"},
 	"registry":   {"registry: fix.yaml", "registry: other.yaml", "registry (planned"},
-	"limits":     {"backends:", "limits: {pids: 64}\nbackends:", "limits: pids (planned 128, now 64)"},
+	"limits":     {"{tmp_mb: 99}", "{tmp_mb: 99, pids: 64}", "limits: pids (planned 512, now 64)"},
 	"network":    {"[example.org]", "[example.org, example.net]", "network (planned allowlist example.org, now "},
 }
 

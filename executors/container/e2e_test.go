@@ -460,7 +460,7 @@ func TestUnavailable(t *testing.T) {
 		t.Errorf("egress: %v", err)
 	}
 	task = newTask("true")
-	task.Backend = schemas.BackendMonty
+	task.Backend, task.Argv = schemas.BackendMonty, nil
 	if _, err := e.Identity(t.Context(), task); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("monty without an image: %v", err)
 	}

@@ -53,7 +53,7 @@ var contracts = map[string]struct{ args, result, more string }{
 	"ast_edit": {`{"operation":"rename_symbol","target_node_id":"n1","new_name":"auth_signin","format_on_save":true,
 		"validate_build":true}`, `{"edited":true,"files_touched":["src/auth.rs"]}`, `{"replacements":1,"skipped":0}`},
 	"ast_external": {`{"provider":"rust-analyzer","request":{"method":"textDocument/documentSymbol",
-		"params":{"uri":"file:///…"}}}`, `{"provider":"rust-analyzer","response":{"…":"…"}}`, ``},
+		"params":{"uri":"file:///…"}}}`, `{"provider":"rust-analyzer","response":{"…":"…"}}`, `{"unfinished":false}`},
 	// Of these the specification names the keys only.
 	"validate": {`{"rule_id":"secrets.scan","enforcement":"blocking","glob":"src/**"}`, `{"violations":[{"rule":"secrets.scan",
 		"path":"src/x.rs","line":1,"message":"...","hint":"..."}]}`, `{"checked":["secrets.scan"]}`},

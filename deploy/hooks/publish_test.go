@@ -2,6 +2,11 @@
 package hooks
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +17,10 @@ import (
 const job = "j0123456789abcdefghjkmnpqrs"
 
 type bench struct {
-	t                      *testing.T
-	node, queue, bare, dir string
+	t                           *testing.T
+	top, node, queue, bare, dir string
+	// sealed is called when the job is sealed and noted.
+	sealed func()
 }
 
 func (b *bench) git(dir string, args ...string) string {
@@ -32,30 +39,52 @@ func (b *bench) git(dir string, args ...string) string {
 // newBench is a node whose job pushed two commits to feat/x, and the repository that they are for.
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	top := t.TempDir()
-	b := &bench{t, filepath.Join(top, "node"), filepath.Join(top, "queue"), filepath.Join(top, "bare.git"), filepath.Join(top, "work")}
+	b := benchIn(t, t.TempDir())
 	for _, dir := range []string{b.out(), b.queue, b.dir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
+	b.file("outcome.json", `{"outcome":{"exit_code":0}}`)
 	b.git(b.dir, "init", "-q", "-b", "main")
 	b.commit("one")
-	b.git(top, "clone", "-q", "--bare", b.dir, b.bare)
+	b.git(b.top, "clone", "-q", "--bare", b.dir, b.bare)
 	// A hook that would run.
-	hook := "#!/bin/sh\ntouch " + top + "/ran\n"
+	hook := "#!/bin/sh\ntouch " + marker(t) + "\n"
 	if err := os.WriteFile(filepath.Join(b.bare, "hooks", "reference-transaction"), []byte(hook), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	b.git(b.dir, "checkout", "-q", "-b", "feat/x")
 	b.commit("two")
 	b.commit("three")
+	return b
+}
+
+func benchIn(t *testing.T, top string) *bench {
+	return &bench{t: t, top: top, node: filepath.Join(top, "node"), queue: filepath.Join(top, "queue"),
+		bare: filepath.Join(top, "bare.git"), dir: filepath.Join(top, "work")}
+}
+
+// copy is a bench like this one.
+func (b *bench) copy(t *testing.T) *bench {
+	t.Helper()
+	c := benchIn(t, t.TempDir())
+	if err := os.CopyFS(c.top, os.DirFS(b.top)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// marker is a file that must not appear.
+func marker(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "ran")
 	t.Cleanup(func() {
-		if _, err := os.Lstat(filepath.Join(top, "ran")); err == nil {
+		if _, err := os.Lstat(name); err == nil {
 			t.Error("a hook of the repository ran")
 		}
 	})
-	return b
+	return name
 }
 
 func (b *bench) out() string { return filepath.Join(b.node, "archive", "2026", "02", job, "out") }
@@ -74,13 +103,63 @@ func (b *bench) bundle(args ...string) {
 	b.git(b.dir, append([]string{"bundle", "create", "-q", filepath.Join(b.out(), "push.bundle")}, args...)...)
 }
 
-// run notes the job as the node's hook does, and publishes.
-func (b *bench) run() (string, error) {
+// file writes a file of the job's folder.
+func (b *bench) file(name, text string) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(b.out(), "..", name), []byte(text), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// seal lists the files of the job's folder, as the gate does, and returns the list's digest.
+func (b *bench) seal() string {
+	b.t.Helper()
+	type entry struct {
+		Path   string `json:"path"`
+		Kind   string `json:"kind,omitempty"`
+		SHA256 string `json:"sha256,omitempty"`
+	}
+	top := filepath.Dir(b.out())
+	sum := func(data []byte) string { s := sha256.Sum256(data); return hex.EncodeToString(s[:]) }
+	entries := []entry{}
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "seal.json" {
+			return err
+		}
+		name, err := filepath.Rel(top, path)
+		e := entry{Path: name, Kind: "link"}
+		if d.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			entries = append(entries, entry{Path: name, SHA256: sum(data)})
+			return err
+		}
+		entries = append(entries, e)
+		return err
+	})
+	text, err2 := json.Marshal(map[string]any{"version": 1, "job": job, "entries": entries})
+	if err := errors.Join(err, err2); err != nil {
+		b.t.Fatal(err)
+	}
+	b.file("seal.json", string(text))
+	return sum(text)
+}
+
+// note tells the program of an answer, as the node's hook does.
+func (b *bench) note(answer string) {
 	b.t.Helper()
 	cmd := exec.Command("./publish-push", "--note", b.queue)
-	cmd.Stdin = strings.NewReader(`{"hook_version":1,"answer":"delivered","job":"` + job + `"}` + "\n")
+	cmd.Stdin = strings.NewReader(`{"hook_version":1,"answer":"` + answer + `","job":"` + job + `","seal":"` + b.seal() + `"}` + "\n")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// run notes the job and publishes.
+func (b *bench) run() (string, error) {
+	b.t.Helper()
+	b.note("delivered")
+	if b.sealed != nil {
+		b.sealed()
 	}
 	out, err := exec.Command("./publish-push", "--publish", b.queue, "--node", b.node, "--repository", b.bare,
 		"--branch", "feat/*").CombinedOutput()
@@ -104,12 +183,29 @@ func (b *bench) queued() string {
 	return names
 }
 
+// refused runs it and wants it to refuse the job, for that reason.
+func (b *bench) refused(why string) {
+	b.t.Helper()
+	before := b.refs()
+	out, err := b.run()
+	if err == nil || !strings.HasPrefix(out, job+": refused: "+why) || b.queued() != job+".refused" {
+		b.t.Errorf("want %s: %v: %s%s", why, err, out, b.queued())
+	}
+	if after := b.refs(); after != before {
+		b.t.Errorf("%s: %s became %s", why, before, after)
+	}
+}
+
 func TestPublish(t *testing.T) {
 	b := newBench(t)
+	if b.note("cancelled"); b.queued() != "" {
+		t.Errorf("a job without a result is noted")
+	}
 	if out, err := b.run(); err != nil || out != "" || b.queued() != "" {
 		t.Errorf("a job that pushed nothing: %v: %s%s", err, out, b.queued())
 	}
 	b.bundle("feat/x", "--not", "main")
+	b.file("withheld.json", `{"withheld":[{"channel":"stdout","rule":"a.b"}]}`)
 	for range 2 { // told twice, it is as told once
 		out, err := b.run()
 		if err != nil || out != job+": published refs/heads/feat/x\n" || b.queued() != "" {
@@ -122,15 +218,55 @@ func TestPublish(t *testing.T) {
 	b.git(b.bare, "fsck", "--strict")
 
 	// It is told of a job before the job is in the archive.
-	if err := os.Rename(filepath.Join(b.node, "archive"), filepath.Join(b.node, "spool")); err != nil {
-		t.Fatal(err)
+	b.sealed = func() {
+		if err := os.Rename(filepath.Join(b.node, "archive"), filepath.Join(b.node, "spool")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if out, err := b.run(); err != nil || b.queued() != job {
 		t.Errorf("%v: %s%s", err, out, b.queued())
 	}
 }
 
+// TestSealed: what is published is what the gate sealed, of a run that went well and a result that was delivered whole.
+func TestSealed(t *testing.T) {
+	b := newBench(t)
+	b.bundle("feat/x", "--not", "main")
+	good, err := os.ReadFile(filepath.Join(b.out(), "push.bundle"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		why           string
+		before, after map[string]string // files that are written before the job is sealed, and after
+	}{
+		{why: "push.bundle is not as it was sealed", after: map[string]string{"out/push.bundle": string(good) + "\n"}},
+		{why: "seal.json is not the one of the delivered result", after: map[string]string{"seal.json": "{}"}},
+		{why: "outcome.json is not as it was sealed", after: map[string]string{"outcome.json": `{"outcome":{"exit_code": 0}}`}},
+		{why: "the run ended with exit code 1", before: map[string]string{"outcome.json": `{"outcome":{"exit_code":1}}`}},
+		{why: "a record of the gate can't be read", before: map[string]string{"outcome.json": `[]`}},
+		{why: "/out/changes.patch was withheld from the result (code.todo.blockers)", before: map[string]string{"withheld.json": `{"withheld":` +
+			`[{"channel":"stdout","rule":"a.b"},{"channel":"/out/changes.patch","rule":"code.todo.blockers"}]}`}},
+	} {
+		b.file("out/push.bundle", string(good))
+		b.file("outcome.json", `{"outcome":{"exit_code":0}}`)
+		for name, text := range tt.before {
+			b.file(name, text)
+		}
+		b.sealed = func() {
+			for name, text := range tt.after {
+				b.file(name, text)
+			}
+		}
+		b.refused(tt.why)
+		if err := os.Remove(filepath.Join(b.queue, job+".refused")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
+	first := newBench(t)
 	for name, prepare := range map[string]func(b *bench){
 		"another branch": func(b *bench) {
 			b.git(b.dir, "branch", "release", "feat/x")
@@ -176,22 +312,18 @@ func TestRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
+			b := first.copy(t)
 			prepare(b)
-			before := b.refs()
-			out, err := b.run()
-			if err == nil || !strings.HasPrefix(out, job+": refused: ") || b.queued() != job+".refused" {
-				t.Errorf("%v: %s%s", err, out, b.queued())
-			}
-			if after := b.refs(); after != before {
-				t.Errorf("%s became %s", before, after)
-			}
+			b.refused("")
 		})
 	}
 	// A message without a job is not noted, whatever its name would be.
-	cmd := exec.Command("./publish-push", "--note", t.TempDir())
-	cmd.Stdin = strings.NewReader(`{"job":"../../x"}`)
-	if out, err := cmd.CombinedOutput(); err == nil {
-		t.Errorf("it was noted: %s", out)
+	seal := `","seal":"` + strings.Repeat("a", 64)
+	for _, message := range []string{"../../x" + seal, job, job + `","seal":"../x`} {
+		cmd := exec.Command("./publish-push", "--note", t.TempDir())
+		cmd.Stdin = strings.NewReader(`{"answer":"delivered","job":"` + message + `"}`)
+		if out, err := cmd.CombinedOutput(); err == nil {
+			t.Errorf("%s: it was noted: %s", message, out)
+		}
 	}
 }

@@ -54,6 +54,7 @@ type Message struct {
 	Job           string        `json:"job,omitempty"`
 	ResultID      string        `json:"result_id,omitempty"`
 	ResultSHA256  string        `json:"result_sha256,omitempty"`
+	Seal          string        `json:"seal,omitempty"`
 	Rules         []string      `json:"rules,omitempty"`
 }
 
@@ -205,7 +206,7 @@ func (t *teller) tell(ctx context.Context, e ledger.Event) error {
 	}
 	m := Message{Version: version, ID: fmt.Sprintf("%s-%d", t.node, e.Seq), Node: t.node, Seq: e.Seq, Time: e.Time,
 		Answer: answer, RequestID: e.RequestID, RequestSHA256: e.RequestSHA256, Job: e.RunID, ResultID: e.ResultID,
-		ResultSHA256: e.ResultSHA256, Rules: e.Rules}
+		ResultSHA256: e.ResultSHA256, Seal: e.Seal, Rules: e.Rules}
 	body, err := json.Marshal(m)
 	if err != nil {
 		return err

@@ -49,6 +49,9 @@ var mayAsk = regexp.MustCompile(`^(?:textDocument/(?:declaration|definition|diag
 	`references|rename|selectionRange|semanticTokens/full|signatureHelp|typeDefinition)|workspace/(?:symbol|diagnostic)|` +
 	`(?:callHierarchy/(?:incoming|outgoing)Calls)|typeHierarchy/(?:sub|super)types)$`)
 
+// asksForUses are those whose answers are places in all of the workspace.
+var asksForUses = regexp.MustCompile(`/(?:references|rename|implementation|prepare(?:Call|Type)Hierarchy)$`)
+
 const (
 	maxExternal = 5 << 20
 	// mostOpen bounds the files of which a server is told.
@@ -77,6 +80,8 @@ func (a ExternalArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) 
 type External struct {
 	Provider string `json:"provider"`
 	Response any    `json:"response" jsonschema:"as the server gave it; files outside of the workspace are external:"`
+	// Unfinished says that places may be missing.
+	Unfinished bool `json:"unfinished" jsonschema:"the server was at work when it answered, as it had told: places may be missing"`
 }
 
 func (t tools) external(ctx context.Context, a ExternalArgs) (External, error) {
@@ -105,7 +110,7 @@ func (t tools) external(ctx context.Context, a ExternalArgs) (External, error) {
 	}
 	defer s.Close()
 	if file != "" {
-		if err := t.open(ctx, s, file); err != nil {
+		if err := t.openFor(ctx, s, file, a); err != nil {
 			return out, err
 		}
 	}
@@ -113,6 +118,7 @@ func (t tools) external(ctx context.Context, a ExternalArgs) (External, error) {
 	if err != nil {
 		return out, err
 	}
+	out.Unfinished = s.Busy()
 	if len(raw) > maxExternal {
 		return out, envelope.Errorf(envelope.Validation, "the answer has more than %d bytes", maxExternal)
 	}
@@ -178,6 +184,33 @@ func (t tools) open(ctx context.Context, s *lsp.Server, file string) error {
 	return s.Open(ctx, file, lang, string(data))
 }
 
+// openFor tells a server of the file of a request and, if that asks for uses of a name, of all others that have it.
+func (t tools) openFor(ctx context.Context, s *lsp.Server, file string, a ExternalArgs) error {
+	place, ok := a.Request.Params["position"].(map[string]any)
+	if !ok || !asksForUses.MatchString(a.Request.Method) {
+		return t.open(ctx, s, file)
+	}
+	data, _, err := t.w.Read(file, maxSource)
+	if err != nil {
+		return err
+	}
+	line, _ := place["line"].(float64)
+	character, _ := place["character"].(float64)
+	at, ok := lsp.Offset(data, lsp.Position{Line: int(line), Character: int(character)})
+	if !ok {
+		return t.open(ctx, s, file) // the server says what is wrong with it
+	}
+	for at > 0 && inIdentifier(data[at-1]) { // a position within a name is as one before it
+		at--
+	}
+	return t.openAll(ctx, s, a.Provider, newSource(file, data), at)
+}
+
+// inIdentifier says whether a byte is part of a name. Those beyond ASCII are taken for letters.
+func inIdentifier(c byte) bool {
+	return c == '_' || c == '$' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
+}
+
 // openAll tells a server of a file, and of all others that it has to know to find what is named at an offset.
 func (t tools) openAll(ctx context.Context, s *lsp.Server, server string, src *source, at int) error {
 	if err := t.open(ctx, s, src.path); err != nil || !servers[server].few {
@@ -199,7 +232,7 @@ func (t tools) openAll(ctx context.Context, s *lsp.Server, server string, src *s
 			}
 			if truncated = truncated || len(opened) >= mostOpen; truncated {
 				return envelope.Errorf(envelope.ASTEdit, "more than %d files have %.100q", mostOpen, word).
-					WithHint("use replace_pattern on a part of the files at a time")
+					WithHint("use grep, or replace_pattern on a part of the files at a time")
 			}
 			if err := t.open(ctx, s, o.path); err != nil {
 				return err

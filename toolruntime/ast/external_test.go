@@ -54,6 +54,21 @@ func TestRename(t *testing.T) {
 	}
 }
 
+// TestReferencesInOtherFiles: a server that knows only what it is told of is told of the files that have the name.
+func TestReferencesInOtherFiles(t *testing.T) {
+	b := newBench(t, map[string]string{"lib.h": "int old(int);\n", "lib.c": "#include \"lib.h\"\nint old(int n) { return n; }\n",
+		"use.c": "#include \"lib.h\"\nint use(void) { return old(1); }\n", "other.c": "int other(void) { return 1; }\n"}).servers("clangd: {}")
+	for _, character := range []int{4, 6} { // where the name begins, and within it
+		raw, e := b.call("ast_external", fmt.Sprintf(`{"provider":"clangd","request":{"method":"textDocument/references","params":{`+
+			`"textDocument":{"uri":"file:///lib.c"},"position":{"line":1,"character":%d},"context":{"includeDeclaration":true}}}}`, character))
+		for _, file := range []string{"lib.c", "use.c"} { // of headers clangd 14 does not tell
+			if e != nil || !strings.Contains(raw, `"file:///`+file+`"`) {
+				t.Errorf("character %d, %s: %s, %v", character, file, raw, e)
+			}
+		}
+	}
+}
+
 // TestRenamePython renames with pyright.
 func TestRenamePython(t *testing.T) {
 	b := newBench(t, map[string]string{"a.py": "class K:\n    def old(self): pass\n\ndef old(): pass\n\nold()\nK().old()\n",
@@ -125,6 +140,10 @@ while True:
         if how == "dies":
             sys.exit("I die")
         send(id=m["id"], result={"capabilities": {}})
+    elif m.get("method") == "textDocument/references":
+        for token, kind in [("a", "begin"), (1, "begin"), (1, "end")] + [("a", "end")] * (how == "ends"):
+            send(method="$/progress", params={"token": token, "value": {"kind": kind}})
+        send(id=m["id"], result=[])
     elif m.get("method") == "textDocument/rename":
         if how == "asks":
             answers = []
@@ -173,6 +192,23 @@ while True:
             while True:
                 read()
 `
+
+// TestUnfinished: an answer says whether the server was still at work.
+func TestUnfinished(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "evil-server"), []byte(evil), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	for how, unfinished := range map[string]bool{"begins": true, "ends": false} {
+		b := newBench(t, map[string]string{"a.go": "package a\n"}).servers("evil: {command: evil-server " + how + " none}")
+		raw, e := b.call("ast_external", `{"provider":"evil","request":{"method":"textDocument/references","params":{`+
+			`"textDocument":{"uri":"file:///a.go"},"position":{"line":0,"character":0}}}}`)
+		if want := fmt.Sprintf(`"response":[],"unfinished":%v`, unfinished); e != nil || !strings.Contains(raw, want) {
+			t.Errorf("%s: %s, %v", how, raw, e)
+		}
+	}
+}
 
 // TestHostileServers shows what comes of servers that do not do what they are asked for.
 func TestHostileServers(t *testing.T) {

@@ -126,6 +126,15 @@ func At(data []byte, offset int) (Position, error) {
 	return p, nil
 }
 
+// Offset is the offset of a position, if it lies in the text.
+func Offset(data []byte, p Position) (int, bool) {
+	lines, err := starts(data)
+	if err != nil {
+		return 0, false
+	}
+	return offset(data, lines, p)
+}
+
 // starts are the offsets of lines. A carriage return alone would be a line end to servers, and hardly to anybody else.
 func starts(data []byte) ([]int, error) {
 	all := []int{0}

@@ -50,6 +50,8 @@ type Server struct {
 	mu sync.Mutex
 	// checked are the files that were opened, by URI. A channel is closed once the server said what is wrong with one.
 	checked map[string]chan struct{}
+	// busy are the tokens of work that it began and did not end.
+	busy map[string]bool
 }
 
 // Start starts a server for a folder and greets it. options, if not nil, are for this server only. When ctx ends, the
@@ -63,7 +65,7 @@ func Start(ctx context.Context, argv, env []string, root string, options any) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{root: root, said: &said{}, home: home, checked: map[string]chan struct{}{}}
+	s := &Server{root: root, said: &said{}, home: home, checked: map[string]chan struct{}{}, busy: map[string]bool{}}
 	s.cmd = &exec.Cmd{Path: path, Args: argv, Dir: root, Stderr: s.said, Env: append(env, "HOME="+home, "TMPDIR="+home),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}, WaitDelay: drain}
 	in, err1 := s.cmd.StdinPipe()
@@ -159,6 +161,34 @@ func (s *Server) wasChecked(params *json.RawMessage) {
 	}
 }
 
+// progress notes work, such as indexing, that a server tells of.
+func (s *Server) progress(params *json.RawMessage) {
+	var p struct {
+		Token json.RawMessage `json:"token"`
+		Value struct {
+			Kind string `json:"kind"`
+		} `json:"value"`
+	}
+	if params == nil || json.Unmarshal(*params, &p) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch token := string(p.Token); p.Value.Kind {
+	case "begin":
+		s.busy[token] = true // maxRead bounds how many there are
+	case "end":
+		delete(s.busy, token)
+	}
+}
+
+// Busy says whether the server has told of work that has not ended. What it answered before that may lack something.
+func (s *Server) Busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.busy) > 0
+}
+
 func (s *Server) notify(ctx context.Context, method string, params any) error {
 	if err := s.conn.Notify(ctx, method, params); err != nil {
 		return s.failed(ctx, method, err)
@@ -193,6 +223,8 @@ func (s *Server) answer(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request
 	switch r.Method {
 	case "textDocument/publishDiagnostics":
 		s.wasChecked(r.Params)
+	case "$/progress":
+		s.progress(r.Params)
 	case "workspace/configuration":
 		var p struct {
 			Items []json.RawMessage `json:"items"`

@@ -49,6 +49,9 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) error {
 // That time went by is no reason: it is judged as of when it was admitted.
 func (g *Gate) readmit(ctx context.Context, j *spool.Job) (refused bool, err error) {
 	a, err := readAdmission(j)
+	if err == nil && (g.journal.isCancelled(a.Request.RequestID) || a.Rules != g.config().Rules()) {
+		err = g.exec.Cleanup(ctx, j.ID) // of an earlier try: refused, the job may come back at once, and has a new one
+	}
 	switch {
 	case err != nil:
 		return false, err

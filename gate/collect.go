@@ -27,6 +27,9 @@ func (g *Gate) collect(ctx context.Context, j *spool.Job) error {
 	if errors.Is(err, executors.ErrNotStarted) {
 		return errors.Join(err, g.giveBack(j, a)) // the next try follows the event
 	}
+	if err == nil && o.Recheck == nil && recheck.Needed(a.Registry) { // of a try that failed before
+		err = g.exec.Cleanup(ctx, recheck.ID(j.ID))
+	}
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,6 @@ func (g *Gate) follow(ctx context.Context, j *spool.Job) error {
 		return nil
 	}
 	var err error
-	from := j.State
 	if to == spool.StateDelivered {
 		err = g.publish(j)
 	}
@@ -72,9 +71,6 @@ func (g *Gate) follow(ctx context.Context, j *spool.Job) error {
 		return err
 	case j.State.Ended():
 		g.journal.forget(j.ID)
-		if from == spool.StateAdmitted { // its sandbox may be made
-			g.cleaner.remove(ctx, j.ID)
-		}
 	case j.State == spool.StateFinished:
 		// Nobody needs the sandbox any more. Should the gate die now, the next one
 		// removes it at its start.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/fate"
@@ -24,13 +26,10 @@ func (g *Gate) takeOrders(ctx context.Context, fatal chan<- error) {
 	wake := g.orders.Watch(ctx, g.config().Node.Sweep)
 	for ctx.Err() == nil {
 		err := g.carryOutAll(ctx)
+		var again <-chan time.Time
 		switch {
 		case err == nil:
 			g.troubles.Clear(troubleOrders)
-			select {
-			case <-ctx.Done():
-			case <-wake:
-			}
 		case unknown(err):
 			offer(fatal, err)
 			return
@@ -38,26 +37,36 @@ func (g *Gate) takeOrders(ctx context.Context, fatal chan<- error) {
 			t := g.trouble(troubleOrders, "orders can't be carried out", err)
 			wait := g.troubles.Set(t)
 			g.log.Error("orders are held up, will be tried again", "error", err, "mend", t.Mend, "again_in", wait)
-			sleep(ctx, wait)
+			again = time.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+		case <-wake:
+		case <-again:
 		}
 	}
 }
 
-func (g *Gate) carryOutAll(ctx context.Context) error {
-	for {
-		names, err := g.orders.Pending()
-		if err != nil || len(names) == 0 {
-			return err
+// carryOutAll carries out the orders that wait. One that fails holds up those about the same, and no others.
+func (g *Gate) carryOutAll(ctx context.Context) (failed error) {
+	names, err := g.orders.Pending()
+	if err != nil {
+		return err
+	}
+	held := map[string]bool{}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return nil
 		}
-		for _, name := range names {
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err := g.order(ctx, name); err != nil {
-				return fmt.Errorf("order %s: %w", name, err)
-			}
+		subject, err := g.order(ctx, name, held)
+		if unknown(err) {
+			return err
+		} else if err != nil {
+			held[subject] = true
+			failed = cmp.Or(failed, fmt.Errorf("order %s: %w", name, err))
 		}
 	}
+	return failed
 }
 
 // deed is what an order comes to: the event that is recorded first, unless it is on record. Then act
@@ -67,15 +76,19 @@ type deed struct {
 	act   func() error
 }
 
-// order carries out one order, or refuses it. One that is on record is only brought to its end.
-func (g *Gate) order(ctx context.Context, name string) error {
+// order carries out one order, or refuses it. One that is on record is only brought to its end; one about what is held
+// is left for later.
+func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (subject string, err error) {
 	raw, sig, err := g.orders.Read(name)
 	answer := orders.Answer{Order: name, AnsweredUTC: g.now().UTC()}
-	var o orders.Order
+	o, noOrder := orders.Read(name, raw)
+	subject = strings.ToLower(o.Subject)
 	var why orders.Refusal
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil // whoever gave it took it back
+	case errors.Is(err, fs.ErrNotExist): // whoever gave it took it back
+		return subject, nil
+	case err == nil && noOrder == nil && held[subject]:
+		return subject, nil
 	case err == nil:
 		sum := sha256.Sum256(raw)
 		answer.SHA256 = hex.EncodeToString(sum[:])
@@ -84,23 +97,23 @@ func (g *Gate) order(ctx context.Context, name string) error {
 		why = orders.Refusal(err.Error())
 	}
 	if err != nil && why == "" && !errors.As(err, &why) {
-		return err
+		return subject, err
 	}
 	if answer.Refused = string(why); why != "" {
 		if _, known := g.journal.ordered(answer.SHA256); !known {
 			e := ledger.Event{Type: ledger.OrderRefused, Order: answer.SHA256, ByUser: g.userOf(name)}
 			if err := g.record(e); err != nil {
-				return err
+				return subject, err
 			}
 		}
 	}
 	b, err := answer.Bytes()
 	if err != nil {
-		return err
+		return subject, err
 	}
 	g.log.Info("an order was answered", "order", name, "kind", spool.Quote(string(o.Kind)),
 		"subject", spool.Quote(o.Subject), "refused", answer.Refused)
-	return g.orders.Finish(name, raw, sig, b)
+	return subject, g.orders.Finish(name, raw, sig, b)
 }
 
 // carryOut does what an order asks for. An error that is a Refusal says why nothing was done.

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -16,6 +15,7 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/envelope"
 	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/host"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 // What may lie in the folder of the inputs, next to a plan.
@@ -160,7 +160,7 @@ func (p *place) fill(next string) error {
 		return fmt.Errorf("%s is no folder that can be copied", from)
 	}
 	err = filepath.WalkDir(from, func(path string, _ fs.DirEntry, err error) error {
-		if strings.EqualFold(filepath.Base(path), ".git") {
+		if workspace.IsGit(filepath.Base(path)) {
 			err = errors.Join(err, fmt.Errorf("%s belongs to git: a workspace is files only", path))
 		}
 		return err

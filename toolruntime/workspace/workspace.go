@@ -74,11 +74,32 @@ func Clean(p string) (string, error) {
 	}
 	clean := path.Clean(p)
 	for part := range strings.SplitSeq(clean, "/") {
-		if strings.EqualFold(part, ".git") {
+		if IsGit(part) {
 			return refuse("belongs to git")
 		}
 	}
 	return clean, nil
+}
+
+// IsGit says whether git takes a name for its own folder, be it on another system: there letters that show nothing,
+// dots and spaces at the end, and what follows a colon don't count, and a backslash parts names. git adds no such path.
+func IsGit(name string) bool {
+	for part := range strings.SplitSeq(strings.Map(shown, name), `\`) {
+		part, _, _ = strings.Cut(part, ":")
+		part = strings.TrimRight(part, " .")
+		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
+			return true
+		}
+	}
+	return false
+}
+
+// shown leaves out what Apple's file system ignores in names.
+func shown(r rune) rune {
+	if r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff {
+		return -1
+	}
+	return r
 }
 
 func shorten(s string) string {
@@ -268,7 +289,7 @@ func (w *Workspace) Walk(ctx context.Context, do func(p string, d fs.DirEntry) e
 		if p == "." {
 			return nil
 		}
-		if strings.EqualFold(d.Name(), ".git") {
+		if IsGit(d.Name()) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

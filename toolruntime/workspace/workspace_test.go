@@ -53,7 +53,8 @@ func TestClean(t *testing.T) {
 			t.Errorf("%q: got %q, %v", in, got, err)
 		}
 	}
-	for _, in := range []string{"", "/", "/etc/passwd", "..", "../x", "a/../../x", "a\x00b", "a\nb", "\xff", ".git", ".git/config",
+	for _, in := range []string{"", "/", "/etc/passwd", "..", "../x", "a/../../x", "a\x00b", "a\nb", "\xff", ".git", ".git/config", "git~1/config", "GIT~1",
+		".git.", ".git /x", ".git. ./x", ".git:x", ".git::$INDEX_ALLOCATION/x", "a\\.git\\x", ".g\u200cit/x", "\ufeff.GIT/x",
 		"sub/.GIT/hooks/x", strings.Repeat("a/", 3000)} {
 		if got, err := Clean(in); code(err) != envelope.Policy {
 			t.Errorf("%q: got %q, %v", in, got, err)

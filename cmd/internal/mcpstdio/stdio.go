@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 // Serve serves one client that writes to in and reads from out, with messages of at most most bytes, until in
 // ends or ctx does. What was asked before in ended is answered.
 func Serve(ctx context.Context, s *mcp.Server, in io.Reader, out io.Writer, most int) error {
-	w := &locked{w: out, idle: make(chan struct{}, 1)}
+	w := &locked{w: out, open: map[string]bool{}, idle: make(chan struct{}, 1)}
 	clean, pipe := io.Pipe()
 	go func() {
 		err := sift(in, pipe, w, most)
@@ -47,12 +48,15 @@ func sift(in io.Reader, clean io.Writer, answers *locked, most int) error {
 			line = nil
 		}
 		if len(line) > 0 {
-			if bad := Strict(line); bad != nil {
+			bad := Strict(line)
+			if bad == nil {
+				bad = answers.expect(line)
+			}
+			if bad != nil {
 				if err := refuse(answers, bad.Error()); err != nil {
 					return err
 				}
 			} else {
-				answers.expect(line)
 				if _, werr := clean.Write(append(line[:len(line):len(line)], '\n')); werr != nil {
 					return werr
 				}
@@ -88,13 +92,13 @@ func Refusal(why string) any {
 	}{"2.0", nil, body{jsonrpc.CodeParseError, "the message is refused: " + why}}
 }
 
-// locked keeps what two goroutines write apart, and knows how many calls have no answer yet. Each
+// locked keeps what two goroutines write apart, and knows which calls have no answer yet. Each
 // write of the server's is one message.
 type locked struct {
 	mu   sync.Mutex
 	w    io.Writer
-	open int
-	idle chan struct{} // holds a token when a call was answered
+	open map[string]bool // by id
+	idle chan struct{}   // holds a token when a call was answered
 }
 
 // lastAnswers bounds the wait for answers when the input has ended.
@@ -106,14 +110,30 @@ type message struct {
 	Method string          `json:"method"`
 }
 
-// expect counts a message that is a call.
-func (l *locked) expect(line []byte) {
-	var m message
-	if json.Unmarshal(line, &m) == nil && m.Method != "" && len(m.ID) > 0 {
-		l.mu.Lock()
-		l.open++
-		l.mu.Unlock()
+// call is the id of a call, however it is spelled; empty if there is none.
+func (m *message) call() string {
+	var text string
+	if json.Unmarshal(m.ID, &text) == nil && string(m.ID) != "null" {
+		return strconv.Quote(text)
+	} else if len(m.ID) == 0 || string(m.ID) == "null" {
+		return ""
 	}
+	return string(m.ID)
+}
+
+// expect notes a message that is a call. Two calls of one id could not be told apart.
+func (l *locked) expect(line []byte) error {
+	var m message
+	if json.Unmarshal(line, &m) != nil || m.Method == "" || m.call() == "" {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[m.call()] {
+		return errors.New("a call of the same id has no answer yet")
+	}
+	l.open[m.call()] = true
+	return nil
 }
 
 func (l *locked) Write(p []byte) (int, error) {
@@ -123,7 +143,7 @@ func (l *locked) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	n, err := l.w.Write(p)
 	if answer {
-		l.open--
+		delete(l.open, m.call())
 		select {
 		case l.idle <- struct{}{}:
 		default:
@@ -137,9 +157,9 @@ func (l *locked) answered() {
 	late := time.After(lastAnswers)
 	for {
 		l.mu.Lock()
-		open := l.open
+		open := len(l.open)
 		l.mu.Unlock()
-		if open <= 0 {
+		if open == 0 {
 			return
 		}
 		select {

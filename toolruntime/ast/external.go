@@ -148,7 +148,18 @@ func (t tools) start(ctx context.Context, name string) (*lsp.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lsp.Start(ctx, argv, t.serverEnviron(), t.w.Dir, servers[name].options)
+	options := servers[name].options
+	if name == "clangd" {
+		// It takes headers for C++, in which a function has not the name that it has in C.
+		others, _, err := load(ctx, t.w, []string{"**"}, "cpp", 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(others) == 0 {
+			options = map[string]any{"fallbackFlags": []string{"-xc"}}
+		}
+	}
+	return lsp.Start(ctx, argv, t.serverEnviron(), t.w.Dir, options)
 }
 
 // serverEnviron lets a server find what the image has, and download nothing.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,18 +55,26 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestReferencesInOtherFiles: a server that knows only what it is told of is told of the files that have the name.
+// TestReferencesInOtherFiles: a server that knows only what it is told of is told of the files that have the name. A
+// header of C is taken for one.
 func TestReferencesInOtherFiles(t *testing.T) {
 	b := newBench(t, map[string]string{"lib.h": "int old(int);\n", "lib.c": "#include \"lib.h\"\nint old(int n) { return n; }\n",
 		"use.c": "#include \"lib.h\"\nint use(void) { return old(1); }\n", "other.c": "int other(void) { return 1; }\n"}).servers("clangd: {}")
-	for _, character := range []int{4, 6} { // where the name begins, and within it
+	for _, place := range []string{`"lib.h" 0 4`, `"lib.c" 1 6`} { // where the name begins, and within it
+		var file string
+		var line, character int
+		fmt.Sscanf(place, "%q %d %d", &file, &line, &character)
 		raw, e := b.call("ast_external", fmt.Sprintf(`{"provider":"clangd","request":{"method":"textDocument/references","params":{`+
-			`"textDocument":{"uri":"file:///lib.c"},"position":{"line":1,"character":%d},"context":{"includeDeclaration":true}}}}`, character))
-		for _, file := range []string{"lib.c", "use.c"} { // of headers clangd 14 does not tell
+			`"textDocument":{"uri":"file:///%s"},"position":{"line":%d,"character":%d},"context":{"includeDeclaration":true}}}}`, file, line, character))
+		for _, file := range []string{"lib.h", "lib.c", "use.c"} {
 			if e != nil || !strings.Contains(raw, `"file:///`+file+`"`) {
-				t.Errorf("character %d, %s: %s, %v", character, file, raw, e)
+				t.Errorf("%s, %s: %s, %v", place, file, raw, e)
 			}
 		}
+	}
+	got := b.renames(`{"type":"fn","name_like":"old","file_glob":"lib.c"}`, "fresh")
+	if want := []string{"lib.c", "lib.h", "use.c"}; !slices.Equal(got, want) || b.read("lib.h") != "int fresh(int);\n" {
+		t.Errorf("it changed %q, want %q: %s", got, want, b.read("lib.h"))
 	}
 }
 

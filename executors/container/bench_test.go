@@ -131,3 +131,24 @@ func BenchmarkSustained(b *testing.B) {
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
 }
+
+// BenchmarkSlots is how many slots are made and removed in a second, one after the other. Another runtime than
+// runc is named by the environment (see runtimeVar).
+func BenchmarkSlots(b *testing.B) {
+	e, err := Open(b.Context(), slotConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { e.Close() })
+	e.awaitSlots(b, testSlots)
+	for b.Loop() {
+		s, err := e.makeSlot(b.Context(), model{image: world.image})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := e.destroySlot(b.Context(), s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "slots/s")
+}

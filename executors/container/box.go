@@ -207,9 +207,9 @@ func (b box) mount(l executors.Limits, execTmp, mapped bool) error {
 			return err
 		}
 	}
-	var scratch uintptr = unix.MS_NOEXEC
+	var scratch uintptr = unix.MS_NODEV | unix.MS_NOEXEC
 	if execTmp {
-		scratch = 0
+		scratch = unix.MS_NODEV
 	}
 	err := errors.Join(
 		mountTmpfs(b.path(gateDir), unix.MS_NOEXEC|unix.MS_NODEV, "mode=0700"),
@@ -246,12 +246,16 @@ func (b box) mount(l executors.Limits, execTmp, mapped bool) error {
 			return err
 		}
 	}
+	// Of its own, since no other mount of a box may have devices.
+	if err := mountTmpfs(b.path(devDir), unix.MS_NOEXEC, "size=64k,nr_inodes=16,mode=0755"); err != nil {
+		return err
+	}
 	return makeDevices(b.path(devDir))
 }
 
 const (
-	// scratchInodes are what make puts into scratchDir: its root, four folders, and what is in that of devices.
-	scratchInodes = 16
+	// scratchInodes are what make puts into scratchDir: its root and four folders.
+	scratchInodes = 5
 	// An inode costs kernel memory even if the file is empty.
 	bytesPerScratchFile = 4096
 	minScratchFiles     = 256

@@ -128,6 +128,9 @@ func (e *Executor) makeSandbox(ctx context.Context, b box, bp blueprint) (pid in
 	if err := e.awaitReady(ctx, b, bp.id); err != nil {
 		return pid, err
 	}
+	if err := e.ownMasks(&slot{id: bp.id, model: bp.model, box: b, pid: pid}, policy); err != nil {
+		return pid, err
+	}
 	if err := sandbox.Verify(pid, policy); err != nil {
 		return pid, err
 	}

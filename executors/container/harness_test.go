@@ -24,6 +24,9 @@ import (
 // binaryVar may name another containerd than that in PATH to test with.
 const binaryVar = "THREEGATE_TEST_CONTAINERD"
 
+// runtimeVar may name another runtime than runc to test with.
+const runtimeVar = "THREEGATE_TEST_RUNTIME"
+
 // slotsVar makes the tests run with slots.
 const slotsVar = "THREEGATE_TEST_SLOTS"
 
@@ -164,7 +167,7 @@ func packImage(hostile, visitor string) error {
 func testConfig() Config {
 	c := Config{
 		Node: "test", RunDir: filepath.Join(world.dir, "run"), InitPath: world.init, ImagesDir: world.layout,
-		Images: map[string]string{"hostile": world.image},
+		Images: map[string]string{"hostile": world.image}, RuntimeBinary: os.Getenv(runtimeVar),
 		Containerd: containerd.Config{Private: containerd.Private{
 			Root: filepath.Join(world.dir, "root"), State: filepath.Join(world.dir, "s"),
 			Binary: os.Getenv(binaryVar)}},

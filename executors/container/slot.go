@@ -84,6 +84,18 @@ func (e *Executor) sound(s *slot) error {
 	return err
 }
 
+// mountNamespace gives that of init, which lives.
+func (e *Executor) mountNamespace(s *slot) (*os.File, error) {
+	mnt, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", s.pid))
+	if err != nil {
+		return nil, err
+	}
+	if err := e.sound(s); err != nil { // so it is not that of another process with this number
+		return nil, errors.Join(err, mnt.Close())
+	}
+	return mnt, nil
+}
+
 // destroySlot removes a slot that no task has.
 func (e *Executor) destroySlot(ctx context.Context, s *slot) error {
 	return e.destroy(context.WithoutCancel(ctx), s.id, s.box)
@@ -95,14 +107,11 @@ func (e *Executor) claim(b box, s *slot, t executors.Task, p payload) error {
 	if s.model != p.model {
 		return fmt.Errorf("the slot %s was made for another kind of run", s.id)
 	}
-	mnt, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", s.pid))
+	mnt, err := e.mountNamespace(s)
 	if err != nil {
 		return err
 	}
 	defer mnt.Close()
-	if err := e.sound(s); err != nil { // so the namespace is that of init
-		return err
-	}
 	policy := e.policy(s.box, "", blueprint{id: s.id, model: s.model, limits: t.Limits})
 	if err := cgroup.Limit(cgroup.Root, e.cgroupOf(s.id), sandbox.Limits(policy)); err != nil {
 		return err
@@ -111,7 +120,7 @@ func (e *Executor) claim(b box, s *slot, t executors.Task, p payload) error {
 		if err := s.box.addInputs(t); err != nil {
 			return err
 		}
-		if err := mountInputs(mnt, s.box.path(inDir)); err != nil {
+		if err := mountInto(mnt, s.box.path(inDir), unix.MOUNT_ATTR_NODEV, sandbox.InDir); err != nil {
 			return fmt.Errorf("inputs: %w", err)
 		}
 	}
@@ -124,28 +133,52 @@ func (e *Executor) claim(b box, s *slot, t executors.Task, p payload) error {
 	return nil
 }
 
-// mountInputs puts what is mounted at dir to /in of a sandbox that is there already, with
-// the flags that /in has in every sandbox. Nothing of a request runs in it yet.
-func mountInputs(mnt *os.File, dir string) error {
-	tree, err := unix.OpenTree(unix.AT_FDCWD, dir, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
-	if err != nil {
-		return os.NewSyscallError("open_tree", err)
+// ownMasks covers what a runtime masked with the host's /dev/null, as crun does, with the sandbox's
+// own: locks on the host's would be seen by other runs.
+func (e *Executor) ownMasks(s *slot, p sandbox.Policy) error {
+	masks := sandbox.ForeignMasks(s.pid, p)
+	if len(masks) == 0 {
+		return nil
 	}
-	defer unix.Close(tree)
-	err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{
-		Attr_set:    unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC,
-		Propagation: unix.MS_PRIVATE,
-	})
+	mnt, err := e.mountNamespace(s)
 	if err != nil {
-		return os.NewSyscallError("mount_setattr", err)
+		return err
+	}
+	defer mnt.Close()
+	return mountInto(mnt, filepath.Join(p.Dev, "null"), 0, masks...)
+}
+
+// mountInto puts what is at a path to places of a sandbox that is there already: read-only, nosuid, noexec
+// and with more flags. Nothing of a request runs in it yet.
+func mountInto(mnt *os.File, from string, more uint64, places ...string) error {
+	var trees []int
+	defer func() {
+		for _, t := range trees {
+			unix.Close(t)
+		}
+	}()
+	for range places {
+		tree, err := unix.OpenTree(unix.AT_FDCWD, from,
+			unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+		if err != nil {
+			return os.NewSyscallError("open_tree", err)
+		}
+		trees = append(trees, tree)
+		err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{
+			Attr_set:    unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC | more,
+			Propagation: unix.MS_PRIVATE,
+		})
+		if err != nil {
+			return os.NewSyscallError("mount_setattr", err)
+		}
 	}
 	return onOwnThread(func() error {
 		err := os.NewSyscallError("unshare", unix.Unshare(unix.CLONE_FS))
 		if err == nil {
 			err = os.NewSyscallError("setns", unix.Setns(int(mnt.Fd()), unix.CLONE_NEWNS))
 		}
-		if err == nil {
-			err = os.NewSyscallError("move_mount", unix.MoveMount(tree, "", unix.AT_FDCWD, sandbox.InDir,
+		for i := 0; err == nil && i < len(places); i++ {
+			err = os.NewSyscallError("move_mount", unix.MoveMount(trees[i], "", unix.AT_FDCWD, places[i],
 				unix.MOVE_MOUNT_F_EMPTY_PATH))
 		}
 		return err

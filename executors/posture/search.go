@@ -308,7 +308,7 @@ func foreignMounts() error {
 }
 
 // sandboxFolders are what the mounts of a sandbox show of their file systems.
-var sandboxFolders = []string{"/", "/dev", "/dev/null", "/empty", "/shm", "/tmp"}
+var sandboxFolders = []string{"/", "/empty", "/null", "/shm", "/tmp"}
 
 func mountNames() error {
 	return mountsHave(func(f []string) bool {

@@ -191,7 +191,7 @@ func (c *checker) linux(l *specs.Linux, mapped bool) {
 	c.must(l.IntelRdt == nil && l.Personality == nil && l.MountLabel == "" && l.MemoryPolicy == nil,
 		"there are settings that no sandbox needs")
 	c.must(len(l.TimeOffsets) == 0, "there are offsets without a namespace")
-	c.must(l.RootfsPropagation == "private", "root propagation is %q", l.RootfsPropagation)
+	c.must(l.RootfsPropagation == "rprivate", "root propagation is %q", l.RootfsPropagation)
 	c.must(filepath.IsAbs(l.CgroupsPath) && filepath.Clean(l.CgroupsPath) != "/", "cgroup is %q", l.CgroupsPath)
 	for _, p := range []string{"/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/timer_list",
 		"/proc/kallsyms", "/proc/scsi", "/proc/pressure", "/proc/iomem"} {

@@ -70,7 +70,7 @@ func Spec(p Policy) (*specs.Spec, error) {
 			Seccomp:           seccompProfile(p.Egress, p.OwnKernel),
 			MaskedPaths:       slices.Clone(maskedPaths),
 			ReadonlyPaths:     slices.Clone(readonlyPaths),
-			RootfsPropagation: "private",
+			RootfsPropagation: "rprivate",
 		},
 	}
 	if p.Mapped {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors/cgroup"
 	"github.com/threegate/tool-exec/executors/job"
@@ -29,6 +30,7 @@ func Verify(pid int, p Policy) error {
 	v.threads(p)
 	v.namespaces(p)
 	v.mounts(p)
+	v.masks(p)
 	exe, err := os.Readlink(v.dir + "/exe")
 	c.must(err == nil && exe == job.InitPath, "process 1 is %q, %v", exe, err)
 	pids, err := cgroup.Procs(cgroup.Root, p.CgroupsPath)
@@ -108,7 +110,7 @@ func (v verifier) mounts(p Policy) {
 		v.must(m.Optional == "", "%s is shared with others: %s", m.Mountpoint, m.Optional)
 		want, known := need[m.Mountpoint]
 		if !known && slices.Contains(slices.Concat(maskedPaths, readonlyPaths), m.Mountpoint) {
-			want, known = []string{"ro"}, true
+			known = true // what it hides and how is for masks to say
 		}
 		v.must(known, "there is a mount on %q", m.Mountpoint)
 		options := strings.Split(m.Options, ",")
@@ -122,4 +124,45 @@ func (v verifier) mounts(p Policy) {
 	for at := range need {
 		v.must(seen[at] > 0, "%s is not mounted", at)
 	}
+}
+
+// masks wants what is hidden of /proc to be so for process 1, by whatever mounts the runtime did it.
+func (v verifier) masks(p Policy) {
+	for _, at := range slices.Concat(maskedPaths, readonlyPaths) {
+		var fs unix.Statfs_t
+		err := unix.Statfs(v.dir+"/root"+at, &fs)
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		v.must(err == nil && fs.Flags&unix.ST_RDONLY != 0, "%s is writable, %v", at, err)
+	}
+	for _, at := range maskedPaths {
+		switch info, err := os.Lstat(v.dir + "/root" + at); {
+		case errors.Is(err, os.ErrNotExist):
+		case err == nil && info.IsDir():
+			inside, err := os.ReadDir(v.dir + "/root" + at)
+			v.must(err == nil && len(inside) == 0, "%s is not empty, %v", at, err)
+		default:
+			v.must(err == nil && isNull(info, p), "%s is not masked with the sandbox's own /dev/null, %v", at, err)
+		}
+	}
+}
+
+// isNull says whether a file is the sandbox's own /dev/null.
+func isNull(info os.FileInfo, p Policy) bool {
+	null, err := os.Stat(filepath.Join(p.Dev, "null"))
+	return err == nil && os.SameFile(info, null)
+}
+
+// ForeignMasks are the files of /proc of process 1 that were masked with another /dev/null than the
+// sandbox's own.
+func ForeignMasks(pid int, p Policy) []string {
+	var all []string
+	for _, at := range maskedPaths {
+		info, err := os.Lstat(fmt.Sprintf("/proc/%d/root%s", pid, at))
+		if err == nil && info.Mode()&os.ModeDevice != 0 && !isNull(info, p) {
+			all = append(all, at)
+		}
+	}
+	return all
 }

@@ -189,7 +189,7 @@ type Containerd struct {
 	Namespace string `yaml:"namespace"`
 	// Runtime is containerd's runtime handler.
 	Runtime string `yaml:"runtime"`
-	// RuntimeBinary overrides the OCI runtime below the runc shim (runsc).
+	// RuntimeBinary overrides the OCI runtime below the runc shim (crun, runsc).
 	RuntimeBinary string `yaml:"runtime_binary"`
 	// Cgroup holds the control groups of all sandboxes.
 	Cgroup string `yaml:"cgroup"`

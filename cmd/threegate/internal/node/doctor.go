@@ -20,6 +20,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/cgroup"
 	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/executors/image"
 	"github.com/threegate/tool-exec/executors/sandbox"
@@ -322,8 +323,9 @@ func runtimeCheck(ctx context.Context, cs *checks, runtime string) bool {
 		return false
 	}
 	version := runtimeVersion(ctx, path)
-	cs.add("runtime", runtimeRefused(path, version), path+version,
-		"leave containerd.runtime_binary out of threegate.yaml: the node then uses runc")
+	cs.add("runtime", runtimeRefused(cgroup.Root, path, version), path+version,
+		"boot with systemd.unified_cgroup_hierarchy=1, or leave containerd.runtime_binary out of threegate.yaml: "+
+			"the node then uses runc")
 	return container.HasOwnKernel(version)
 }
 

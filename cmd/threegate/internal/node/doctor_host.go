@@ -134,13 +134,15 @@ func modulesCheck(cs *checks, root, runtime string) {
 	}
 }
 
-// runtimeRefused says why a node can't run anything with a runtime that says version of itself.
-func runtimeRefused(path, version string) error {
-	if filepath.Base(path) != "crun" && !strings.HasPrefix(version, ", crun ") {
+// runtimeRefused says why a runtime that says version of itself can't make sandboxes on a host with this root of
+// control groups.
+func runtimeRefused(root, path, version string) error {
+	crun := filepath.Base(path) == "crun" || strings.HasPrefix(version, ", crun ")
+	if _, err := os.Stat(filepath.Join(root, "unified/cgroup.procs")); !crun || err != nil {
 		return nil
 	}
-	return fmt.Errorf("%s%s: the gate refuses the sandboxes of crun: masked files of /proc are shared with other "+
-		"mounts, and boot_id is writable (seen with crun 1.21)", path, version)
+	return fmt.Errorf("%s%s: crun makes no sandbox where control groups of version 2 are mounted beside those of "+
+		"version 1, at %s/unified", path, version, root)
 }
 
 // confined is the first profile of AppArmor that is enforced on a program that makes sandboxes.

@@ -150,17 +150,26 @@ func TestRoomCheck(t *testing.T) {
 }
 
 func TestRuntimeRefused(t *testing.T) {
+	pure, hybrid := t.TempDir(), t.TempDir()
+	file := filepath.Join(hybrid, "unified", "cgroup.procs")
+	if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
-		path, version string
-		refused       bool
+		root, path, version string
+		refused             bool
 	}{
-		{"/usr/bin/crun", ", crun version 1.21", true},
-		{"/usr/bin/crun", "", true}, // it does not say
-		{"/usr/local/bin/fast", ", crun version 1.8", true},
-		{"/opt/crunch/bin/runc", ", runc version 1.1.5+ds1", false},
-		{"/usr/bin/runsc", ", runsc version 2024", false},
+		{hybrid, "/usr/bin/crun", ", crun version 1.21", true},
+		{hybrid, "/usr/bin/crun", "", true}, // it does not say
+		{hybrid, "/usr/local/bin/fast", ", crun version 1.8", true},
+		{hybrid, "/opt/crunch/bin/runc", ", runc version 1.1.5+ds1", false},
+		{hybrid, "/usr/bin/runsc", ", runsc version 2024", false},
+		{pure, "/usr/bin/crun", ", crun version 1.21", false},
 	} {
-		if err := runtimeRefused(c.path, c.version); (err != nil) != c.refused {
+		if err := runtimeRefused(c.root, c.path, c.version); (err != nil) != c.refused {
 			t.Errorf("%s%s: %v", c.path, c.version, err)
 		}
 	}

@@ -84,8 +84,9 @@ oracles: setup ## the Tool Runtime beside git and commitlint, on GIT_SOURCE (git
 	COMMIT_REPOS='$(abspath $(COMMIT_REPOS))' COMMITLINT='$(abspath build/commitlint)' \
 		go test ./toolruntime/git -tags oracles -count=1 -v -timeout 4h -run 'TestLikeGit|TestCommitlint' -git.operations 800
 
-toolchains: setup ## patches judged again on a real node with the images of toolchains, which are built; hostile ones too
-	$(GOTEST) ./gate/e2e -tags toolchains -run '^TestToolchain' -count=1 -v
+toolchains: setup build ## patches in Go, Rust and JavaScript judged again on a real node, hostile ones too; builds the images
+	deploy/images/build --recipes deploy/images/examples build/toolchains tools-go tools-rust tools-node
+	THREEGATE_IMAGES='$(abspath build/toolchains)' $(GOTEST) ./gate/e2e -tags toolchains -run '^TestToolchain' -count=1 -v
 
 bench-tools: images ## calls of threegate-tools beside the same by plain programs, in a sandbox
 	THREEGATE_TOOL_TIMES='1000 1000 100' go test ./gate/e2e -run '^TestToolTimes$$' -count=1 -v

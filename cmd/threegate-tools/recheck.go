@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -62,9 +63,13 @@ registry, or those of its ast.language. Nothing that the patch holds chooses the
 It prints one JSON object a line: {"rule","level","ok","message","path","line"}.
 
 The code under test has the same user. It gets no descriptor of the report and can't read or write this process;
-what it leaves running is killed before the next rule. Tests count only when each test that the source declares is
-told as passed: that a program ends with 0 is not enough. No test of the base may be gone, be skipped newly, or lie in
-a folder that is built no longer. What a test itself says is its own word: code can be written to pass.
+what it leaves running is killed before the next rule. It can't change the code that it is built with: the commands
+of ast.language find the tree read-only, and a rule whose commands changed a file of it is broken, also if they put
+it back. Commands that the registry lists may add files.
+
+Tests count only when each test that the source declares is told as passed: that a program ends with 0 is not
+enough. No test of the base may be gone, be skipped newly, or lie in a folder that is built no longer. What a test
+itself says is its own word: code can be written to pass.
 
 Use a fresh sandbox, with the inputs read-only.
 
@@ -207,6 +212,12 @@ func (c *recheck) inTree(ctx context.Context, patched bool, do func(toolchain.Jo
 	}
 	defer func() {
 		err = errors.Join(err, sweep())
+		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() { // the tree was made read-only
+				os.Chmod(path, 0o700)
+			}
+			return nil
+		})
 		os.RemoveAll(dir) // what can't be removed goes with the sandbox
 	}()
 	p := place{settings: settings{workspace: filepath.Join(dir, "workspace")}}
@@ -234,7 +245,8 @@ func (c *recheck) inTree(ctx context.Context, patched bool, do func(toolchain.Jo
 			return fmt.Errorf("a command has made %s, which tools would follow", name)
 		}
 	}
-	j := toolchain.Job{Dir: p.workspace, Scratch: filepath.Join(dir, "scratch"), Registry: c.rules}
+	j := toolchain.Job{Dir: p.workspace, Sealed: true, Scratch: filepath.Join(dir, "scratch"),
+		Registry: c.rules}
 	if !c.dirty {
 		j.GoCache = cmp.Or(os.Getenv("GOCACHE"), filepath.Join(c.scratch, "go-build"))
 	}

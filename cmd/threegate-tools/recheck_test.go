@@ -218,6 +218,26 @@ func init() {
 			}
 		}
 	})
+	t.Run("changes the code and puts it back", func(t *testing.T) {
+		r := newBench(t).recheck("test.must.pass", "blocking", map[string]string{"h_test.go": `package x
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func TestTheCode(t *testing.T) {
+	code, _ := os.ReadFile("x.go")
+	os.Chmod("x.go", 0o644)
+	os.WriteFile("x.go", []byte("package x\n\nfunc Twice(int) int { return 4 }\n"), 0o644)
+	os.WriteFile("x.go", code, 0o644)
+	os.Chmod("x.go", 0o444)
+	os.Chtimes("x.go", time.Time{}, time.Unix(1, 0))
+}
+`})
+		r.wants(t, exitReject, "test.must.pass", "x.go", "is not the patch")
+	})
 	t.Run("kills its parents", func(t *testing.T) {
 		b := newBench(t)
 		r := b.recheck("test.must.pass", "blocking", hostile("fmt os strings syscall", fmt.Sprintf(`func TestMain(m *testing.M) {

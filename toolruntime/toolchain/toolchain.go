@@ -39,8 +39,11 @@ const maxOutput = 64 << 20
 
 // Job is one work tree to judge.
 type Job struct {
-	// Dir is the tree. Commands may write to it.
+	// Dir is the tree. Commands may write to it, unless it is sealed.
 	Dir string
+	// Sealed breaks a rule whose commands change a file of the tree, and makes the tree read-only for commands of the
+	// language. It stays so.
+	Sealed bool
 	// Scratch is a folder outside of it, for caches and what is built.
 	Scratch string
 	// GoCache is that of the go command, if it is not to lie in Scratch.
@@ -68,7 +71,14 @@ func (j Job) Has(rule string) bool {
 // Check holds the tree to a rule. An error means that it could not be judged.
 func (j Job) Check(ctx context.Context, rule string) ([]judge.Violation, error) {
 	var found []judge.Violation
+	var sealed seal
 	var err error
+	if j.Sealed {
+		sealed, err = j.seal(ctx, rule)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if rule == Tests {
 		found, err = j.tests(ctx)
 	} else {
@@ -79,6 +89,7 @@ func (j Job) Check(ctx context.Context, rule string) ([]judge.Violation, error) 
 		left, err = j.leftOut(ctx)
 		found = append(found, left...)
 	}
+	found = append(sealed.broken(j.Dir), found...)
 	for i := range found {
 		found[i].Rule = rule
 	}

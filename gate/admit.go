@@ -132,7 +132,7 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job, at time.Time) (*schemas.
 	}
 	findings = append(findings, inTrees...)
 	if registry := g.config().Registry(req); registry != nil {
-		findings = append(findings, changes.OfProfile(req, j.InputHashes())...)
+		findings = append(findings, changes.OfProfile(req)...)
 	}
 	findings = append(findings, validate.Signature(raw, sig, req, p)...)
 	findings = append(findings, validate.Plan(sig, g.plan(j, req, g.task(j, req)), p)...)

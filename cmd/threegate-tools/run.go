@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
@@ -135,6 +136,17 @@ func readRequest(line []byte, s *host.Session) (*envelope.ToolRequest, error) {
 	return r, s.Check(r)
 }
 
+// ended tells of a command that a call ran and that failed, which is no failure of the call.
+func ended(r envelope.ToolResponse) string {
+	var data struct {
+		Code int `json:"code"`
+	}
+	if r.Tool != "shell_exec" || json.Unmarshal(r.Data, &data) != nil || data.Code == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", the command ended with exit code %d", data.Code)
+}
+
 // carryOut makes the calls one after the other.
 func (p *plan) carryOut(ctx context.Context, d *desk, rs []*envelope.ToolRequest, out io.Writer) error {
 	failed := false
@@ -147,7 +159,7 @@ func (p *plan) carryOut(ctx context.Context, d *desk, rs []*envelope.ToolRequest
 			return err
 		}
 		if resp.OK {
-			fmt.Fprintf(out, "%d/%d %s: ok\n", i+1, len(rs), r.Tool)
+			fmt.Fprintf(out, "%d/%d %s: ok%s\n", i+1, len(rs), r.Tool, ended(resp))
 			continue
 		}
 		e := resp.Errors[0]

@@ -245,7 +245,7 @@ func TestWrapped(t *testing.T) {
 	} {
 		req := &schemas.Request{Language: "fix", Argv: strings.Fields(argv)}
 		var got bool
-		for _, f := range changes.OfProfile(req, nil) {
+		for _, f := range changes.OfProfile(req) {
 			if f.Rule == changes.RuleCommand {
 				got = f.Severity == schemas.SeverityBlocking && f.Hint != "" && strings.Contains(f.Message, "profile fix")
 			}
@@ -255,7 +255,7 @@ func TestWrapped(t *testing.T) {
 		}
 	}
 	whole := &schemas.Request{Language: "fix", Argv: []string{"env", "-S", "threegate-tools run /in/plan.jsonl"}}
-	if found := changes.OfProfile(whole, nil); len(found) != 1 || found[0].Rule != changes.RuleCommand {
+	if found := changes.OfProfile(whole); len(found) != 1 || found[0].Rule != changes.RuleCommand {
 		t.Errorf("one word: %+v", found)
 	}
 }
@@ -273,7 +273,8 @@ func TestMontyTools(t *testing.T) {
 	if got := strings.Join(changes.Argv(req), " "); got != "threegate-tools monty" {
 		t.Errorf("%q", got)
 	}
-	found := changes.OfProfile(req, map[string]string{"/in/registry.yaml": ""})
+	req.Inputs = []schemas.Input{{Path: "/in/registry.yaml"}}
+	found := changes.OfProfile(req)
 	if len(found) != 2 || found[0].Rule != "tools.registry" || found[1].Rule != "tools.outputs" {
 		t.Errorf("%+v", found)
 	}

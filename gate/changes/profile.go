@@ -20,9 +20,10 @@ func Argv(req *schemas.Request) []string {
 	return req.Argv
 }
 
-// OfProfile says why a request can't run under a profile. Inputs are its input files, by their paths.
-func OfProfile(req *schemas.Request, inputs map[string]string) (found []schemas.Finding) {
-	if _, ok := inputs["/in/"+RegistryFile]; ok {
+// OfProfile says why a request can't run under a profile. That its input files are those that it declares is judged
+// elsewhere.
+func OfProfile(req *schemas.Request) (found []schemas.Finding) {
+	if slices.ContainsFunc(req.Inputs, func(in schemas.Input) bool { return in.Path == "/in/"+RegistryFile }) {
 		found = append(found, refusal(RuleRegistry, "the profile %s brings /in/%s, and the request has one of its own",
 			req.Language, RegistryFile))
 	}

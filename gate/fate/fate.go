@@ -27,9 +27,11 @@ type Fate struct {
 	ExitCode *int          `json:"exit_code,omitempty"`
 	Cause    schemas.Cause `json:"cause,omitempty"`
 	// Tools are its tool calls, if it told of them.
-	Tools      *schemas.ToolCalls `json:"tools,omitempty"`
-	ResultID   string             `json:"result_id,omitempty"`
-	ResultPath string             `json:"result_path,omitempty"`
+	Tools    *schemas.ToolCalls `json:"tools,omitempty"`
+	ResultID string             `json:"result_id,omitempty"`
+	// Withheld is how many places and files its result does not hold.
+	Withheld   int    `json:"withheld,omitempty"`
+	ResultPath string `json:"result_path,omitempty"`
 	// Cancelled is the order of a person that cancelled it, if there is one.
 	Cancelled *Cancellation `json:"cancelled,omitempty"`
 	// ReasonsPath is the folder to look at when it was refused.
@@ -186,7 +188,7 @@ func (f *Fate) follow(cfg *config.Loaded, e ledger.Event) {
 	case ledger.RunCompleted, ledger.RunFailed:
 		f.State, f.ExitCode, f.Cause = "finished", e.ExitCode, e.Cause
 	case ledger.ResultDelivered:
-		f.State, f.ResultID = "delivered", e.ResultID
+		f.State, f.ResultID, f.Withheld = "delivered", e.ResultID, e.Withheld
 		f.ResultPath = filepath.Join(cfg.CoreInbound.Path, e.ResultID+".md")
 	case ledger.ResultQuarantined:
 		f.State, f.ResultID, f.Rules = "result-quarantined", e.ResultID, e.Rules

@@ -85,6 +85,10 @@ func (r *Repo) fetch(ctx context.Context, bundle string, refspecs ...string) err
 func (r *Repo) check(ctx context.Context, env ...string) error {
 	args := []string{"fsck", "--strict", "--full", "--no-dangling", "--no-progress"}
 	_, err := r.must(ctx, command{env: env, args: args})
+	if err != nil {
+		err = fmt.Errorf("%w (git fsck --strict in the repository names all of them; files without their history can "+
+			"come as a folder, workspace/)", err)
+	}
 	return err
 }
 

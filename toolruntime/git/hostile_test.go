@@ -62,6 +62,12 @@ func TestImport(t *testing.T) {
 // evil makes a bundle of one commit with a tree that no git writes.
 func evil(t *testing.T, entries ...string) string {
 	t.Helper()
+	return byHand(t, "a <a@b> 1 +0000", entries...)
+}
+
+// byHand makes a bundle of one commit.
+func byHand(t *testing.T, author string, entries ...string) string {
+	t.Helper()
 	dir := t.TempDir()
 	plain(t, dir, "init", "-q", "-b", "main")
 	hash := func(kind, content string) string {
@@ -86,11 +92,28 @@ func evil(t *testing.T, entries ...string) string {
 		}
 		fmt.Fprintf(&tree, "%s\x00%s", head, id)
 	}
-	commit := hash("commit", "tree "+hash("tree", tree.String())+"\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nx\n")
+	commit := hash("commit", "tree "+hash("tree", tree.String())+"\nauthor "+author+"\ncommitter a <a@b> 1 +0000\n\nx\n")
 	plain(t, dir, "update-ref", "refs/heads/main", commit)
 	bundle := filepath.Join(t.TempDir(), "evil.bundle")
 	plain(t, dir, "bundle", "create", "-q", bundle, "main")
 	return bundle
+}
+
+// TestOldDates: what old tools wrote as dates of commits does not keep a repository out; other mistakes do.
+func TestOldDates(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for author, taken := range map[string]bool{"a <a@b> 1313584730 +51800": true, "a <a@b>1 +0000": true,
+		"a <a@b> 01 +0000": true, "a <a@b": false, "a <a@b> x +0000": false} {
+		w, err := workspace.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Import(t.Context(), w, t.TempDir(), byHand(t, author, "100644 a=x\n"))
+		if (err == nil) != taken || err != nil && !strings.Contains(err.Error(), "can come as a folder, workspace/") ||
+			err != nil && strings.Contains(err.Error(), "unborn") {
+			t.Errorf("%q: %v", author, err)
+		}
+	}
 }
 
 // TestHostileBundles: none is imported, and nothing is written to the workspace.

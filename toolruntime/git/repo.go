@@ -49,6 +49,9 @@ var config = []string{
 	"core.untrackedCache=false", "diff.mnemonicPrefix=false", "diff.noprefix=false", "fetch.recurseSubmodules=false",
 	"gc.auto=0", "init.templateDir=", "log.showSignature=false", "maintenance.auto=false", "merge.autoStash=false",
 	"protocol.allow=never", "rebase.autoStash=false", "rerere.enabled=false", "sequence.editor=:",
+	// Mistakes in the dates of old commits, which many repositories have (psf/requests is one), mean nothing for files.
+	"fsck.badTimezone=ignore", "fsck.missingSpaceBeforeDate=ignore", "fsck.zeroPaddedDate=ignore",
+	"fetch.fsck.badTimezone=ignore", "fetch.fsck.missingSpaceBeforeDate=ignore", "fetch.fsck.zeroPaddedDate=ignore",
 	"status.submoduleSummary=false", "submodule.recurse=false", "tag.gpgSign=false", "transfer.fsckObjects=true",
 	"user.email=" + email, "user.name=" + name,
 }
@@ -121,7 +124,8 @@ func refusal(what string, out proc.Output) *envelope.Error {
 		said = out.Stdout
 	}
 	for line := range strings.Lines(said) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "hint:") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "hint:") &&
+			!strings.HasPrefix(line, "notice:") {
 			lines = append(lines, line)
 		}
 	}

@@ -3,8 +3,10 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -108,6 +110,9 @@ func OneOf(name string, values ...any) Adjust {
 	return func(s *jsonschema.Schema) { s.Properties[name].Enum = values }
 }
 
+// places are the words with which the library names places of a value, from the outside in.
+var places = regexp.MustCompile(`validating (?:root: |/properties/)?`)
+
 // Decode reads raw into the pointer into: one JSON value without unknown keys, keys of another
 // case or keys given twice, that fits the schema. Fields that raw lacks keep what they have.
 func (s *Schema) Decode(raw []byte, into any) error {
@@ -116,7 +121,7 @@ func (s *Schema) Decode(raw []byte, into any) error {
 		return fmt.Errorf("not one JSON value: %w", err)
 	}
 	if err := s.resolved.Validate(instance); err != nil {
-		return err
+		return errors.New(places.ReplaceAllString(err.Error(), ""))
 	}
 	return json.Unmarshal(raw, into, json.RejectUnknownMembers(true))
 }

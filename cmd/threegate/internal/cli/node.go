@@ -99,13 +99,7 @@ func AnyNodePolicy(now time.Time) validate.Policy {
 	return p
 }
 
-// PolicyOf is the policy of the node that file configures, or without a file AnyNodePolicy.
-func PolicyOf(file string, now time.Time) (validate.Policy, error) {
-	_, p, err := ConfigOf(file, now)
-	return p, err
-}
-
-// ConfigOf is PolicyOf with the configuration, which is nil without a file.
+// ConfigOf is the node that file configures, and its policy: without a file nil, and AnyNodePolicy.
 func ConfigOf(file string, now time.Time) (*config.Loaded, validate.Policy, error) {
 	if file == "" {
 		return nil, AnyNodePolicy(now), nil

@@ -370,7 +370,7 @@ func (a *app) fill(p *approval) error {
 	// The file's name does not matter: promote gives it the name of its id.
 	p.policy.Now = now
 	p.request, p.findings = validate.Request("", p.raw, p.policy)
-	p.findings = append(p.findings, ofProfile(p.node, p.request, nil)...)
+	p.findings = append(p.findings, ofProfile(p.node, p.request)...)
 	if err := a.refuseBlocking(p.file, p.raw, p.findings, "approved"); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 
@@ -29,7 +30,7 @@ import (
 
 type draftFlags struct {
 	language, purpose, by, slug, command string
-	code, variables                      string
+	code, variables, tools, workspace    string
 	vars, inputs, trees, outputs         []string
 	work                                 bool
 	cpu                                  string
@@ -53,6 +54,13 @@ It says nothing that nobody said: where purpose, requester, justification and so
 given, the request says "` + notStated + `", the risk is high and the data confidential. The
 limits are small, so that larger ones are a decision.
 
+With --tools PLAN.jsonl an ERA request carries out a plan of tools that change a repository or
+a folder (docs/tools.md): one call a line, as {"tool": "grep", "args": {"pattern": "TODO"}}.
+draft adds the rest of each line, and refuses calls that threegate-tools would refuse. A
+Monty program calls the tools itself. --workspace is what they work on. A file registry.yaml
+among the inputs says which commands and hosts they may use; a profile of the node's
+(--language NAME) brings its own. The result has changes.patch, for git apply.
+
 With --output-file NAME.md the request goes to that file and copies of the input
 files to NAME.inputs/ in the same folder, where approve and promote find them; if it names
 a folder, the file is called after the request's id, which is a free one. Otherwise the
@@ -62,7 +70,11 @@ TR-....md: then it is the file's name.`,
       --output 'stats.json: the figures' --command 'python stats.py /in/data.csv' -o .
   threegate draft ERA --input job.rb --language ruby --purpose "Sort a list" --requested-by bob \
       --risk low --justification "Reads one public list." --sensitivity public --time-sec 300 -o .
-  threegate draft monty --code sum.py --var 'numbers=[1, 2, 3]' > TR.md`,
+  threegate draft monty --code sum.py --var 'numbers=[1, 2, 3]' > TR.md
+  git bundle create /tmp/repository.bundle HEAD main
+  threegate draft ERA --tools plan.jsonl --workspace /tmp/repository.bundle --input registry.yaml \
+      --purpose "Round half up" --requested-by bob -o .
+  threegate draft monty --code fix.py --workspace /tmp/repository.bundle --language go-fix -o .`,
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: []string{string(schemas.BackendERA), string(schemas.BackendMonty)},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,7 +82,8 @@ TR-....md: then it is the file's name.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.language, "language", "python", "the program's language (monty runs python only)")
+	fl.StringVar(&f.language, "language", "",
+		"`name` of an image or a profile of the node (default python, for tools: tools)")
 	fl.StringVar(&f.purpose, "purpose", "", "what the run is for, in a sentence")
 	fl.StringVar(&f.by, "requested-by", "", "who asks; must be somebody else than who approves")
 	fl.StringVar(&f.slug, "slug", "", "last part of the request's id (default: from the purpose)")
@@ -78,6 +91,8 @@ TR-....md: then it is the file's name.`,
 	fl.StringVar(&f.code, "code", "", "`file` with the program (monty)")
 	fl.StringVar(&f.variables, "variables", "", "`file` with a JSON object: each key is a variable (monty)")
 	fl.StringArrayVar(&f.vars, "var", nil, "a variable, as `NAME=JSON` (monty; repeatable)")
+	fl.StringVar(&f.tools, "tools", "", "`file` with a plan of tools, one call a line (ERA)")
+	fl.StringVar(&f.workspace, "workspace", "", "`path` of a git bundle or a folder that the tools work on")
 	fl.StringArrayVar(&f.inputs, "input", nil, "input `file` or folder, appears below /in (repeatable)")
 	fl.StringArrayVar(&f.trees, "tree", nil,
 		"`folder` that becomes one input: a tar, unpacked read-only below /in (repeatable)")
@@ -95,7 +110,7 @@ TR-....md: then it is the file's name.`,
 	fl.StringVar(&f.rationale, "network-rationale", "", "what the network is needed for")
 	fl.StringVarP(&f.file, "output-file", "o", "", "write to this `file`, or into this folder")
 	fl.StringVar(&f.config, "config", "", "judge by the policy of this threegate.yaml `file`")
-	cli.Complete(cmd, "language", "python", "javascript", "ruby", "perl")
+	cli.Complete(cmd, "language", "python", "javascript", "ruby", "perl", draft.ToolsLanguage)
 	cli.Complete(cmd, "risk", "low", "medium", "high")
 	cli.Complete(cmd, "sensitivity", "public", "internal", "confidential")
 	cli.Complete(cmd, "network", string(schemas.NetworkNone), string(schemas.NetworkAllowlist))
@@ -113,11 +128,11 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 	if err != nil {
 		return err
 	}
-	policy, err := cli.PolicyOf(f.config, a.Now())
+	node, policy, err := cli.ConfigOf(f.config, a.Now())
 	if err != nil {
 		return err
 	}
-	n := confine.Needs{Read: slices.Concat([]string{f.code, f.variables}, f.inputs, f.trees)}
+	n := confine.Needs{Read: slices.Concat([]string{f.code, f.variables, f.tools, f.workspace}, f.inputs, f.trees)}
 	if f.file != "" {
 		n.Write = []string{draftDir(f.file)}
 	}
@@ -139,14 +154,30 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 		files = append(files, file)
 		d.Inputs = append(d.Inputs, draft.Input{File: file, Unpack: schemas.UnpackTar})
 	}
+	if f.withTools(d.Backend) {
+		more, err := a.toolInputs(ctx, f, InputLimits(policy))
+		if err != nil {
+			return err
+		}
+		for _, in := range more {
+			files = append(files, in.File)
+		}
+		d.Inputs = append(d.Inputs, more...)
+		if err := nameTools(&d); err != nil {
+			return err
+		}
+	}
 	for i := range d.Inputs {
 		if f.work {
 			d.Inputs[i].CopyTo = schemas.WorkDir
 		}
 	}
-	if d.Backend == schemas.BackendMonty {
+	switch {
+	case d.Backend == schemas.BackendMonty:
 		err = montyDraft(&d, f, policy.MaxRequestBytes)
-	} else {
+	case f.tools != "":
+		d.Command = cmp.Or(f.command, draft.PlanCommand)
+	default:
 		d.Command = cmp.Or(f.command, sampleCommand(d))
 	}
 	if err != nil {
@@ -156,8 +187,11 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 	if err != nil {
 		return cli.Troublef(err, "", "can't write the request")
 	}
-	if err := a.promise(text, policy); err != nil {
+	if err := a.promise(text, policy, node); err != nil {
 		return err
+	}
+	if note := bareTools(d, f, node); note != "" {
+		a.UI.Say("%s", note)
 	}
 	if f.file == "" {
 		return a.draftOut(d, text, "", silent)
@@ -173,7 +207,7 @@ func (a *app) drafted(backend string, f draftFlags) (d draft.Draft, silent []str
 		}
 		return cmp.Or(value, otherwise)
 	}
-	d = draft.Draft{Language: f.language, Network: schemas.Network(f.network), CPU: f.cpu, MemoryMB: f.memoryMB,
+	d = draft.Draft{Network: schemas.Network(f.network), CPU: f.cpu, MemoryMB: f.memoryMB,
 		TimeSec: f.timeSec}
 	d.Purpose = said("purpose", f.purpose, notStated)
 	d.RequestedBy = said("requested-by", f.by, notStated)
@@ -189,14 +223,21 @@ func (a *app) drafted(backend string, f draftFlags) (d draft.Draft, silent []str
 				"--code, --variables and --var belong to monty")
 		}
 	case strings.EqualFold(backend, string(schemas.BackendMonty)):
-		d.Backend, d.Language = schemas.BackendMonty, "python"
+		d.Backend = schemas.BackendMonty
 		if f.command != "" {
 			return d, nil, cli.Usagef("a Monty request holds its program: --code FILE", "--command belongs to ERA")
 		}
 	default:
 		return d, nil, cli.Usagef("the backends are ERA and monty", "there is no backend %q", backend)
 	}
-	slug := cmp.Or(f.slug, draft.Slug(f.purpose), strings.ToLower(string(d.Backend))+"-"+draft.Slug(f.language))
+	if err := f.checkTools(d.Backend); err != nil {
+		return d, nil, err
+	}
+	d.Language = cmp.Or(f.language, "python")
+	if f.language == "" && f.withTools(d.Backend) {
+		d.Language = draft.ToolsLanguage
+	}
+	slug := cmp.Or(f.slug, draft.Slug(f.purpose), strings.ToLower(string(d.Backend))+"-"+draft.Slug(d.Language))
 	if slug != draft.Slug(slug) {
 		return d, nil, cli.Usagef(fmt.Sprintf("use a-z, 0-9 and hyphens, at most %d", draft.MaxSlug),
 			"--slug %q can't be part of an id", slug)
@@ -258,6 +299,10 @@ func montyDraft(d *draft.Draft, f draftFlags, limit int64) error {
 	if d.Variables != "" {
 		return cli.Usagef("add --code FILE", "there are variables, and no program that reads them")
 	}
+	if f.withTools(d.Backend) {
+		d.Code = "fs_list(glob='**')['files']"
+		return nil
+	}
 	d.Code = "total = sum(numbers)\nprint('the sum is', total)\ntotal"
 	d.Variables = `{"numbers": [1, 2, 3]}`
 	if len(d.Outputs) > 0 {
@@ -280,11 +325,12 @@ func sampleCommand(d draft.Draft) string {
 }
 
 // promise refuses a draft that lint would reject for more than the approval.
-func (a *app) promise(text string, policy validate.Policy) error {
-	raw, _, found, err := judgeUnapproved([]byte(text), policy)
+func (a *app) promise(text string, policy validate.Policy, node *config.Loaded) error {
+	raw, request, found, err := judgeUnapproved([]byte(text), policy)
 	if err != nil {
 		return err
 	}
+	found = append(found, ofProfile(node, request)...)
 	blocked := a.refuseBlocking("the draft", raw, found, "written")
 	if f, ok := errors.AsType[*cli.Fault](blocked); ok {
 		f.Hint = "mend what is blocking: a flag, or an input's name; nothing was written"

@@ -183,7 +183,7 @@ func judge(path string, kind schemas.Kind, raw []byte, p validate.Policy, node *
 	} else {
 		var request *schemas.Request
 		request, found = validate.Request(name, raw, p)
-		found = append(found, ofProfile(node, request, nil)...)
+		found = append(found, ofProfile(node, request)...)
 	}
 	return diag.New(path, kind, raw, found)
 }
@@ -202,11 +202,11 @@ func (a *app) lintWriter(format string) (diag.Writer, error) {
 }
 
 // ofProfile says why a request can't run under a profile of a node, if it is to.
-func ofProfile(node *config.Loaded, request *schemas.Request, inputs map[string]string) []schemas.Finding {
+func ofProfile(node *config.Loaded, request *schemas.Request) []schemas.Finding {
 	if node == nil || request == nil || node.Registry(request) == nil {
 		return nil
 	}
-	return changes.OfProfile(request, inputs)
+	return changes.OfProfile(request)
 }
 
 // lintPolicy is the policy of the node that the flags name, or the default.

@@ -220,7 +220,7 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []str
 		return b, err
 	}
 	found = append(found, inTrees...)
-	found = append(found, ofProfile(node, request, hashes)...)
+	found = append(found, ofProfile(node, request)...)
 	if node != nil {
 		found = append(found, validate.Plan(sig, planOf(node, raw, request, hashes), policy)...)
 	}

@@ -3,7 +3,9 @@ package mcpserver
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -95,7 +97,8 @@ func serve(cmd *cobra.Command, a *cli.App, f flags) error {
 func deskOf(a *cli.App, l *config.Loaded, drafts string) Desk {
 	d := Desk{Policy: l.Policy(a.Now()), Monty: l.Backends.Monty.Image != "", Inbound: l.CoreInbound.Path,
 		Drafts: drafts, Now: a.Now, Version: cli.Version(),
-		Log: slog.New(slog.NewTextHandler(a.UI.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+		Profiles: slices.Sorted(maps.Keys(l.Registries)),
+		Log:      slog.New(slog.NewTextHandler(a.UI.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	if l.CoreNotices.Enabled {
 		d.Notices = l.CoreNotices.Path
 	}

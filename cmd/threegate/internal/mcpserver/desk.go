@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,8 @@ type Desk struct {
 	Policy validate.Policy
 	// Monty says that the node runs Monty's programs.
 	Monty bool
+	// Profiles are the languages that bring a registry of the node's.
+	Profiles []string
 	// Inbound and Notices are CORE's folders, Drafts the folder in which drafts are written.
 	Inbound, Notices, Drafts string
 	Now                      func() time.Time
@@ -127,8 +130,9 @@ func (d *desk) tools(s *mcp.Server) {
 		d.readNotice, nil)
 	add(s, reads("list_languages", "List languages", "Says which languages, limits and hosts the node has."),
 		d.listLanguages, nil)
-	add(s, reads("schema", "Schema of a document", "The normative text and the JSON Schema of a kind of document."),
-		d.schema, enums(map[string][]any{"kind": {"request", "result", "notice"}}))
+	add(s, reads("schema", "Schema of a document", "The normative text and the JSON Schema of a kind of document, "+
+		"or of a plan: which tools there are, and their arguments."),
+		d.schema, enums(map[string][]any{"kind": {"request", "result", "notice", "plan"}}))
 }
 
 // add registers a tool with the schemas of its types; edit, if there is one, changes that of
@@ -206,6 +210,7 @@ type none struct{}
 
 type languagesOut struct {
 	Backends []backendOut `json:"backends"`
+	Tools    []string     `json:"tools" jsonschema:"languages that take a plan of tools, or a monty program that calls them"`
 	// The most that a request may ask for.
 	MaxCPU          float64  `json:"max_cpu" jsonschema:"cores"`
 	MaxMemoryMB     int      `json:"max_memory_mb"`
@@ -224,9 +229,15 @@ type backendOut struct {
 
 func (d *desk) listLanguages(context.Context, json.RawMessage, none) (*mcp.CallToolResult, languagesOut, error) {
 	p := d.Policy
-	out := languagesOut{Backends: []backendOut{}, MaxCPU: float64(p.MaxMilliCPU) / 1000, MaxMemoryMB: p.MaxMemoryMB,
+	out := languagesOut{Backends: []backendOut{}, Tools: []string{},
+		MaxCPU: float64(p.MaxMilliCPU) / 1000, MaxMemoryMB: p.MaxMemoryMB,
 		MaxTimeSec: p.MaxTimeSec, MaxInputs: p.MaxInputs, MaxInputBytes: p.MaxInputBytes, MaxOutputs: p.MaxOutputs,
 		MaxRequestBytes: p.MaxRequestBytes, AllowedDomains: append([]string{}, p.AllowedDomains...)}
+	for _, language := range p.Languages {
+		if slices.Contains(p.Programs[language], "threegate-tools") {
+			out.Tools = append(out.Tools, language)
+		}
+	}
 	if len(p.Languages) > 0 {
 		out.Backends = append(out.Backends, backendOut{schemas.BackendERA, p.Languages})
 	}
@@ -237,12 +248,12 @@ func (d *desk) listLanguages(context.Context, json.RawMessage, none) (*mcp.CallT
 }
 
 type schemaIn struct {
-	Kind string `json:"kind" jsonschema:"request, result or notice"`
+	Kind string `json:"kind" jsonschema:"request, result, notice or plan"`
 }
 
 type schemaOut struct {
 	Text       string `json:"text" jsonschema:"the normative text, Markdown"`
-	JSONSchema string `json:"json_schema" jsonschema:"the JSON Schema: of the front matter, or of the whole notice"`
+	JSONSchema string `json:"json_schema" jsonschema:"its JSON Schema: of front matter, a whole notice, or a plan"`
 }
 
 func (d *desk) schema(_ context.Context, _ json.RawMessage, in schemaIn) (*mcp.CallToolResult, schemaOut, error) {

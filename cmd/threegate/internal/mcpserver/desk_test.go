@@ -45,7 +45,8 @@ func newDesk(t *testing.T) Desk {
 	t.Helper()
 	now := time.Date(2026, 2, 9, 17, 0, 0, 0, time.UTC)
 	p := validate.DefaultPolicy(now)
-	p.Languages = []string{"javascript", "perl", "python", "ruby"}
+	p.Languages = []string{"javascript", "perl", "python", "ruby", "tools"}
+	p.Programs = map[string][]string{"tools": {"monty", "threegate-tools"}}
 	d := Desk{Policy: p, Monty: true, Inbound: t.TempDir(), Notices: t.TempDir(), Drafts: t.TempDir(),
 		Now: func() time.Time { return now }, Version: "test", Log: slog.New(slog.DiscardHandler)}
 	files := map[string]string{"sub/sum.txt": "6\n", "blob.bin": "\xff\x00"}
@@ -182,6 +183,56 @@ func TestExamplesAreDrafted(t *testing.T) {
 	}
 	if backends["ERA"] == 0 || backends["monty"] == 0 {
 		t.Errorf("%v", backends)
+	}
+}
+
+// A plan is told whole to the person, and refused before anything is written if its tools would not take it.
+func TestPlans(t *testing.T) {
+	d := newDesk(t)
+	d.Policy.Languages = append(d.Policy.Languages, "fix")
+	d.Profiles = []string{"fix"}
+	c := client(t, d)
+	args := func(change map[string]any) map[string]any {
+		var a map[string]any
+		if err := json.Unmarshal(example("tools-plan"), &a); err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range change {
+			a[k] = v
+		}
+		return a
+	}
+	calls := func(text string) (v any) {
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	out, fault := call[draftOut](t, c, "draft_request", args(map[string]any{
+		"plan": calls(`[{"tool":"file_write","args":{"path":"a","content":"<&>"}},{"tool":"git_status"}]`)}))
+	plan, err := os.ReadFile(filepath.Join(d.Drafts, out.RequestID+".inputs", "plan.jsonl"))
+	if fault != "" || !out.Written || err != nil || strings.Count(string(plan), "\n") != 2 || !strings.Contains(string(plan),
+		`"args":{"content":"<&>","path":"a"},"request_id":"1"`) {
+		t.Errorf("%s, %v, %s", fault, err, plan)
+	}
+	for name, c2 := range map[string]struct {
+		change map[string]any
+		want   string
+	}{
+		"no such tool":       {map[string]any{"plan": calls(`[{"tool":"git_status"},{"tool":"rm"}]`)}, `plan:2: there is no tool "rm"`},
+		"argument":           {map[string]any{"plan": calls(`[{"tool":"file_read","args":{"file":"a"}}]`)}, `plan:1: arguments of file_read`},
+		"with a command":     {map[string]any{"command": "threegate-tools run /in/plan.jsonl"}, "command or plan"},
+		"of monty":           {map[string]any{"backend": "monty", "code": "1"}, "command and plan belong to ERA"},
+		"a plan of its own":  {map[string]any{"inputs": calls(`[{"name":"plan.jsonl","text":""}]`)}, "given twice"},
+		"registry, profiled": {map[string]any{"language": "fix"}, "tools.registry"},
+	} {
+		out, fault := call[draftOut](t, c, "draft_request", args(c2.change))
+		if len(out.Findings) > 0 {
+			fault = out.Findings[len(out.Findings)-1].Rule
+		}
+		if out.Written || !strings.Contains(fault, c2.want) {
+			t.Errorf("%s: %s %+v", name, fault, out)
+		}
 	}
 }
 
@@ -392,7 +443,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	langs, _ := call[languagesOut](t, c, "list_languages", none{})
-	if len(langs.Backends) != 2 || langs.MaxMemoryMB != schemas.DefaultMemoryMB {
+	if len(langs.Backends) != 2 || !slices.Equal(langs.Tools, []string{"tools"}) || langs.MaxMemoryMB != schemas.DefaultMemoryMB {
 		t.Errorf("%+v", langs)
 	}
 	all, err := c.ListResources(t.Context(), nil)
@@ -409,7 +460,7 @@ func TestReference(t *testing.T) {
 		t.Error(err)
 	}
 	prompts, err := c.ListPrompts(t.Context(), nil)
-	if err != nil || len(prompts.Prompts) != 2 {
+	if err != nil || len(prompts.Prompts) != 3 {
 		t.Fatal(prompts, err)
 	}
 	for _, p := range prompts.Prompts {

@@ -1,9 +1,14 @@
 package mcpserver
 
 import (
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -13,6 +18,7 @@ var kinds = map[string]struct{ text, schema func() []byte }{
 	"request": {schemas.RequestDoc, schemas.RequestJSONSchema},
 	"result":  {schemas.ResultDoc, schemas.ResultJSONSchema},
 	"notice":  {schemas.NoticeDoc, schemas.NoticeJSONSchema},
+	"plan":    {draft.PlanDoc, draft.PlanJSONSchema},
 }
 
 // approvalRules begin the ids of rules that only a person can satisfy.
@@ -28,6 +34,7 @@ func (d *desk) judge(kind schemas.Kind, raw []byte) lintOut {
 		_, out.Findings = validate.Result("", raw, d.policy())
 	} else {
 		_, out.Findings = validate.Request("", raw, d.policy())
+		out.Findings = append(out.Findings, d.ofProfile(raw)...)
 	}
 	out.Verdict = schemas.VerdictOf(out.Findings)
 	out.Approval = out.Verdict == schemas.VerdictReject
@@ -38,6 +45,26 @@ func (d *desk) judge(kind schemas.Kind, raw []byte) lintOut {
 	}
 	out.Findings = append([]schemas.Finding{}, out.Findings...) // a list, also if it is empty
 	return out
+}
+
+// ofProfile says why a request can't run under a profile, as if somebody had approved it.
+func (d *desk) ofProfile(raw []byte) []schemas.Finding {
+	if len(d.Profiles) == 0 {
+		return nil
+	}
+	doc, err := frontmatter.Parse(raw)
+	if err != nil {
+		return nil // the rules say so
+	}
+	p := d.policy()
+	p.AllowSelfApproval = true
+	doc.Set("approved_by", "somebody", "requested_by")
+	doc.Set("approved_utc", p.Now.UTC().Format(time.RFC3339), "approved_by")
+	req, _ := validate.Request("", doc.Bytes(), p)
+	if req == nil || !slices.Contains(d.Profiles, req.Language) {
+		return nil
+	}
+	return changes.OfProfile(req)
 }
 
 // rulesBelow are the rules whose ids begin with prefix as whole words.

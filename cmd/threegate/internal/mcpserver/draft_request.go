@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,17 +25,23 @@ type draftIn struct {
 	Purpose     string         `json:"purpose" jsonschema:"what the run is for, in one sentence"`
 	RequestedBy string         `json:"requested_by,omitempty" jsonschema:"who asks (default: CORE)"`
 	Slug        string         `json:"slug,omitempty" jsonschema:"last part of the id: a-z, 0-9 and hyphens (default: from the purpose)"`
-	Language    string         `json:"language,omitempty" jsonschema:"a language of list_languages (default: python)"`
+	Language    string         `json:"language,omitempty" jsonschema:"a language of list_languages (default: python; with plan: tools)"`
 	Command     string         `json:"command,omitempty" jsonschema:"ERA: one command line, run without a shell in /in, like: python sum.py /in/data.csv"`
+	Plan        []callIn       `json:"plan,omitempty" jsonschema:"ERA: in place of command, calls of tools that change a repository, carried out in this order; schema plan tells which tools there are"`
 	Code        string         `json:"code,omitempty" jsonschema:"monty: the program; the value of its last expression is delivered"`
 	Variables   map[string]any `json:"variables,omitempty" jsonschema:"monty: each key is bound to a variable of that name"`
-	Inputs      []inputIn      `json:"inputs,omitempty" jsonschema:"ERA: files that appear below /in; programs longer than a line belong here"`
+	Inputs      []inputIn      `json:"inputs,omitempty" jsonschema:"files that appear below /in; programs longer than a line belong here; tools work on repository.bundle or on the files below workspace/"`
 	Outputs     []outputIn     `json:"outputs,omitempty" jsonschema:"files below /out that the run makes; others are not delivered"`
 	CPU         string         `json:"cpu,omitempty" jsonschema:"cores, like 1 or 500m (default: 1)"`
 	MemoryMB    int            `json:"memory_mb,omitempty" jsonschema:"default: 256"`
 	TimeSec     int            `json:"time_sec,omitempty" jsonschema:"default: 60"`
 	Network     string         `json:"network,omitempty" jsonschema:"none, or allowlist for the node's allowed hosts (default: none)"`
 	Risk        riskIn         `json:"risk" jsonschema:"what the person who approves should weigh"`
+}
+
+type callIn struct {
+	Tool string         `json:"tool" jsonschema:"like file_patch"`
+	Args map[string]any `json:"args,omitempty" jsonschema:"as the schema of the tool says"`
 }
 
 type inputIn struct {
@@ -92,6 +99,9 @@ func (d *desk) draftRequest(ctx context.Context, raw json.RawMessage, in draftIn
 	}
 	policy := d.policy()
 	limits := bundle.Limits{Files: policy.MaxInputs, Bytes: policy.MaxInputBytes}
+	if err := in.plan(raw, policy.Now); err != nil {
+		return nil, out, err
+	}
 	files, err := in.files(ctx, limits)
 	if err != nil {
 		return nil, out, err
@@ -153,14 +163,16 @@ func (in *draftIn) check() error {
 	switch {
 	case strings.TrimSpace(in.Purpose) == "":
 		return errors.New("say what the run is for: purpose is empty")
-	case monty && (in.Command != "" || len(in.Inputs) > 0):
-		return errors.New("command and inputs belong to ERA; monty takes code and variables")
+	case monty && (in.Command != "" || len(in.Plan) > 0):
+		return errors.New("command and plan belong to ERA; monty takes code, variables and inputs")
 	case monty && strings.TrimSpace(in.Code) == "":
 		return errors.New("monty needs code")
 	case !monty && (in.Code != "" || len(in.Variables) > 0):
 		return errors.New("code and variables belong to monty; ERA takes command and inputs")
-	case !monty && strings.TrimSpace(in.Command) == "":
-		return errors.New("ERA needs command")
+	case in.Command != "" && len(in.Plan) > 0:
+		return errors.New("give command or plan: the command of a plan is " + draft.PlanCommand)
+	case !monty && strings.TrimSpace(in.Command) == "" && len(in.Plan) == 0:
+		return errors.New("ERA needs command, or plan")
 	case in.Slug != draft.Slug(in.Slug):
 		return fmt.Errorf("slug: use a-z, 0-9 and hyphens, at most %d", draft.MaxSlug)
 	}
@@ -171,6 +183,47 @@ func (in *draftIn) check() error {
 		in.Slug = draft.Slug(in.Backend)
 	}
 	return nil
+}
+
+// plan makes the calls an input, and the command the one that carries them out.
+func (in *draftIn) plan(raw json.RawMessage, now time.Time) error {
+	if len(in.Plan) == 0 {
+		return nil
+	}
+	// The bytes that came, as with variables.
+	var exact struct {
+		Plan []struct {
+			Tool string          `json:"tool"`
+			Args json.RawMessage `json:"args,omitempty"`
+		} `json:"plan"`
+	}
+	if err := json.Unmarshal(raw, &exact); err != nil {
+		return err
+	}
+	var lines bytes.Buffer
+	e := json.NewEncoder(&lines)
+	e.SetEscapeHTML(false) // a person reads it
+	for _, call := range exact.Plan {
+		if err := e.Encode(call); err != nil {
+			return err
+		}
+	}
+	whole, err := draft.Plan("plan", lines.Bytes(), now)
+	if err != nil {
+		return fmt.Errorf("the plan can't be carried out; schema plan tells which arguments its tools have:\n%w", err)
+	}
+	text := string(whole)
+	in.Inputs = append(in.Inputs, inputIn{Name: draft.PlanFile, Text: &text})
+	in.Command, in.Language = draft.PlanCommand, cmp.Or(in.Language, draft.ToolsLanguage)
+	return nil
+}
+
+// tools says whether threegate-tools makes the changes.
+func (in *draftIn) tools() bool {
+	if in.Backend == string(schemas.BackendMonty) {
+		return in.Language != "" && !schemas.PlainMonty(in.Language)
+	}
+	return len(in.Plan) > 0
 }
 
 // files are the inputs, hashed.
@@ -217,11 +270,18 @@ func (in *draftIn) draft(raw json.RawMessage, files []bundle.File) (draft.Draft,
 		Risk: schemas.Risk{Level: in.Risk.Level, Justification: in.Risk.Justification,
 			DataSensitivity: in.Risk.DataSensitivity, NetworkRationale: cmp.Or(in.Risk.NetworkRationale, "none")}}
 	for i, f := range files {
-		q.Inputs = append(q.Inputs, draft.Input{File: f, Description: in.Inputs[i].Description})
+		about := in.Inputs[i].Description
+		if in.tools() {
+			about = cmp.Or(about, draft.About[f.Rel])
+		}
+		q.Inputs = append(q.Inputs, draft.Input{File: f, Description: about})
 	}
 	for _, o := range in.Outputs {
 		q.Outputs = append(q.Outputs, schemas.OutputExpectation{Path: "/out/" + strings.TrimPrefix(o.Name, "/out/"),
 			Description: o.Description})
+	}
+	if in.tools() && len(q.Outputs) == 0 {
+		q.Outputs = draft.ToolOutputs()
 	}
 	if len(in.Variables) == 0 {
 		return q, nil

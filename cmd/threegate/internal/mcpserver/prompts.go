@@ -37,11 +37,22 @@ standard library (pathlib, json, re, math, datetime, typing), no csv, no network
 program. The value of the last expression is delivered as JSON. Files are written below /out with pathlib.
 `
 
-// prompts adds a prompt for each backend.
+const howToTools = `
+A plan: calls of tools that read, search, change, test and commit a repository, one after the other, in a sandbox.
+Ask schema with kind "plan" first: it lists the tools and their arguments. The languages are those of list_languages
+under "tools". Give the calls as "plan", and what they work on as the input repository.bundle (git bundle create) or as
+inputs below workspace/. Commands need a registry: an input registry.yaml, or a language that is a profile, which has
+its own. A person reads each call before it runs, so make few, and small patches with context. The result has
+changes.patch. Where the next step depends on what a call says, write a monty program instead: the same tools are its
+functions, with arguments by name, and its language is one of "tools".
+`
+
+// prompts adds a prompt for each way to write a request.
 func (d *desk) prompts(s *mcp.Server) {
 	for _, p := range []struct{ name, title, text, example string }{
 		{"draft_era_request", "Draft a request that runs a command", howToERA, "python-csv"},
 		{"draft_monty_request", "Draft a request that runs a Monty program", howToMonty, "monty-file"},
+		{"draft_tools_request", "Draft a request that changes a repository by tools", howToTools, "tools-plan"},
 	} {
 		s.AddPrompt(&mcp.Prompt{Name: p.name, Title: p.title, Description: p.title + ".",
 			Arguments: []*mcp.PromptArgument{{Name: "task", Description: "what the run should do", Required: true}}},

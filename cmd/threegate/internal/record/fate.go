@@ -58,6 +58,9 @@ func (a *app) printFate(f *fate.Fate) error {
 	if f.Cause != schemas.CauseNone {
 		add("cause", string(f.Cause))
 	}
+	if f.Withheld > 0 {
+		add("withheld", withheldCount(f.Withheld)+"; why: threegate results show "+f.RequestID+a.NodeArg())
+	}
 	add("tool calls", callsOf(f.Tools))
 	add("result", f.ResultPath)
 	add("reasons", f.ReasonsPath)

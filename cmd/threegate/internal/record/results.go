@@ -15,6 +15,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -148,12 +149,20 @@ func (a *app) showResult(l *config.Loaded, r *view.Result, withCalls bool) error
 			return cli.Troublef(err, "threegate fsck says more", "can't list the tool calls of %s", r.RequestID)
 		}
 	}
+	var missing []withheldJSON
+	if r.Withheld > 0 {
+		if missing, err = withheldOf(l.Dir, ledger.Event{RunID: r.Job, ResultID: r.ResultID}); err != nil {
+			return cli.Troublef(err, "threegate fsck says more", "can't list what the result of %s does not hold",
+				r.RequestID)
+		}
+	}
 	if a.JSON {
 		return a.PrintJSON(struct {
 			*view.Result
-			Files []artifact       `json:"artifact_list"`
-			Calls []timeline.Entry `json:"tool_calls,omitempty"`
-		}{r, files, calls})
+			Files   []artifact       `json:"artifact_list"`
+			Missing []withheldJSON   `json:"withheld_list,omitempty"`
+			Calls   []timeline.Entry `json:"tool_calls,omitempty"`
+		}{r, files, missing, calls})
 	}
 	fields := [][2]string{{"request", r.RequestID}, {"state", r.State}, {"job", r.Job}}
 	add := func(name, value string) {
@@ -178,7 +187,7 @@ func (a *app) showResult(l *config.Loaded, r *view.Result, withCalls bool) error
 	}
 	add("rules", strings.Join(r.Rules, ", "))
 	if r.Withheld > 0 {
-		add("withheld", term.Plural(r.Withheld, "place or file", "places and files"))
+		add("withheld", withheldCount(r.Withheld))
 	}
 	add("tool calls", callsOf(r.Tools))
 	add("result", r.Path)
@@ -186,7 +195,7 @@ func (a *app) showResult(l *config.Loaded, r *view.Result, withCalls bool) error
 	if err := term.Fields(a.UI.Out, a.UI.OutStyle, fields); err != nil {
 		return err
 	}
-	if err := a.listCalls(r, calls); err != nil || len(files) == 0 {
+	if err := errors.Join(a.listMissing(missing), a.listCalls(r, calls)); err != nil || len(files) == 0 {
 		return err
 	}
 	fmt.Fprintln(a.UI.Out)

@@ -60,16 +60,39 @@ func (a *app) listWithheld() error {
 	}
 	var rows [][]string
 	for _, w := range list {
-		lines := "all"
-		if w.First > 0 {
-			lines = fmt.Sprintf("%d-%d", w.First, w.Last)
-		}
 		text := []rune(strings.Join(strings.Fields(w.Text), " "))
-		rows = append(rows, []string{w.Item, w.ResultID, w.Channel, lines, w.Rule,
+		rows = append(rows, []string{w.Item, w.ResultID, w.Channel, w.lines(), w.Rule,
 			string(text[:min(len(text), shownWithheldText)])})
 	}
 	head := []string{"ITEM", "RESULT", "WHERE", "LINES", "RULE", "TEXT"}
 	return term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 5, head, rows)
+}
+
+// lines are those of the place in its file.
+func (w *withheldJSON) lines() string {
+	if w.First > 0 {
+		return fmt.Sprintf("%d-%d", w.First, w.Last)
+	}
+	return "all"
+}
+
+func withheldCount(n int) string { return term.Plural(n, "place or file", "places and files") }
+
+// listMissing says of each place and file that a result does not hold by which rule, and why.
+func (a *app) listMissing(list []withheldJSON) error {
+	if len(list) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.UI.Out)
+	var rows [][]string
+	for _, w := range list {
+		rows = append(rows, []string{w.Channel, w.lines(), w.Rule, w.Why})
+	}
+	err := term.List(a.UI.Out, a.UI.OutStyle, a.UI.Columns, []string{"WITHHELD", "LINES", "RULE", "WHY"}, rows)
+	if dir := list[0].Dir; err == nil {
+		fmt.Fprintf(a.UI.Out, "It is kept in %s. `threegate explain RULE` says how to mend it.\n", dir)
+	}
+	return err
 }
 
 // withheldOf reads the record of a job, with the beginning of each text.

@@ -1,0 +1,163 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/toolruntime/registry"
+)
+
+// withTools says whether the flags ask for the tools of threegate-tools.
+func (f *draftFlags) withTools(b schemas.Backend) bool {
+	if b == schemas.BackendMonty {
+		return f.workspace != "" || f.language != "" && !schemas.PlainMonty(f.language)
+	}
+	return f.tools != ""
+}
+
+// checkTools refuses flags that do not go together.
+func (f *draftFlags) checkTools(b schemas.Backend) error {
+	switch {
+	case b == schemas.BackendMonty && f.tools != "":
+		return cli.Usagef("a Monty program calls the tools itself: --code FILE --language "+draft.ToolsLanguage,
+			"--tools belongs to ERA")
+	case b == schemas.BackendMonty && f.workspace != "" && f.language != "" && schemas.PlainMonty(f.language):
+		return cli.Usagef("leave out --language, or name one whose image has the tools", "%s has no tools that could "+
+			"work on a --workspace", f.language)
+	case b == schemas.BackendERA && f.workspace != "" && f.tools == "":
+		return cli.Usagef("add --tools PLAN.jsonl, or write a Monty program: draft monty --code FILE --workspace PATH",
+			"there is a --workspace, and no plan that works on it")
+	}
+	return nil
+}
+
+// toolInputs are the inputs of a run of tools that the flags name: the plan, whole, and what it works on.
+func (a *app) toolInputs(ctx context.Context, f draftFlags, l bundle.Limits) ([]draft.Input, error) {
+	var inputs []draft.Input
+	if f.tools != "" {
+		most := min(draft.MaxPlan, l.Bytes)
+		raw, err := source.Read(f.tools, true, most)
+		if err != nil {
+			return nil, cli.Troublef(err, lintHint(err), "can't take the plan from %s", f.tools)
+		}
+		if int64(len(raw)) > most {
+			return nil, cli.Rejectf("", "make several plans of it", "the plan %s has more than %d bytes", f.tools, most)
+		}
+		if raw, err = draft.Plan(f.tools, raw, a.Now()); err != nil {
+			return nil, cli.Rejectf("", "nothing was written; `threegate draft --help` shows a plan",
+				"the plan can't be carried out:\n%v", err)
+		}
+		plan := []bundle.File{{Rel: draft.PlanFile, Data: raw}}
+		if err := hash(ctx, plan, l); err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, draft.Input{File: plan[0]})
+	}
+	if f.workspace == "" {
+		return inputs, nil
+	}
+	info, err := os.Stat(f.workspace)
+	if err != nil {
+		return nil, inputFault(err)
+	}
+	if info.IsDir() {
+		if err := noRepository(f.workspace); err != nil {
+			return nil, err
+		}
+		file, err := packTree(ctx, f.workspace, l)
+		file.Rel = draft.WorkspaceDir
+		return append(inputs, draft.Input{File: file, Unpack: schemas.UnpackTar}), err
+	}
+	files, err := hashNamed(ctx, []string{f.workspace}, l)
+	if err != nil {
+		return nil, err
+	}
+	file := files[0]
+	file.Rel = draft.BundleFile
+	var h head
+	if err := bundle.Read(ctx, file, &h); err != nil {
+		return nil, inputFault(err)
+	}
+	if !strings.HasPrefix(string(h), "# v2 git bundle\n") && !strings.HasPrefix(string(h), "# v3 git bundle\n") {
+		return nil, cli.Usagef(bundleHint("REPOSITORY"), "--workspace %s is neither a folder nor a git bundle",
+			f.workspace)
+	}
+	return append(inputs, draft.Input{File: file}), nil
+}
+
+// noRepository refuses a folder with a git directory, which would go along file by file.
+func noRepository(dir string) error {
+	_, err := os.Lstat(path.Join(dir, ".git"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return inputFault(err)
+	}
+	return cli.Usagef(bundleHint(dir), "--workspace %s is a git repository, not yet a bundle of one", dir)
+}
+
+// bundleHint says how to make a bundle.
+func bundleHint(dir string) string {
+	return "commit what should go along, then make a bundle, and name that: git -C " + dir +
+		" bundle create /tmp/repository.bundle HEAD BRANCH"
+}
+
+func isRegistry(in draft.Input) bool { return in.Rel == draft.RegistryFile }
+
+// bareTools says of a run of tools without a registry what that means, if that can't be told from the node.
+func bareTools(d draft.Draft, f draftFlags, node *config.Loaded) string {
+	if !f.withTools(d.Backend) || slices.ContainsFunc(d.Inputs, isRegistry) ||
+		node != nil && node.Registries[d.Language] != nil {
+		return ""
+	}
+	profile := ""
+	if node == nil && d.Language != draft.ToolsLanguage {
+		profile = ", unless " + d.Language + " is a profile of the node's"
+	}
+	return "without --input " + draft.RegistryFile + " the tools may run no command and reach no host" + profile
+}
+
+// head keeps the first bytes of what is written to it.
+type head []byte
+
+func (h *head) Write(p []byte) (int, error) {
+	const most = 16
+	*h = append(*h, p[:min(len(p), most-len(*h))]...)
+	return len(p), nil
+}
+
+// nameTools says what the files of a run of tools are, and asks for what is worth having of it.
+func nameTools(d *draft.Draft) error {
+	for i, in := range d.Inputs {
+		d.Inputs[i].Description = draft.About[in.Rel]
+	}
+	if len(d.Outputs) == 0 {
+		d.Outputs = draft.ToolOutputs()
+	}
+	i := slices.IndexFunc(d.Inputs, isRegistry)
+	if i < 0 {
+		return nil
+	}
+	raw, err := source.Read(d.Inputs[i].Host, true, registry.MaxSize)
+	if err != nil {
+		return inputFault(err)
+	}
+	if _, err := registry.Parse(raw); err != nil {
+		return cli.Rejectf(changes.RuleRegistry, "docs/tools.md has an example",
+			"%s: %v", d.Inputs[i].Host, err)
+	}
+	return nil
+}

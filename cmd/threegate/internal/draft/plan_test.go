@@ -1,0 +1,50 @@
+package draft
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/threegate/tool-exec/toolruntime/timeline"
+)
+
+func TestPlan(t *testing.T) {
+	now := time.Unix(1770656400, 0)
+	whole := `{"type":"ToolRequest", "tool":"fs_list","args":{"glob":"**"},"request_id":"a","session_id":"s","timestamp":1}`
+	got, err := Plan("p", []byte(whole+"\n\n"+`{"tool":"file_read","args":{"path":"a.txt"}}`+"\r\n"+`{"tool":"git_status"}`), now)
+	want := whole + "\n" +
+		`{"type":"ToolRequest","tool":"file_read","args":{"path":"a.txt"},"request_id":"3","session_id":"s","timestamp":1770656400}` +
+		"\n" + `{"type":"ToolRequest","tool":"git_status","args":{},"request_id":"4","session_id":"s","timestamp":1770656400}` + "\n"
+	if err != nil || string(got) != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+	if calls, err := timeline.ReadPlan(got); err != nil || len(calls) != 3 {
+		t.Errorf("%v, %v", calls, err)
+	}
+	for name, c := range map[string]struct{ plan, want string }{
+		"no tool":       {`{"tool":"rm","args":{}}`, `p:1: there is no tool "rm"`},
+		"no name":       {`{"args":{}}`, `p:1: ToolRequest: `},
+		"unknown key":   {`{"tool":"fs_list","arg":{}}`, `p:1: it is no call: `},
+		"key twice":     {`{"tool":"fs_list","tool":"fs_list"}`, `p:1: it is no call: `},
+		"argument":      {"\n" + `{"tool":"file_read","args":{"file":"a"}}`, `p:2: arguments of file_read: `},
+		"escape":        {`{"tool":"file_write","args":{"path":"../a","content":""}}`, `p:1: `},
+		"other type":    {`{"type":"Heartbeat","tool":"fs_list"}`, `p:1: `},
+		"no JSON":       {"- fs_list", `p:1: it is no call: `},
+		"same id":       {`{"tool":"git_status","request_id":"2"}` + "\n" + `{"tool":"git_status"}`, `p:2: the request_id "2" stands in line 1`},
+		"two sessions":  {`{"tool":"git_status","session_id":"a"}` + "\n" + `{"tool":"git_status","session_id":"b"}`, `p:2: a plan has one`},
+		"nothing":       {"\n", "p: the plan is empty"},
+		"invalid UTF-8": {"{\"tool\":\"file_read\",\"args\":{\"path\":\"\xff\"}}", `p:1: it is no call: `},
+		"too many":      {strings.Repeat(`{"tool":"git_status"}`+"\n", timeline.MaxCalls+1), "p: a plan has 10000 calls at most"},
+	} {
+		if got, err := Plan("p", []byte(c.plan), now); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+	// All that is wrong is told at once.
+	if _, err := Plan("p", []byte("x\ny"), now); err == nil || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("%v", err)
+	}
+	if _, err := Plan("p", []byte(strings.Repeat("x\n", 1000)), now); strings.Count(err.Error(), "\n") != maxToldLines {
+		t.Errorf("%v", err)
+	}
+}

@@ -224,7 +224,7 @@ attempt("su", "ENOENT", subprocess.run, ["su"])
 attempt("mount-program", "ENOENT", subprocess.run, ["mount"])
 
 # what tells of the node and of other runs
-FOLDERS = {"/", "/dev", "/dev/null", "/empty", "/shm", "/tmp"}
+FOLDERS = {"/", "/empty", "/null", "/shm", "/tmp"}
 
 
 def named_mounts():

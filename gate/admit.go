@@ -131,14 +131,20 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job, at time.Time) (*schemas.
 		return nil, nil, err
 	}
 	findings = append(findings, inTrees...)
-	if registry := g.config().Registry(req); registry != nil {
+	registry, task := g.config().Registry(req), g.task(j, req)
+	if registry != nil {
 		findings = append(findings, changes.OfProfile(req)...)
 	}
+	names, err := toolsOf(j, &task, registry).OfPlan(&p)
+	if err != nil {
+		return nil, nil, err
+	}
+	findings = append(findings, names...)
 	findings = append(findings, validate.Signature(raw, sig, req, p)...)
-	findings = append(findings, validate.Plan(sig, g.plan(j, req, g.task(j, req)), p)...)
+	findings = append(findings, validate.Plan(sig, g.plan(j, req, task), p)...)
 	findings = append(findings, g.repeated(j, req)...)
 	findings = append(findings, g.cancelled(req.RequestID)...)
-	if _, err := g.exec.Identity(ctx, g.task(j, req)); err != nil {
+	if _, err := g.exec.Identity(ctx, task); err != nil {
 		if !errors.Is(err, executors.ErrUnavailable) {
 			return nil, nil, err
 		}

@@ -27,7 +27,7 @@ func (g *Gate) collect(ctx context.Context, j *spool.Job) error {
 	if errors.Is(err, executors.ErrNotStarted) {
 		return errors.Join(err, g.giveBack(j, a)) // the next try follows the event
 	}
-	if err == nil && o.Recheck == nil && recheck.Needed(a.Registry) { // of a try that failed before
+	if err == nil && o.Recheck == nil && recheck.Listed(a.Registry) { // of a try that failed before
 		err = g.exec.Cleanup(ctx, recheck.ID(j.ID))
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 // recheck judges the patch of a run under a profile in a second sandbox, if its registry lists a rule that needs
 // that. It runs nothing for a cancelled request.
 func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admission, o *Outcome) (*recheck.Record, error) {
-	if !recheck.Needed(a.Registry) || g.journal.isCancelled(a.Request.RequestID) {
+	if !recheck.Needed(a.Registry, o.Collected.Files) || g.journal.isCancelled(a.Request.RequestID) {
 		return nil, nil
 	}
 	made := slices.ContainsFunc(o.Collected.Files, func(f executors.File) bool { return f.Path == changes.File })

@@ -2,8 +2,11 @@ package gate_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -97,6 +100,44 @@ func TestProfileRefuses(t *testing.T) {
 				t.Errorf("refused for more: %+v", events)
 			}
 		})
+	}
+}
+
+// TestPlanWithABadMessage: a plan is held to the rules about names when its request is admitted, and a person can
+// release what they say.
+func TestPlanWithABadMessage(t *testing.T) {
+	w, e := profiled(t)
+	registry := "version: 1\nvalidators: [{rule: commit.message.conventional, enforcement: blocking}]\n"
+	must(t, os.WriteFile(filepath.Join(w.dir, "fix.yaml"), []byte(registry), 0o600))
+	var err error
+	w.cfg, err = config.Load(w.dir)
+	must(t, err)
+	stem := filepath.Join(w.cfg.Inboxes[0].Path, crashID)
+	must(t, os.Rename(filepath.Join(stem+".inputs", "x.csv"), filepath.Join(stem+".inputs", "plan.jsonl")))
+	plan := `{"type":"ToolRequest","tool":"git_commit","args":{"message":"wip"},"request_id":"1","session_id":"s","timestamp":1}` + "\n"
+	must(t, os.WriteFile(filepath.Join(stem+".inputs", "plan.jsonl"), []byte(plan), 0o600))
+	raw, err := os.ReadFile(stem + ".md")
+	must(t, err)
+	had := regexp.MustCompile(`[0-9a-f]{64}`).FindString(string(raw))
+	sum := sha256.Sum256([]byte(plan))
+	must(t, os.WriteFile(stem+".md", []byte(strings.NewReplacer("x.csv", "plan.jsonl", had, hex.EncodeToString(sum[:])).
+		Replace(string(raw))), 0o644))
+	w.runWith(t, e)
+	reasons, err := os.ReadFile(w.one(t, inRequests+"/reasons.json"))
+	must(t, err)
+	for _, want := range []string{`"commit.message.conventional"`, `line 1 of \"/in/plan.jsonl\": the message is not`,
+		"write: type(scope): what it does"} {
+		if !strings.Contains(string(reasons), want) {
+			t.Errorf("%q is not in %s", want, reasons)
+		}
+	}
+	if events := w.events(t, ledger.DeliveryAttempted); len(events) != 1 || len(events[0].Rules) != 1 {
+		t.Errorf("refused for more: %+v", events)
+	}
+	w.release(t, w.items(t)[0])
+	w.runWith(t, e)
+	if len(w.events(t, ledger.RunCompleted)) != 1 {
+		t.Error("it did not run after its release")
 	}
 }
 

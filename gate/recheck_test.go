@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
@@ -83,6 +84,58 @@ func TestRecheck(t *testing.T) {
 				t.Errorf("left: %v", left)
 			}
 		})
+	}
+}
+
+// TestRecheckOfCommits: where only rules about names are listed, there is a second run if the first left commits. It
+// gets them, and the patch stays if their messages break a rule.
+func TestRecheckOfCommits(t *testing.T) {
+	const broken = `{"rule":"commit.message.conventional","level":"blocking","ok":false,"message":"the commit 0123456789ab: x",` +
+		`"path":"commits.bundle","line":0}` + "\n"
+	for _, left := range []string{"", "a bundle"} {
+		w := mustWorld(t, scenario{name: "recheck", word: "profile", want: ending{delivered: 1, runs: 1}})
+		must(t, os.WriteFile(filepath.Join(w.dir, "fix.yaml"),
+			[]byte("version: 1\nvalidators: [{rule: commit.message.conventional, enforcement: blocking}]\n"), 0o600))
+		var err error
+		w.cfg, err = config.Load(w.dir)
+		must(t, err)
+		made := map[string]string{"out/changes.patch": strings.Replace(todoPatch, "TODO", "two", 1)}
+		if left != "" {
+			made["out/commits.bundle"] = left
+		}
+		e := &rechecked{code: 1, speaker: &speaker{w.recorder(&injector{}), map[string]map[string]string{
+			"profile": made, "/in/changes.patch": {"stdout": broken}}}}
+		w.runWith(t, e)
+		got := w.result(t)
+		if says := strings.Contains(got, "(commit.message.conventional)."); says != (left != "") ||
+			len(w.glob("core-inbound/*/changes.patch")) > 0 != (left == "") {
+			t.Errorf("with %q:\n%s", left, got)
+		}
+		if left == "" {
+			if e.second.ID != "" {
+				t.Errorf("a second run of %+v", e.second)
+			}
+			continue
+		}
+		if b, err := os.ReadFile(w.one(t, "archive/*/*/*/recheck/in/commits.bundle")); err != nil || string(b) != left {
+			t.Errorf("it was given %q, %v", b, err)
+		}
+	}
+}
+
+// TestCommitsWithoutAPatch: commits that leave without the patch with which they are judged are withheld, so that
+// nobody publishes them.
+func TestCommitsWithoutAPatch(t *testing.T) {
+	w := mustWorld(t, scenario{name: "recheck", word: "profile", want: ending{delivered: 1, runs: 1}})
+	e := &rechecked{speaker: &speaker{w.recorder(&injector{}), map[string]map[string]string{
+		"profile": {"out/push.bundle": "a bundle", "out/other.bundle": "another"}}}}
+	w.runWith(t, e)
+	if got := w.result(t); e.second.ID != "" || !strings.Contains(got, "kept in the archive: /out/push.bundle of 8 bytes, all of it (tools.recheck).") {
+		t.Errorf("a second run of %+v, the result:\n%s", e.second, got)
+	}
+	b, err := os.ReadFile(w.one(t, "archive/*/*/*/"+gate.FileWithheld))
+	if must(t, err); !strings.Contains(string(b), `"channel": "/out/push.bundle"`) || strings.Contains(string(b), "other") {
+		t.Errorf("%s", b)
 	}
 }
 

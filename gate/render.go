@@ -143,6 +143,7 @@ func (m *rendering) outputs() (missing []string, extra map[string]executors.File
 			return nil, nil, err
 		}
 	}
+	m.unjudged(extra)
 	return missing, extra, nil
 }
 

@@ -321,17 +321,20 @@ func (m *rendering) output(f executors.File, describe func() string) error {
 	return nil
 }
 
+// toolsOf is the run of tools that a task of a job may be. The registry is that of its profile, if it has one.
+func toolsOf(j *spool.Job, t *executors.Task, registry []byte) *changes.Run {
+	return &changes.Run{Argv: t.Argv, Given: registry, Trees: t.Trees, Work: t.Work,
+		Open: changes.In(j.Path(spool.DirInputs)), Hashes: j.InputHashes()}
+}
+
 // patch adds to the verdict on an output, if it is the patch of a run of tools, what its registry says of it.
 func (m *rendering) patch(name, source string, v *validate.ArtifactVerdict) error {
-	t := &m.a.Task
-	run := &changes.Run{Argv: t.Argv, Given: m.a.Registry, Trees: t.Trees, Work: t.Work,
-		Inputs: m.j.Path(spool.DirInputs), Hashes: m.j.InputHashes()}
-	notes, err := run.Judge(name, source, &m.policy, v)
+	notes, err := toolsOf(m.j, &m.a.Task, m.a.Registry).Judge(name, source, &m.policy, v)
 	if err != nil {
 		return err
 	}
 	m.notes = append(m.notes, notes...)
-	if path.Base(name) != changes.File || !recheck.Needed(m.a.Registry) {
+	if path.Base(name) != changes.File || !recheck.Needed(m.a.Registry, m.o.Collected.Files) {
 		return nil
 	}
 	second := m.o.Recheck
@@ -344,6 +347,21 @@ func (m *rendering) patch(name, source string, v *validate.ArtifactVerdict) erro
 		v.Tier = max(v.Tier, content.Withhold)
 	}
 	return err
+}
+
+// unjudged withholds bundles of commits that a second run should have judged with the patch, where there is no patch.
+// CORE does not get them anyhow; whoever publishes them must know.
+func (m *rendering) unjudged(extra map[string]executors.File) {
+	if m.o.Recheck != nil || !recheck.Needed(m.a.Registry, m.o.Collected.Files) {
+		return
+	}
+	for _, name := range recheck.Bundles {
+		if f, ok := extra[name]; ok {
+			m.withheld = append(m.withheld, Withheld{Channel: "/out/" + name, Rule: recheck.Rule,
+				Why: recheck.Unjudged, File: DirOut + "/" + name, To: f.Size})
+			m.note(fmt.Sprintf("/out/%s of %d bytes", name, f.Size), 0, recheck.Rule)
+		}
+	}
 }
 
 // finish writes the document, the artifact that tells which of it is words of others, and

@@ -69,6 +69,20 @@ var toolRules = []Rule{
 		Bad:   "a patch of src/x.py alone", Good: "a patch of src/x.py and tests/test_x.py",
 		Fix:    "Change a test too.",
 		Source: "tool runtime, section 7"},
+	ofNames("commit.message.conventional", "A commit's message is one of Conventional Commits",
+		"fixed stuff", "fix(parser): keep empty lines",
+		"Write type(scope): what it does, then an empty line. threegate-tools schema --markdown lists the types."),
+	ofNames("branch.naming.convention", "A new branch has the name type/short-name",
+		"My_Branch", "fix/empty-lines", "Name it such as feat/token-parser or fix/issue-12."),
+}
+
+// ofNames is a rule about what only a plan and its commits say. A plan is judged before it runs; the commits of a run
+// under a profile are in a second sandbox, since a program of the run can make some, too.
+func ofNames(id, title, bad, good, fix string) Rule {
+	return Rule{ID: id, Level: SeverityWarning, Applies: forBoth, Release: ReleaseText, Title: title,
+		Why: "Whoever reads the history later has only these words, and programs make change logs and releases of " +
+			"them.",
+		Bad: bad, Good: good, Fix: fix, Source: "tool runtime, section 7; docs/tools.md"}
 }
 
 // mustPass is a rule that is judged with a toolchain, in a second sandbox.

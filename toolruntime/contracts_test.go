@@ -38,7 +38,7 @@ var contracts = map[string]struct{ args, result, more string }{
 	"git_checkout": {`{"target":"feature/branch","create":false,"track":true}`, `{"checked_out":true}`, `{"warnings":[]}`},
 	"git_merge":    {`{"branch":"main","no_ff":true}`, `{"merged":true,"conflicts":[]}`, ``},
 	"git_rebase":   {`{"onto":"origin/main","autosquash":true}`, `{"rebased":true}`, `{"conflicts":[]}`},
-	"git_push":     {`{"remote":"origin","refspec":"HEAD:refs/heads/feature","force":false}`, `{"pushed":true}`, ``},
+	"git_push":     {`{"remote":"origin","refspec":"HEAD:refs/heads/feature","force":false}`, `{"pushed":true}`, `{"warnings":[]}`},
 	"git_pull":     {`{"remote":"origin","rebase":true}`, `{"pulled":true}`, `{"conflicts":[]}`},
 	"ast_generate": {`{"paths":["src/**/*.rs"],"language":"rust","incremental":true,"max_files":5000}`,
 		`{"parsed_files":123,"errors":[]}`, `{"truncated":false}`},

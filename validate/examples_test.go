@@ -327,6 +327,8 @@ var notOfDocuments = map[string]string{
 	"code.no.panic.in.lib":        "gate/recheck.TestVerdicts",
 	"code.no.unwrap":              "gate/recheck.TestVerdicts",
 	"code.mod.import.rules":       "gate/recheck.TestVerdicts",
+	"commit.message.conventional": "gate/changes.TestOfPlan",
+	"branch.naming.convention":    "gate/changes.TestOfPlan",
 	"tools.command":               "gate/changes.TestWrapped",
 	"tools.outputs":               "gate.TestProfileRefuses",
 	"tools.registry":              "gate/changes.TestRegistryOfARun",

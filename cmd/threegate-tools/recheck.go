@@ -54,10 +54,13 @@ func recheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recheck --registry FILE PATCH",
 		Short: "Build, lint, format and test a base with a patch, in a fresh sandbox",
-		Long: `recheck holds a patch to those rules of a registry that need a toolchain: fmt.must.pass, build.must.pass,
-lint.must.pass and test.must.pass; and to those that know code by its structure, such as code.ast.parsed. The
-base is repository.bundle or the folder workspace/ next to the patch, as for
-run. For each rule both are put together anew, by plain git apply, and the rule's commands are run: those of the
+		Long: `recheck holds a patch to those rules of a registry that need a toolchain: fmt.must.pass,
+build.must.pass, lint.must.pass and test.must.pass; and to those that know code by its structure, such
+as code.ast.parsed. Where commits.bundle or push.bundle of the run lies next to the patch, its new
+commits are held to commit.message.conventional and its new branches to branch.naming.convention.
+
+The base is repository.bundle or the folder workspace/ next to the patch, as for run. For each rule
+both are put together anew, by plain git apply, and the rule's commands are run: those of the
 registry, or those of its ast.language. Nothing that the patch holds chooses them.
 
 It prints one JSON object a line: {"rule","level","ok","message","path","line"}.
@@ -116,26 +119,60 @@ func (c *recheck) run(ctx context.Context, patch string, out io.Writer) (err err
 	}
 	defer os.RemoveAll(c.scratch)
 	c.above = toolchain.Above(filepath.Join(c.scratch, "tree"))
-	code, err := c.code(ctx, changes)
+	looked, err := c.code(ctx, changes)
+	if err == nil {
+		err = c.names(ctx, looked)
+	}
 	if err != nil {
 		return err
 	}
-	return c.judge(ctx, paths, code, out)
+	return c.judge(ctx, paths, looked, out)
+}
+
+// names holds the bundles that lie next to the patch, if there are any, to the rules about names.
+func (c *recheck) names(ctx context.Context, looked map[string][]judge.Violation) error {
+	var rules, bundles []string
+	for _, rule := range []string{judge.MessageRule, judge.BranchRule} {
+		if c.rules.Level(rule) != "" {
+			rules = append(rules, rule)
+		}
+	}
+	for _, name := range []string{commitsFile, pushFile} {
+		bundle := filepath.Join(c.base, name)
+		if _, err := os.Lstat(bundle); !errors.Is(err, os.ErrNotExist) {
+			bundles = append(bundles, bundle)
+		}
+	}
+	if len(rules) == 0 || len(bundles) == 0 {
+		return nil
+	}
+	for _, rule := range rules {
+		looked[rule] = nil
+	}
+	return c.inRepo(ctx, func(_ toolchain.Job, repo *git.Repo) error {
+		found, err := repo.Names(ctx, bundles...)
+		for _, v := range found {
+			if slices.Contains(rules, v.Rule) {
+				looked[v.Rule] = append(looked[v.Rule], v)
+			}
+		}
+		return err
+	})
 }
 
 // judge looks at one rule after the other, and reports each.
-func (c *recheck) judge(ctx context.Context, paths []string, code map[string][]judge.Violation,
+func (c *recheck) judge(ctx context.Context, paths []string, done map[string][]judge.Violation,
 	out io.Writer) error {
 	var base *toolchain.Base
 	var worst error
 	report := json.NewEncoder(out)
 	report.SetEscapeHTML(false)
-	for _, rule := range slices.Concat(slices.Sorted(maps.Keys(code)), toolchain.Rules) {
+	for _, rule := range slices.Concat(slices.Sorted(maps.Keys(done)), toolchain.Rules) {
 		level := c.rules.Level(rule)
 		if level == "" {
 			continue
 		}
-		found, looked := code[rule]
+		found, looked := done[rule]
 		if !looked && base == nil {
 			b, err := c.readBase(ctx)
 			if err != nil {
@@ -205,7 +242,24 @@ func (c *recheck) readBase(ctx context.Context) (*toolchain.Base, error) {
 
 // inTree makes the base anew from the inputs, with or without the patch, and hands it over. Afterwards nothing of
 // what ran there is left.
-func (c *recheck) inTree(ctx context.Context, patched bool, do func(toolchain.Job) error) (err error) {
+func (c *recheck) inTree(ctx context.Context, patched bool, do func(toolchain.Job) error) error {
+	return c.inRepo(ctx, func(j toolchain.Job, repo *git.Repo) error {
+		if patched {
+			if err := c.apply(ctx, repo, j.Dir+".patch"); err != nil {
+				return err
+			}
+		}
+		for _, name := range toolchain.Above(j.Dir) {
+			if !slices.Contains(c.above, name) {
+				return fmt.Errorf("a command has made %s, which tools would follow", name)
+			}
+		}
+		return do(j)
+	})
+}
+
+// inRepo is inTree with the repository of the base, without the patch.
+func (c *recheck) inRepo(ctx context.Context, do func(toolchain.Job, *git.Repo) error) (err error) {
 	dir, err := os.MkdirTemp(c.scratch, "tree-")
 	if err != nil {
 		return err
@@ -235,22 +289,12 @@ func (c *recheck) inTree(ctx context.Context, patched bool, do func(toolchain.Jo
 		return errors.New("there is no git to apply the patch with")
 	}
 	defer func() { err = errors.Join(err, repo.Remove()) }()
-	if patched {
-		if err := c.apply(ctx, repo, filepath.Join(dir, "changes.patch")); err != nil {
-			return err
-		}
-	}
-	for _, name := range toolchain.Above(p.workspace) {
-		if !slices.Contains(c.above, name) {
-			return fmt.Errorf("a command has made %s, which tools would follow", name)
-		}
-	}
 	j := toolchain.Job{Dir: p.workspace, Sealed: true, Scratch: filepath.Join(dir, "scratch"),
 		Registry: c.rules}
 	if !c.dirty {
 		j.GoCache = cmp.Or(os.Getenv("GOCACHE"), filepath.Join(c.scratch, "go-build"))
 	}
-	return do(j)
+	return do(j, repo)
 }
 
 func (c *recheck) apply(ctx context.Context, repo *git.Repo, file string) error {

@@ -24,8 +24,9 @@ func (c *recheck) code(ctx context.Context, changes []judge.Change) (found map[s
 	changes = slices.DeleteFunc(slices.Clone(changes), func(ch judge.Change) bool {
 		return ch.Deleted || ch.Binary || !ast.Knows(ch.Path)
 	})
+	found = map[string][]judge.Violation{}
 	if len(rules) == 0 {
-		return nil, nil
+		return found, nil
 	}
 	files := make([]ast.File, len(changes))
 	read := func(patched bool) error {
@@ -55,7 +56,6 @@ func (c *recheck) code(ctx context.Context, changes []judge.Change) (found map[s
 	if err != nil {
 		return nil, err
 	}
-	found = map[string][]judge.Violation{}
 	for _, rule := range rules {
 		found[rule] = looked.Judge(rule, c.rules)
 	}

@@ -54,8 +54,8 @@ type Run struct {
 	Trees, Work []string
 	// Given is the registry that the node gave to the run as /in/registry.yaml, or nil: then it was an input.
 	Given []byte
-	// Inputs is the folder of the job's inputs, Hashes their digests by path below /in.
-	Inputs string
+	// Open opens an input by its path below /in, Hashes are their digests by path.
+	Open   func(name string) (io.ReadCloser, error)
 	Hashes map[string]string
 }
 
@@ -178,7 +178,15 @@ func (r *Run) registryPath() (file string, named bool) {
 	if r.Argv[r.command()] == "monty" {
 		return "/in/" + RegistryFile, false
 	}
-	plan := ""
+	plan, file, named := r.words()
+	if !named && plan != "" {
+		file = path.Join(path.Dir(plan), RegistryFile)
+	}
+	return file, named
+}
+
+// words are the plan and the value of --registry of `threegate-tools run`, empty if the command line does not say.
+func (r *Run) words() (plan, file string, named bool) {
 	for args := r.Argv[r.command()+1:]; len(args) > 0; args = args[1:] {
 		name, value, has := strings.Cut(args[0], "=")
 		switch {
@@ -186,7 +194,7 @@ func (r *Run) registryPath() (file string, named bool) {
 			plan = cmp.Or(plan, args[0])
 		case name == "--keep-going", has && name != "--registry":
 		case len(args) < 2 && !has:
-			return "", false
+			return "", "", false
 		default:
 			if !has {
 				value, args = args[1], args[1:]
@@ -196,8 +204,5 @@ func (r *Run) registryPath() (file string, named bool) {
 			}
 		}
 	}
-	if !named && plan != "" {
-		file = path.Join(path.Dir(plan), RegistryFile)
-	}
-	return file, named
+	return plan, file, named
 }

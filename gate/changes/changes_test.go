@@ -29,9 +29,17 @@ func patch(path, line string) string {
 // run has inputs on a disk. One whose content is a tar is a tree.
 func run(t *testing.T, argv string, inputs map[string]string) *changes.Run {
 	t.Helper()
-	r := &changes.Run{Argv: strings.Fields(argv), Inputs: t.TempDir(), Hashes: map[string]string{}}
+	r, _ := runIn(t, argv, inputs)
+	return r
+}
+
+// runIn is run, and the folder of its inputs.
+func runIn(t *testing.T, argv string, inputs map[string]string) (*changes.Run, string) {
+	t.Helper()
+	dir := t.TempDir()
+	r := &changes.Run{Argv: strings.Fields(argv), Open: changes.In(dir), Hashes: map[string]string{}}
 	for name, text := range inputs {
-		if err := os.WriteFile(filepath.Join(r.Inputs, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		sum := sha256.Sum256([]byte(text))
@@ -40,7 +48,7 @@ func run(t *testing.T, argv string, inputs map[string]string) *changes.Run {
 			r.Trees = append(r.Trees, name)
 		}
 	}
-	return r
+	return r, dir
 }
 
 func treeOf(t *testing.T, files map[string]string) string {
@@ -208,8 +216,8 @@ func TestChangedRegistry(t *testing.T) {
 			b, err := os.ReadFile(file)
 			return errors.Join(err, os.WriteFile(file, append(b, "# more\n"...), 0o600))
 		}, func(file string) error { return errors.Join(os.Remove(file), os.Symlink("/etc/hostname", file)) }} {
-			r := run(t, argv, map[string]string{"registry.yaml": "version: 1\n", "tree": tree})
-			if err := change(filepath.Join(r.Inputs, name)); err != nil {
+			r, dir := runIn(t, argv, map[string]string{"registry.yaml": "version: 1\n", "tree": tree})
+			if err := change(filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)
 			}
 			file := filepath.Join(t.TempDir(), "p")

@@ -33,7 +33,7 @@ func (r *Run) registry() (*registry.Registry, error) {
 	if !ok {
 		return nil, &badRegistry{"it can't be told from the command which registry the run was held to"}
 	}
-	raw, err := r.read(name)
+	raw, err := r.read(name, registry.MaxSize)
 	if errors.Is(err, os.ErrNotExist) && !named {
 		return registry.Default(), nil
 	}
@@ -63,9 +63,20 @@ func (r *Run) input(file string) (string, bool) {
 	return name, ok && len(r.Work) > 0
 }
 
-// read reads an input, or a file of one that is a folder tree. One that is not there is an error that matches
-// os.ErrNotExist.
-func (r *Run) read(name string) (raw []byte, err error) {
+// In opens the inputs of a job, which lie in a folder.
+func In(dir string) func(name string) (io.ReadCloser, error) {
+	return func(name string) (io.ReadCloser, error) {
+		f, err := os.OpenInRoot(dir, name)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %v", spool.ErrDamaged, err) // it was admitted
+		}
+		return f, nil
+	}
+}
+
+// read reads an input, or a file of one that is a folder tree, with one byte more than most if it is longer. One that
+// is not there is an error that matches os.ErrNotExist.
+func (r *Run) read(name string, most int64) (raw []byte, err error) {
 	input := name
 	if i := slices.IndexFunc(r.Trees, func(t string) bool { return strings.HasPrefix(name, t+"/") }); i >= 0 {
 		input = r.Trees[i]
@@ -74,20 +85,20 @@ func (r *Run) read(name string) (raw []byte, err error) {
 	if !ok {
 		return nil, os.ErrNotExist
 	}
-	f, err := os.OpenInRoot(r.Inputs, input)
+	f, err := r.Open(input)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", spool.ErrDamaged, err) // it was admitted
+		return nil, err
 	}
 	defer f.Close()
 	sum := sha256.New()
 	bytes := io.TeeReader(f, sum)
 	found := input == name
 	if found {
-		raw, err = io.ReadAll(io.LimitReader(bytes, registry.MaxSize+1))
+		raw, err = io.ReadAll(io.LimitReader(bytes, most+1))
 	} else {
 		_, err = intree.Each(bytes, func(m intree.Member, r io.Reader) (err error) {
 			if !m.Dir && input+"/"+m.Path == name {
-				raw, err = io.ReadAll(io.LimitReader(r, registry.MaxSize+1))
+				raw, err = io.ReadAll(io.LimitReader(r, most+1))
 				found = true
 			}
 			return err
@@ -98,7 +109,7 @@ func (r *Run) read(name string) (raw []byte, err error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read the registry: %w", err)
+		return nil, fmt.Errorf("read the input %s: %w", input, err)
 	case hex.EncodeToString(sum.Sum(nil)) != want:
 		return nil, fmt.Errorf("%w: the input %s is not what was claimed", spool.ErrDamaged, input)
 	case !found:

@@ -1,7 +1,7 @@
-// Package recheck holds a patch to those rules of a registry that need a toolchain or know code by its structure, in a
-// second sandbox: fresh, with the inputs as they were admitted, the registry and the patch, and nothing that the first
-// run left. There threegate-tools judges; the end of that process decides, and what it says is no more than an
-// explanation.
+// Package recheck holds a patch to those rules of a registry that need a toolchain or know code by its structure, and
+// the commits of its run to those about names, in a second sandbox: fresh, with the inputs as they were admitted, the
+// registry, the patch and the bundles of commits, and nothing else that the first run left. There threegate-tools
+// judges; the end of that process decides, and what it says is no more than an explanation.
 //
 // It is a judgement, and no run of the request: after a crash it is made again.
 package recheck
@@ -75,24 +75,42 @@ const (
 	Unknown Verdict = "unknown" // nobody could judge: the patch is not delivered
 )
 
-// Needed says whether a registry lists a rule that is judged in a second sandbox.
-func Needed(raw []byte) bool {
-	r, err := registry.Parse(raw)
-	return err == nil && slices.ContainsFunc(r.Validators, func(v registry.Validator) bool { return needs(v.Rule) })
+// Bundles are what a run may leave of its commits. Their messages and branches are judged as a part of the change: the
+// patch does not show them.
+var Bundles = []string{"commits.bundle", "push.bundle"}
+
+// Unjudged is why Bundles are withheld that come without a patch.
+const Unjudged = "without a declared " + changes.File + " nobody judged the commits"
+
+// Listed says whether a registry lists a rule that is judged in a second sandbox.
+func Listed(raw []byte) bool { return lists(raw, needs) }
+
+// Needed says whether it lists one for a run that left files: rules about names need commits.
+func Needed(raw []byte, files []executors.File) bool {
+	commits := slices.ContainsFunc(files, func(f executors.File) bool { return slices.Contains(Bundles, f.Path) })
+	return lists(raw, func(rule string) bool { return needs(rule) && (commits || !ofNames(rule)) })
 }
 
-// needs says whether a rule is judged in a second sandbox: with a toolchain, or with the base, whose code a patch
-// does not show whole.
-func needs(rule string) bool {
-	return strings.HasSuffix(rule, ".must.pass") || strings.HasPrefix(rule, "code.") && !judge.Can(rule)
+func lists(raw []byte, is func(rule string) bool) bool {
+	r, err := registry.Parse(raw)
+	return err == nil && slices.ContainsFunc(r.Validators, func(v registry.Validator) bool { return is(v.Rule) })
 }
+
+// needs says whether a rule is judged in a second sandbox: with a toolchain, with the base, whose code a patch does
+// not show whole, or with the commits.
+func needs(rule string) bool {
+	return strings.HasSuffix(rule, ".must.pass") || strings.HasPrefix(rule, "code.") && !judge.Can(rule) ||
+		ofNames(rule)
+}
+
+func ofNames(rule string) bool { return rule == judge.MessageRule || rule == judge.BranchRule }
 
 // ID is that of the sandbox in which the patch of a job is judged.
 func ID(job string) string { return "r" + strings.TrimPrefix(job, "j") }
 
-// Do judges the patch in the file patch with a registry, for the run of first, whose folder of inputs is set. It
-// writes below dir, which it makes anew; to make that durable is the caller's. The sandbox is removed, unless there is
-// an error: then the next try removes it.
+// Do judges the patch in the file patch, and the bundles next to it, with a registry, for the run of first, whose
+// folder of inputs is set. It writes below dir, which it makes anew; to make that durable is the caller's. The sandbox
+// is removed, unless there is an error: then the next try removes it.
 // An error is trouble of ours, and no verdict; it never says that the first run did not begin.
 func Do(ctx context.Context, s Sandboxes, first executors.Task, raw []byte, patch, dir string) (*Record, error) {
 	t := executors.Task{ID: ID(first.ID), Backend: schemas.BackendERA, Language: first.Language,
@@ -116,6 +134,12 @@ func do(ctx context.Context, s Sandboxes, t executors.Task, raw []byte, patch, d
 	}
 	if err == nil {
 		err = copyFile(filepath.Join(t.GivenDir, changes.File), patch)
+	}
+	for _, name := range Bundles {
+		left := filepath.Join(filepath.Dir(patch), name)
+		if _, none := os.Lstat(left); err == nil && !errors.Is(none, os.ErrNotExist) {
+			err = copyFile(filepath.Join(t.GivenDir, name), left)
+		}
 	}
 	if err == nil {
 		err = s.Prepare(ctx, t)

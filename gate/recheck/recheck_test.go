@@ -39,8 +39,11 @@ func (s *sandboxes) step(name string) error {
 
 func (s *sandboxes) Prepare(_ context.Context, t executors.Task) error {
 	s.task, s.given = t, map[string]string{}
-	for _, name := range []string{"registry.yaml", "changes.patch"} {
+	for _, name := range []string{"registry.yaml", "changes.patch", "commits.bundle", "push.bundle"} {
 		b, err := os.ReadFile(filepath.Join(t.GivenDir, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -70,7 +73,8 @@ func do(t *testing.T, s *sandboxes) (*recheck.Record, string, error) {
 	t.Helper()
 	dir, patch := filepath.Join(t.TempDir(), "recheck"), filepath.Join(t.TempDir(), "p")
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "old"), nil, 0o600),
-		os.WriteFile(patch, []byte("the patch"), 0o600)); err != nil {
+		os.WriteFile(patch, []byte("the patch"), 0o600),
+		os.WriteFile(filepath.Join(filepath.Dir(patch), "push.bundle"), []byte("a bundle"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	first := executors.Task{ID: "j01", Backend: schemas.BackendERA, Language: "tools", Argv: []string{"x"}, Work: []string{"w"},
@@ -93,7 +97,8 @@ func TestDo(t *testing.T) {
 		strings.Join(k.Argv, " ") != "threegate-tools recheck --registry /in/registry.yaml /in/changes.patch" {
 		t.Errorf("%+v", k)
 	}
-	if s.given["registry.yaml"] != rules || s.given["changes.patch"] != "the patch" || s.cleaned != "r01" {
+	if s.given["registry.yaml"] != rules || s.given["changes.patch"] != "the patch" ||
+		s.given["push.bundle"] != "a bundle" || len(s.given) != 3 || s.cleaned != "r01" {
 		t.Errorf("%v, removed %q", s.given, s.cleaned)
 	}
 	var left []string
@@ -181,6 +186,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestNeeded(t *testing.T) {
+	commits := []executors.File{{Path: "push.bundle"}}
 	for text, want := range map[string]bool{rules: true, "version: 1\n": false, "": false,
 		"version: 1\nvalidators: [{rule: secrets.scan, enforcement: blocking}]\n":          false,
 		"version: 1\nvalidators: [{rule: code.todo.blockers, enforcement: blocking}]\n":    false,
@@ -190,8 +196,16 @@ func TestNeeded(t *testing.T) {
 		"version: 1\nvalidators: [{rule: code.fn.docs.exported, enforcement: blocking}]\n": true,
 		"version: 1\nvalidators: [{rule: code.mod.import.rules, enforcement: blocking}]\n": true,
 		"version: 1\nvalidators: [{rule: fmt.must.pass, enforcement: suggestion}]\n":       true} {
-		if recheck.Needed([]byte(text)) != want {
-			t.Errorf("%q: %v", text, !want)
+		for _, files := range [][]executors.File{nil, commits} {
+			if recheck.Needed([]byte(text), files) != want {
+				t.Errorf("%q: %v", text, !want)
+			}
+		}
+	}
+	for _, rule := range []string{"commit.message.conventional", "branch.naming.convention"} {
+		names := []byte("version: 1\nvalidators: [{rule: " + rule + ", enforcement: warning}]\n")
+		if recheck.Needed(names, []executors.File{{Path: "a/push.bundle"}}) || !recheck.Needed(names, commits) {
+			t.Errorf("%s needs commits to be judged", rule)
 		}
 	}
 }

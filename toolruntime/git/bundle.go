@@ -41,7 +41,7 @@ func Import(ctx context.Context, w *workspace.Workspace, dir, bundle string) (*R
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", bundle, err)
 	}
-	r.In = filepath.Dir(bundle)
+	r.In, r.from = filepath.Dir(bundle), bundle
 	branch, err := r.pick(ctx, bundle)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", bundle, err)

@@ -2,12 +2,12 @@ package git
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -76,34 +76,16 @@ func (k keeper) hold(rule, broken, hint string) (warnings []string, err error) {
 	return warnings, err
 }
 
-// types are those of commits and branches, as the conventions name them.
-const types = "build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test"
-
-var (
-	conventional = regexp.MustCompile(`^(?:` + types + `)(?:\([^()\s][^()]*\))?!?: \S`)
-	// autosquash takes these, and they are gone with it.
-	toSquash     = regexp.MustCompile(`^(?:fixup|squash|amend)! `)
-	branchNaming = regexp.MustCompile(`^(?:main|master|develop|(?:` + types +
-		`|bugfix|feature|hotfix|release)/[a-z0-9]+(?:[._-][a-z0-9]+)*)$`)
-)
+// named applies a rule about a name, if it is broken.
+func (k keeper) named(v *judge.Violation) ([]string, error) {
+	if v == nil {
+		return []string{}, nil
+	}
+	return k.hold(v.Rule, v.Message, v.Hint)
+}
 
 // message holds a commit message to Conventional Commits 1.0.
-func (k keeper) message(text string) ([]string, error) {
-	header, rest, _ := strings.Cut(text, "\n")
-	ok := conventional.MatchString(header) || toSquash.MatchString(header)
-	second, _, _ := strings.Cut(rest, "\n")
-	if ok && strings.TrimSpace(second) == "" {
-		return []string{}, nil
-	}
-	return k.hold("commit.message.conventional", "the message is not of the form of Conventional Commits",
-		"write: type(scope): what it does, then an empty line; a type is one of "+strings.ReplaceAll(types, "|", ", "))
-}
+func (k keeper) message(text string) ([]string, error) { return k.named(judge.Message(text)) }
 
 // naming holds the name of a new branch to the convention.
-func (k keeper) naming(name string) ([]string, error) {
-	if branchNaming.MatchString(name) {
-		return []string{}, nil
-	}
-	return k.hold("branch.naming.convention", "the branch's name is not of the form type/short-name",
-		"name it such as feat/token-parser or fix/issue-12")
-}
+func (k keeper) naming(name string) ([]string, error) { return k.named(judge.Branch(name)) }

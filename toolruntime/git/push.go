@@ -17,7 +17,8 @@ type PushArgs struct {
 
 // Pushed is the result of git_push.
 type Pushed struct {
-	Pushed bool `json:"pushed"`
+	Pushed   bool     `json:"pushed"`
+	Warnings []string `json:"warnings" jsonschema:"rules that are broken and do not block"`
 }
 
 // pushFile is the bundle of all that was pushed.
@@ -53,7 +54,13 @@ func (k keeper) push(ctx context.Context, a PushArgs) (Pushed, error) {
 		}
 	}
 	if old == id {
-		return Pushed{true}, nil
+		return Pushed{true, []string{}}, nil
+	}
+	warnings := []string{}
+	if old == "" {
+		if warnings, err = k.naming(branch); err != nil {
+			return Pushed{}, err
+		}
 	}
 	if err := k.hasNew(ctx, branch, id); err != nil {
 		return Pushed{}, err
@@ -62,7 +69,7 @@ func (k keeper) push(ctx context.Context, a PushArgs) (Pushed, error) {
 		return Pushed{}, err
 	}
 	_, err = k.git(ctx, "update-ref", remote, id)
-	return Pushed{err == nil}, err
+	return Pushed{err == nil, warnings}, err
 }
 
 // pushable judges a push, and returns what goes to which branch.

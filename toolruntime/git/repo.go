@@ -34,6 +34,8 @@ type Repo struct {
 	came []string
 	// In is the folder of the bundles that can be pulled from: that of the one it was imported from.
 	In string
+	// from is that bundle.
+	from string
 	// Out is the folder for the bundle of pushes. Without one nothing can be pushed.
 	Out string
 	// date, if not empty, is that of new commits: for tests.
@@ -139,6 +141,9 @@ func refusal(what string, out proc.Output) *envelope.Error {
 	return envelope.Errorf(envelope.Git, "git %s: %s", what, text)
 }
 
+// began is the date of a first commit.
+const began = "@0 +0000"
+
 // Installed says whether there is a git to run.
 func Installed() bool {
 	_, err := exec.LookPath("git")
@@ -155,7 +160,9 @@ func Begin(ctx context.Context, w *workspace.Workspace, dir string) (*Repo, erro
 	if _, err := r.git(ctx, "add", "--all", "--force", "--", "."); err != nil {
 		return nil, err
 	}
-	_, err = r.git(ctx, "commit", "--quiet", "--no-verify", "--allow-empty", "--message=The workspace as it came")
+	// The same files make the same commit, so that a bundle of what came after fits wherever they lie.
+	_, err = r.must(ctx, command{env: []string{"GIT_AUTHOR_DATE=" + began, "GIT_COMMITTER_DATE=" + began},
+		args: []string{"commit", "--quiet", "--no-verify", "--allow-empty", "--message=The workspace as it came"}})
 	if err != nil {
 		return nil, err
 	}

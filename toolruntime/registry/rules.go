@@ -40,6 +40,6 @@ var Rules = []Rule{
 		"no import is added that the registry's ast.imports do not allow"},
 	{"commit.message.conventional", Warning, OnCommit,
 		"the message is one of Conventional Commits: type(scope): what it does, then an empty line"},
-	{"branch.naming.convention", Warning, "git_checkout with create",
-		"the name is main, master, develop or type/short-name"},
+	{"branch.naming.convention", Warning, "git_checkout with create, git_push",
+		"the name of a new branch is main, master, develop or type/short-name"},
 }

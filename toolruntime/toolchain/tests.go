@@ -2,9 +2,11 @@ package toolchain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -154,7 +156,7 @@ func (j Job) counted(ctx context.Context, declared []Test, told verdicts) (found
 			skipped = append(skipped, t)
 		default:
 			found = append(found, judge.Violation{Path: t.File,
-				Hint:    "let it run to its end; no TestMain or test may end the program",
+				Hint:    j.missed(t.File),
 				Message: fmt.Sprintf("%s is declared and was not run to its end", bounded(t.Name, maxMessage))})
 		}
 	}
@@ -175,6 +177,24 @@ func (j Job) counted(ctx context.Context, declared []Test, told verdicts) (found
 		}
 	}
 	return found, nil
+}
+
+// missed says how a declared test in a file comes to run.
+func (j Job) missed(file string) string {
+	var no []string
+	for dir := path.Dir(file); filepath.IsLocal(dir) && dir != "."; dir = path.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(j.Dir, dir, "__init__.py")); errors.Is(err, os.ErrNotExist) {
+			no = append(no, dir+"/__init__.py")
+		}
+	}
+	switch {
+	case path.Ext(file) == ".py" && len(no) > 0:
+		slices.Reverse(no)
+		return "unittest looks into folders only that are packages: add " + bounded(strings.Join(no, ", "), maxMessage)
+	case path.Ext(file) == ".go":
+		return "let it run to its end; no TestMain or test may end the program"
+	}
+	return "let it run to its end; no test may end the program"
 }
 
 // gone finds tests of the base that the change takes away. They may move.

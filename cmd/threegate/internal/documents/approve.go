@@ -161,14 +161,14 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) (err err
 	if f.also {
 		return a.addSignature(ctx, p, f)
 	}
-	if err := a.fill(p); err != nil {
+	if err := a.fill(ctx, p); err != nil {
 		return err
 	}
 	if err := a.confirm(ctx, p, f); err != nil {
 		return err
 	}
 	// The approval is as old as the answer, not as the question.
-	if err := a.fill(p); err != nil {
+	if err := a.fill(ctx, p); err != nil {
 		return err
 	}
 	return a.writeApproval(ctx, p, f)
@@ -362,7 +362,7 @@ func (p *approval) matchInputs(rehash bool) error {
 const ruleInputs = "request.inputs.hash"
 
 // fill writes approver and time into the request and judges the outcome.
-func (a *app) fill(p *approval) error {
+func (a *app) fill(ctx context.Context, p *approval) error {
 	now := a.Now().UTC().Truncate(time.Second)
 	p.doc.Set("approved_by", p.approver, "requested_by")
 	p.doc.Set("approved_utc", now.Format(time.RFC3339), "approved_by")
@@ -371,6 +371,11 @@ func (a *app) fill(p *approval) error {
 	p.policy.Now = now
 	p.request, p.findings = validate.Request("", p.raw, p.policy)
 	p.findings = append(p.findings, ofProfile(p.node, p.request)...)
+	names, err := planFindings(ctx, p.node, p.request, p.inputs, &p.policy)
+	if err != nil {
+		return err
+	}
+	p.findings = append(p.findings, names...)
 	if err := a.refuseBlocking(p.file, p.raw, p.findings, "approved"); err != nil {
 		return err
 	}

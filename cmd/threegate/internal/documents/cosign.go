@@ -27,12 +27,13 @@ func (a *app) addSignature(ctx context.Context, p *approval, f approveFlags) err
 	p.raw, p.replaces, p.policy.Now = p.original, "", a.Now().UTC()
 	p.request, p.findings = validate.Request("", p.raw, p.policy)
 	if p.request != nil {
-		hashes := map[string]string{}
-		for _, in := range p.inputs {
-			hashes[in.Path()] = in.SHA256
-		}
-		p.findings = append(p.findings, validate.Inputs(p.request, hashes, p.policy)...)
+		p.findings = append(p.findings, validate.Inputs(p.request, hashesOf(p.inputs), p.policy)...)
 	}
+	names, err := planFindings(ctx, p.node, p.request, p.inputs, &p.policy)
+	if err != nil {
+		return err
+	}
+	p.findings = append(p.findings, names...)
 	if err := a.refuseBlocking(p.file, p.raw, p.findings, "signed"); err != nil {
 		return err
 	}

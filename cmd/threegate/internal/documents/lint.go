@@ -183,6 +183,9 @@ func judge(path string, kind schemas.Kind, raw []byte, p validate.Policy, node *
 	} else {
 		var request *schemas.Request
 		request, found = validate.Request(name, raw, p)
+		if request == nil && node != nil { // one that lacks its approval only can be held to a profile before
+			_, request, _, _ = judgeUnapproved(raw, p)
+		}
 		found = append(found, ofProfile(node, request)...)
 	}
 	return diag.New(path, kind, raw, found)

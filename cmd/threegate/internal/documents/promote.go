@@ -210,10 +210,7 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []str
 	if err := hash(ctx, files, limits); err != nil {
 		return b, err
 	}
-	hashes := map[string]string{}
-	for _, f := range files {
-		hashes[f.Path()] = f.SHA256
-	}
+	hashes := hashesOf(files)
 	found = append(validate.Inputs(request, hashes, policy), validate.Signature(raw, sig, request, policy)...)
 	inTrees, err := treeFindings(ctx, request, files)
 	if err != nil {
@@ -221,6 +218,11 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []str
 	}
 	found = append(found, inTrees...)
 	found = append(found, ofProfile(node, request)...)
+	names, err := planFindings(ctx, node, request, files, &policy)
+	if err != nil {
+		return b, err
+	}
+	found = append(found, names...)
 	if node != nil {
 		found = append(found, validate.Plan(sig, planOf(node, raw, request, hashes), policy)...)
 	}

@@ -99,7 +99,7 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 	if err := a.prepareApproval(ctx, p, f); err != nil {
 		return err
 	}
-	if err := a.unapproved(p); err != nil {
+	if err := a.unapproved(ctx, p); err != nil {
 		return err
 	}
 	r, err := a.read(ctx, p)
@@ -115,7 +115,7 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 			return cli.Usagef("", "this node wants signed approvals: leave, and add --sign KEY")
 		}
 		p.approver = name
-		return a.fillQuietly(p)
+		return a.fillQuietly(ctx, p)
 	}
 	if _, err := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(a.In), tea.WithOutput(a.UI.Out),
 		tea.WithoutSignalHandler()).Run(); err != nil {
@@ -132,7 +132,7 @@ func (a *app) decide(ctx context.Context, p *approval, s *screen, f approveFlags
 	switch s.decision {
 	case decisionApprove:
 		p.approver = s.name
-		if err := a.fill(p); err != nil {
+		if err := a.fill(ctx, p); err != nil {
 			return err
 		}
 		return a.writeApproval(ctx, p, f)
@@ -144,11 +144,17 @@ func (a *app) decide(ctx context.Context, p *approval, s *screen, f approveFlags
 }
 
 // unapproved judges the request with its inputs, whoever will approve it.
-func (a *app) unapproved(p *approval) (err error) {
+func (a *app) unapproved(ctx context.Context, p *approval) (err error) {
 	p.policy.Now = a.Now().UTC()
 	if p.raw, p.request, p.findings, err = judgeUnapproved(p.doc.Bytes(), p.policy); err != nil {
 		return err
 	}
+	p.findings = append(p.findings, ofProfile(p.node, p.request)...)
+	names, err := planFindings(ctx, p.node, p.request, p.inputs, &p.policy)
+	if err != nil {
+		return err
+	}
+	p.findings = append(p.findings, names...)
 	if err := a.refuseBlocking(p.file, p.raw, p.findings, "reviewed"); err != nil {
 		return err
 	}
@@ -193,11 +199,11 @@ func (a *app) writeRefusal(p *approval, name, reason string) error {
 }
 
 // fillQuietly is fill for the screen: it prints nothing.
-func (a *app) fillQuietly(p *approval) error {
+func (a *app) fillQuietly(ctx context.Context, p *approval) error {
 	json := a.JSON
 	a.JSON = true
 	defer func() { a.JSON = json }()
-	err := a.fill(p)
+	err := a.fill(ctx, p)
 	if f, ok := errors.AsType[*cli.Fault](err); ok {
 		return errors.New(f.Message)
 	}

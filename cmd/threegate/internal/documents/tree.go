@@ -15,7 +15,10 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/executors/intree"
+	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate"
 )
 
 // ruleTree is the rule that a tar breaks which can't be unpacked.
@@ -78,15 +81,7 @@ func treeFix() string {
 
 // treeFindings looks into the inputs that are folder trees, as the gate does.
 func treeFindings(ctx context.Context, req *schemas.Request, files []bundle.File) ([]schemas.Finding, error) {
-	faults, err := intree.Verdict(req.Trees(), func(name string) (io.ReadCloser, error) {
-		i := slices.IndexFunc(files, func(f bundle.File) bool { return f.Rel == name })
-		if i < 0 {
-			return nil, fs.ErrNotExist
-		}
-		var b bytes.Buffer
-		err := bundle.Read(ctx, files[i], &b)
-		return io.NopCloser(&b), err
-	})
+	faults, err := intree.Verdict(req.Trees(), opener(ctx, files))
 	if err != nil {
 		return nil, inputFault(err)
 	}
@@ -96,4 +91,44 @@ func treeFindings(ctx context.Context, req *schemas.Request, files []bundle.File
 			Hint: treeFix()})
 	}
 	return found, nil
+}
+
+// opener opens files by their paths below /in, with the bytes that were hashed.
+func opener(ctx context.Context, files []bundle.File) func(name string) (io.ReadCloser, error) {
+	return func(name string) (io.ReadCloser, error) {
+		i := slices.IndexFunc(files, func(f bundle.File) bool { return f.Rel == name })
+		if i < 0 {
+			return nil, fs.ErrNotExist
+		}
+		var b bytes.Buffer
+		err := bundle.Read(ctx, files[i], &b)
+		return io.NopCloser(&b), err
+	}
+}
+
+// planFindings holds the plan of a run of tools, if it is among the inputs, to the rules about names, as the gate does.
+func planFindings(ctx context.Context, node *config.Loaded, req *schemas.Request, files []bundle.File,
+	policy *validate.Policy) ([]schemas.Finding, error) {
+	if req == nil {
+		return nil, nil
+	}
+	run := changes.Run{Argv: changes.Argv(req), Trees: req.Trees(), Work: req.Work(), Open: opener(ctx, files),
+		Hashes: hashesOf(files)}
+	if node != nil {
+		run.Given = node.Registry(req)
+	}
+	found, err := run.OfPlan(policy)
+	if err != nil {
+		return nil, inputFault(err)
+	}
+	return found, nil
+}
+
+// hashesOf are the digests of files by their paths in the sandbox.
+func hashesOf(files []bundle.File) map[string]string {
+	hashes := map[string]string{}
+	for _, f := range files {
+		hashes[f.Path()] = f.SHA256
+	}
+	return hashes
 }

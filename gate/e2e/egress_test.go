@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/cgi"
 	"net/http/httptest"
 	"net/netip"
 	"os"
@@ -112,13 +113,18 @@ func addAddress(name, address string) error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifr)
 }
 
-// newWebNode serves a node whose gate sees a fake internet.
-func newWebNode(t *testing.T) *node {
+// newWebNode serves a node whose gate sees a fake internet, with git's own server of the repositories in a folder.
+func newWebNode(t *testing.T, repositories string) *node {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "web") // a socket's path must be short
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	git := gitServer(t, repositories)
 	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/git/") {
+			git.ServeHTTP(w, r)
+			return
+		}
 		var hops int
 		if to := r.URL.Query().Get("to"); to != "" {
 			http.Redirect(w, r, to, http.StatusFound)
@@ -152,6 +158,15 @@ func newWebNode(t *testing.T) *node {
 	}
 	n.serve()
 	return n
+}
+
+func gitServer(t *testing.T, repositories string) http.Handler {
+	t.Helper()
+	path, err := exec.Command("git", "--exec-path").Output()
+	must(t, err)
+	return &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"), Root: "/git",
+		Env: []string{"GIT_PROJECT_ROOT=" + repositories, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null",
+			"GIT_CONFIG_NOSYSTEM=1"}, Logger: log.New(io.Discard, "", 0), Stderr: io.Discard}
 }
 
 // visit is a program that may use the network.
@@ -202,7 +217,7 @@ type networkCase struct {
 // TestNetworkIsOnRecord: what a run asked for, reached or not, is in its result and in
 // the ledger, or counted there.
 func TestNetworkIsOnRecord(t *testing.T) {
-	n := newWebNode(t)
+	n := newWebNode(t, t.TempDir())
 	for i, tt := range []networkCase{
 		{
 			name: "many refusals before a host is reached",
@@ -298,7 +313,7 @@ func (n *node) hasNetwork(id string, want networkCase) {
 // TestTunnelOutlivesItsGate: a gate is killed while a tunnel is open. The next one
 // knows where it led.
 func TestTunnelOutlivesItsGate(t *testing.T) {
-	n := newWebNode(t)
+	n := newWebNode(t, t.TempDir())
 	r := visit("TR-20260209-190000Z-tunnel", `
 c = ssl.create_default_context()
 c.check_hostname = False

@@ -176,6 +176,15 @@ var mistakes = map[string][]toolCall{
 		{"curl", `{"url":"http://one.example/","headers":{"Host":"two.example"}}`, "E_VALIDATION_FAIL", ""},
 		{"curl", `{"url":"http://one.example/","headers":{"X":"a\r\nHost: two.example"}}`, "E_HTTP", ""},
 		{"curl", `{"url":"http://one.example/","max_bytes":5}`, "", `"truncated":true`},
+		{"git_pull", `{"remote":"http://two.example/git/theirs"}`, "E_POLICY", "sec.network.allowlist"},
+		{"git_pull", `{"remote":"http://one.example@10.0.0.1/git/theirs"}`, "E_POLICY", ""},
+		{"git_pull", `{"remote":"http://neighbour.example/git/theirs"}`, "E_HTTP", "403"},
+		{"git_pull", `{"remote":"http://one.example/hops/3"}`, "E_HTTP", "not git's"},
+		{"git_pull", `{"remote":"http://one.example/hops/4"}`, "E_POLICY", "redirects"},
+		{"git_pull", `{"remote":"https://one.example/git/theirs"}`, "E_HTTP", "certificate"},
+		{"file_read", `{"path":"theirs.txt"}`, "E_FILE_IO", ""},
+		{"git_pull", `{"remote":"http://one.example/git/theirs"}`, "", `"pulled":true`},
+		{"file_read", `{"path":"theirs.txt"}`, "", `"content":"theirs\n"`},
 	},
 	"7 code": {
 		{"file_write", `{"path":"c.go","content":"package c\n\nfunc f() {}\n"}`, "", ""},
@@ -277,7 +286,13 @@ func TestToolMistakes(t *testing.T) {
 			c.tool, c.args, i)
 	}
 	dir, bundle := mistakenRepository(t)
-	n := newWebNode(t)
+	repositories := t.TempDir()
+	theirs := filepath.Join(repositories, "theirs")
+	plainGit(t, repositories, "clone", "-q", bundle, theirs)
+	must(t, os.WriteFile(filepath.Join(theirs, "theirs.txt"), []byte("theirs\n"), 0o644))
+	plainGit(t, theirs, "add", ".")
+	plainGit(t, theirs, "commit", "-q", "-m", "feat: theirs")
+	n := newWebNode(t, repositories)
 	r := request{id: "TR-20260209-200000Z-mistakes", language: "tools", command: "threegate-tools run --keep-going /in/plan.jsonl",
 		network: "allowlist", memoryMB: 256, timeSec: 300, outputs: []string{"responses.jsonl", "changes.patch", "timeline.jsonl"},
 		inputs: map[string]string{"plan.jsonl": plan.String(), "repository.bundle": read(t, bundle),
@@ -319,12 +334,12 @@ func TestToolMistakes(t *testing.T) {
 	// The patch holds what the good calls changed, and no more.
 	plainGit(t, dir, "apply", filepath.Join(delivered, "changes.patch"))
 	for name, want := range map[string]string{"src/a.txt": "one\n$& $1 \\0 $$\ntwo\nthree\nfour\nfive\n",
-		"crlf.txt": "one\r\n2\r\nthree\r\n", "bom.txt": "\ufeffone\n2\nthree\n"} {
+		"crlf.txt": "one\r\n2\r\nthree\r\n", "bom.txt": "\ufeffone\n2\nthree\n", "theirs.txt": "theirs\n"} {
 		if got := read(t, filepath.Join(dir, name)); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if got := strings.Count(read(t, filepath.Join(delivered, "changes.patch")), "diff --git "); got != 3 {
+	if got := strings.Count(read(t, filepath.Join(delivered, "changes.patch")), "diff --git "); got != 4 {
 		t.Errorf("the patch changes %d files", got)
 	}
 	n.check()

@@ -1,4 +1,4 @@
-// Package fetch has the tool curl: it asks an allowed host for a document, over HTTP or HTTPS.
+// Package fetch has the tool curl: it asks an allowed host for a document, over HTTP or HTTPS. git_pull asks so, too.
 //
 // It runs in the sandbox only, behind the gate's proxy, which judges every host again. Without a
 // proxy it connects to no private address, whatever a name resolves to.
@@ -82,7 +82,7 @@ func get(ctx context.Context, r *registry.Registry, a Args) (Result, error) {
 	if err != nil {
 		return Result{}, envelope.Errorf(envelope.Validation, "the url can't be parsed")
 	}
-	if err := judge(r, u); err != nil {
+	if err := judge(r, u); err != nil { // before what a request would say of it
 		return Result{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, a.Method, a.URL, nil)
@@ -96,14 +96,14 @@ func get(ctx context.Context, r *registry.Registry, a Args) (Result, error) {
 		}
 		req.Header.Set(name, v)
 	}
-	resp, err := client(r).Do(req)
+	resp, err := Do(r, req)
 	if err != nil {
-		return Result{}, failure(ctx, err)
+		return Result{}, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, a.MaxBytes+1))
 	if err != nil {
-		return Result{}, failure(ctx, err)
+		return Result{}, Failure(ctx, err)
 	}
 	out := Result{Status: resp.StatusCode, Headers: map[string]string{}, URL: resp.Request.URL.Redacted()}
 	if out.Truncated = int64(len(body)) > a.MaxBytes; out.Truncated {
@@ -116,7 +116,21 @@ func get(ctx context.Context, r *registry.Registry, a Args) (Result, error) {
 	return out, nil
 }
 
-func failure(ctx context.Context, err error) error {
+// Do sends a request. It is held to the registry, and so is each that a redirect leads to: three at most, and none of a
+// request with a body or from https to http. The caller closes the answer's body, and bounds what it reads.
+func Do(r *registry.Registry, req *http.Request) (*http.Response, error) {
+	if err := judge(r, req.URL); err != nil {
+		return nil, err
+	}
+	resp, err := client(r).Do(req)
+	if err != nil {
+		return nil, Failure(req.Context(), err)
+	}
+	return resp, nil
+}
+
+// Failure is the error of a call for one of sending a request or reading its answer.
+func Failure(ctx context.Context, err error) error {
 	var known *envelope.Error
 	if errors.As(err, &known) {
 		return known
@@ -153,8 +167,14 @@ func client(r *registry.Registry) *http.Client {
 			MaxResponseHeaderBytes: maxHeader,
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			if len(via) > maxRedirects {
+			from := via[len(via)-1]
+			switch {
+			case len(via) > maxRedirects:
 				return envelope.Refuse(rule, "more than %d redirects", maxRedirects)
+			case via[0].Body != nil:
+				return envelope.Refuse(rule, "a redirect of what was sent, to %q", req.URL.Hostname())
+			case from.URL.Scheme == "https" && req.URL.Scheme == "http":
+				return envelope.Refuse(rule, "a redirect from https to http, at %q", from.URL.Hostname())
 			}
 			return judge(r, req.URL)
 		},

@@ -3,7 +3,9 @@ package fetch
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -124,6 +126,36 @@ func TestRefused(t *testing.T) {
 		c.args.TimeoutMS, c.args.MaxBytes = 60_000, 1000
 		if got, err := call(t, c.domains, c.args); err == nil || err.Code != c.want {
 			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestRedirects: what is sent is not redirected, and nothing leads from https to http.
+func TestRedirects(t *testing.T) {
+	r, err := registry.Parse([]byte("version: 1\nnetwork: {allowed_domains: [example.org]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		from, body, to string
+		ok             bool
+	}{
+		{"http://example.org", "", "https://example.org", true},
+		{"https://example.org", "", "https://example.org/x", true},
+		{"https://example.org", "", "http://example.org", false},
+		{"https://example.org", "x", "https://example.org/x", false},
+	} {
+		var body io.Reader
+		if c.body != "" {
+			body = strings.NewReader(c.body)
+		}
+		from, err1 := http.NewRequest("POST", c.from, body)
+		to, err2 := http.NewRequest("GET", c.to, nil)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if err := client(r).CheckRedirect(to, []*http.Request{from}); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

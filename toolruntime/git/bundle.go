@@ -107,6 +107,11 @@ func (r *Repo) pick(ctx context.Context, bundle string) (string, error) {
 			head = id
 		}
 	}
+	return choose(branches, head)
+}
+
+// choose is the branch whose commit is that of HEAD, or, where head is empty, main, master or the only one.
+func choose(branches map[string]string, head string) (string, error) {
 	var fit []string
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
 		if head == "" || branches[name] == head {
@@ -119,8 +124,8 @@ func (r *Repo) pick(ctx context.Context, bundle string) (string, error) {
 		}
 	}
 	if len(fit) == 0 || head == "" && len(fit) > 1 {
-		return "", envelope.Errorf(envelope.Git, "the bundle does not say which branch to check out").
-			WithHint("make it with: git bundle create repository.bundle HEAD main")
+		return "", envelope.Errorf(envelope.Git, "it is not clear which of its branches to take").
+			WithHint("make a bundle with: git bundle create repository.bundle HEAD main")
 	}
 	return fit[0], nil
 }

@@ -12,7 +12,7 @@ import (
 
 // PullArgs are the arguments of git_pull.
 type PullArgs struct {
-	Remote string `json:"remote,omitempty" jsonschema:"NAME of a bundle NAME.bundle among the inputs, or origin"`
+	Remote string `json:"remote,omitempty" jsonschema:"https://HOST/PATH of an allowed host, NAME of a bundle NAME.bundle among the inputs, or origin"`
 	Rebase bool   `json:"rebase,omitempty" jsonschema:"put the branch's own commits on top; without it, merge"`
 }
 
@@ -28,9 +28,9 @@ func (p Pulled) WithError() bool { return len(p.Conflicts) > 0 }
 // remoteName keeps a name from being a path, an option or an address.
 var remoteName = regexp.MustCompile(`^[a-z0-9]+(?:[._-][a-z0-9]+)*$`)
 
-// pull takes the commits of a bundle that lies among the inputs, next to the one that the workspace came from. Its
-// branches become those of the remote with its name. The branch that is checked out then moves forward, is rebased or
-// gets a merge. Where the bundle has no branch of its name, that of its HEAD is taken.
+// pull takes the commits of a repository of an allowed host, or of a bundle that lies among the inputs, next to the one
+// that the workspace came from. The branch that is checked out then moves forward, is rebased or gets a merge. It takes
+// the branch of the same name, or, where there is none, that of the remote's HEAD.
 func (k keeper) pull(ctx context.Context, a PullArgs) (Pulled, error) {
 	p := Pulled{Conflicts: []string{}}
 	branch, err := k.git(ctx, "branch", "--show-current")
@@ -58,12 +58,16 @@ func (k keeper) pull(ctx context.Context, a PullArgs) (Pulled, error) {
 // theirs fetches from a remote, and returns the branch to take, such as upstream/main.
 func (k keeper) theirs(ctx context.Context, remote, branch string) (string, error) {
 	if k.In == "" {
-		return "", envelope.Errorf(envelope.Git, "this session has no bundles to pull from").
-			WithHint("a workspace that comes as repository.bundle has those next to it")
+		return "", envelope.Errorf(envelope.Git, "this session has no history to pull into").
+			WithHint("a workspace that comes as repository.bundle has one")
+	}
+	if isAddress(remote) {
+		return k.download(ctx, remote, branch)
 	}
 	if !remoteName.MatchString(remote) || len(remote) > maxName {
 		return "", envelope.Errorf(envelope.Validation, "%q is no name of a remote", remote).
-			WithHint("a remote is a bundle NAME.bundle among the inputs; NAME is of a-z, 0-9 and - . _ between")
+			WithHint("a remote is https://HOST/PATH, or a bundle NAME.bundle among the inputs; " +
+				"NAME is of a-z, 0-9 and - . _ between")
 	}
 	bundle := filepath.Join(k.In, remote+".bundle")
 	if remote != Remote {
@@ -87,13 +91,11 @@ func (k keeper) take(ctx context.Context, remote, bundle string) error {
 		return envelope.Errorf(envelope.Git, "there is no bundle %s.bundle among the inputs", remote).
 			WithHint("make it with git bundle create, and declare it as an input next to repository.bundle")
 	}
-	apart, err := os.MkdirTemp(k.dir, "pull-")
+	apart, env, err := k.apart()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(apart)
-	env := []string{"GIT_OBJECT_DIRECTORY=" + apart,
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(k.dir, "objects")}
 	if _, err := k.must(ctx, command{args: []string{"bundle", "unbundle", bundle}, env: env}); err != nil {
 		return err
 	}
@@ -101,4 +103,11 @@ func (k keeper) take(ctx context.Context, remote, bundle string) error {
 		return err
 	}
 	return k.fetch(ctx, bundle, "+refs/heads/*:refs/remotes/"+remote+"/*")
+}
+
+// apart is a new folder for objects that no call can reach, and the environment in which git puts them there.
+func (k keeper) apart() (dir string, env []string, err error) {
+	dir, err = os.MkdirTemp(k.dir, "pull-")
+	return dir, []string{"GIT_OBJECT_DIRECTORY=" + dir,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(k.dir, "objects")}, err
 }

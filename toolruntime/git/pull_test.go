@@ -96,7 +96,7 @@ func TestHostilePulls(t *testing.T) {
 			t.Errorf("%q changed\n%s\nto\n%s", remote, before, after)
 		}
 	}
-	for _, name := range []string{"../x", "/etc/x", "ext::touch evil", "https://example.org/x", "--upload-pack=evil", "-x", "", ".",
+	for _, name := range []string{"../x", "/etc/x", "ext::touch evil", "HTTPS://example.org/x", "file:///x", "ssh://example.org/x", "--upload-pack=evil", "-x", "", ".",
 		"a/b", "X", "x\n", "x..y", strings.Repeat("x", 300)} {
 		refused(name, envelope.Validation)
 	}

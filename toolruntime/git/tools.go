@@ -145,8 +145,8 @@ func Tools(repo *Repo, rules *registry.Registry) []tool.Tool {
 			RebaseArgs{Autosquash: true}, keeper.rebase, schema.Length("onto", 1, maxName)),
 		of(k, "git_push", "puts a branch into the bundle of what is to be published", PushArgs{Remote: Remote},
 			keeper.push, schema.Length("refspec", 1, 2*maxName)),
-		of(k, "git_pull", "takes the commits of a bundle among the inputs into the branch, or changes nothing",
-			PullArgs{Remote: Remote, Rebase: true}, keeper.pull),
+		of(k, "git_pull", "takes the commits of an allowed host or a bundle into the branch, or changes nothing",
+			PullArgs{Remote: Remote, Rebase: true}, keeper.pull, schema.Length("remote", 1, maxAddress)),
 		of(k, "validate", "holds what the workspace has changed since it came to rules", ValidateArgs{Glob: "**"},
 			keeper.validate, schema.OneOf("enforcement", "", "blocking", "warning", "suggestion")),
 	}

@@ -81,7 +81,7 @@ var (
 	// adds are tools that change something, and lose nothing that was there.
 	adds = []string{"git_add", "git_commit", "git_push"}
 	// open are tools that can reach hosts outside.
-	open = []string{"curl", "shell_exec"}
+	open = []string{"curl", "git_pull", "shell_exec"}
 )
 
 // describe is what a client is told of a tool.

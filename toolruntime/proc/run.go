@@ -87,14 +87,17 @@ func Run(ctx context.Context, c Command) (Output, error) {
 		streams[i].from.SetReadDeadline(time.Now().Add(drain))
 	}
 	readers.Wait()
-	out := Output{Ran: true, Stdout: streams[0].kept.String(), Stderr: streams[1].kept.String(),
-		Truncated: streams[0].truncated || streams[1].truncated}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		out.Code = 128 + int(status.Signal())
-	} else {
-		out.Code = cmd.ProcessState.ExitCode()
-	}
+	out := Output{Ran: true, Code: exitCode(cmd.ProcessState), Stdout: streams[0].kept.String(),
+		Stderr: streams[1].kept.String(), Truncated: streams[0].truncated || streams[1].truncated}
 	return out, errors.Join(waitErr, ctx.Err())
+}
+
+// exitCode is that of a shell: 128 and the signal's number, where one ended the process.
+func exitCode(ended *os.ProcessState) int {
+	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return ended.ExitCode()
 }
 
 // waitEnd waits until a child has ended, and leaves it to be reaped.

@@ -16,7 +16,7 @@ type Rule struct {
 
 // Rules are those of section 7, in its order.
 var Rules = []Rule{
-	{"sec.network.allowlist", Blocking, "curl",
+	{"sec.network.allowlist", Blocking, "curl, git_pull",
 		"the host is one of network.allowed_domains, after each of at most three redirects"},
 	{"sec.shell.allowlist", Blocking, "shell_exec", "a pattern of shell_allow matches the command"},
 	{"sec.paths.sandbox", Blocking, "every path", "the path lies below the workspace"},

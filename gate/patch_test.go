@@ -65,6 +65,8 @@ func TestPatchOfARun(t *testing.T) {
 			says: "Withheld from CORE, and kept in the archive: /out/changes.patch of 90 bytes, all of it (code.todo.blockers)."},
 		{name: "warning", registry: todoAt("warning"), patch: todoPatch, delivered: true,
 			says: "The patch breaks a rule of its registry that is a warning there: code.todo.blockers, places: 1."},
+		{name: "disguised", registry: todoAt("blocking"), patch: strings.Replace(todoPatch, "TODO", "a\x1b[31m", 1), delivered: true,
+			says: "The patch adds or names characters that a terminal or an editor does not show as they are"},
 		{name: "no patch", registry: todoAt("blocking"), patch: "none\n", says: "all of it (tools.patch.form)."},
 		{name: "no registry", registry: "version: 2\n", patch: todoPatch, says: "all of it (tools.registry)."},
 	} {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/toolruntime/judge"
@@ -122,7 +123,23 @@ func (r *Run) judge(patch []byte, p *validate.Policy) (found []schemas.Finding, 
 			notes = append(notes, note(rule.ID, level, n))
 		}
 	}
+	if slices.ContainsFunc(all, disguised) {
+		notes = append(notes, disguise)
+	}
 	return found, notes, nil
+}
+
+// disguise is a note: whoever reads a patch is to see what it does.
+const disguise = "The patch adds or names characters that a terminal or an editor does not show as they are: " +
+	"terminal escapes, other controls, or controls of the direction of text."
+
+// disguised says whether a change adds or names characters that change how the rest of a line is shown.
+func disguised(c judge.Change) bool {
+	hides := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\t' && r != '\f' || unicode.Is(unicode.Bidi_Control, r)
+	}
+	return strings.ContainsFunc(c.Path+c.Old, hides) || slices.ContainsFunc(c.Added,
+		func(l judge.Line) bool { return strings.ContainsFunc(l.Text, hides) })
 }
 
 func refusal(rule, format string, a ...any) schemas.Finding {

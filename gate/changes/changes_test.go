@@ -125,6 +125,11 @@ func TestJudge(t *testing.T) {
 		"cut off":            {all, "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,9 @@\n one\n", []string{"tools.patch.form"}, true, 0},
 		"binary":             {all, "\x00\x01\x02", []string{"tools.patch.form"}, true, 0},
 		"too large":          {all, strings.Repeat("diff --git a/x b/x\n", 1<<19), []string{"tools.patch.form"}, true, 0},
+		"an escape":          {all, patch("x.md", "a\x1b[31mb"), nil, false, 1},
+		"a return":           {all, patch("x.md", "good\rbad"), nil, false, 1},
+		"a direction":        {"version: 1\n", patch("x.md", "a\u202eb"), nil, false, 1},
+		"a name's direction": {all, patch("x\u2066y.md", "two"), nil, false, 1},
+		"a line of Windows":  {all, patch("x.md", "\ufefftwo\t\f\u00e9\r"), nil, false, 0},
 		"registry is broken": {"version: 9\n", patch("x.md", "two"), []string{"tools.registry"}, true, 0},
 	} {
 		inputs := map[string]string{"plan.jsonl": "{}"}

@@ -85,7 +85,7 @@ oracles: setup ## the Tool Runtime beside git and commitlint, on GIT_SOURCE (git
 		go test ./toolruntime/git -tags oracles -count=1 -v -timeout 4h -run 'TestLikeGit|TestCommitlint' -git.operations 800
 
 toolchains: setup build ## patches in Go, Rust and JavaScript judged again on a real node, hostile ones too; builds the images
-	deploy/images/build --recipes deploy/images/examples build/toolchains tools-go tools-rust tools-node
+	deploy/images/build --recipes deploy/images/examples build/toolchains tools-go tools-rust tools-node tools-c
 	THREEGATE_IMAGES='$(abspath build/toolchains)' $(GOTEST) ./gate/e2e -tags toolchains -run '^TestToolchain' -count=1 -v
 
 bench-tools: images ## calls of threegate-tools beside the same by plain programs, in a sandbox

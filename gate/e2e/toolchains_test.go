@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// toolchainNode serves a node with one image, that of a toolchain, and the profile fix in it, whose registry holds
-// patches to all rules that need the toolchain. The image is built if it is not there.
-func toolchainNode(t *testing.T, image, language string) *node {
+// toolchainNode serves a node with one image, which is built if it is not there, and the profile fix in it.
+func toolchainNode(t *testing.T, image, registryText string) *node {
 	t.Helper()
 	layout := filepath.Join(repo, "build", "toolchains")
 	build := exec.Command(filepath.Join(repo, "deploy/images/build"), "--recipes", filepath.Join(repo, "deploy/images/examples"),
@@ -23,16 +22,21 @@ func toolchainNode(t *testing.T, image, language string) *node {
 		t.Fatalf("build %s: %v\n%s", image, err, out)
 	}
 	registry := filepath.Join(t.TempDir(), "fix.yaml")
-	text := "version: 1\nast: {language: " + language + "}\nvalidators:\n"
-	for _, rule := range strings.Fields(toolchainRules[language]) {
-		text += "- {rule: " + rule + ".must.pass, enforcement: blocking}\n"
-	}
-	must(t, os.WriteFile(registry, []byte(text), 0o600))
+	must(t, os.WriteFile(registry, []byte(registryText), 0o600))
 	n := emptyNodeOf(t, layout, filepath.Join(t.TempDir(), "node"),
 		"\ntools:\n  profiles:\n    fix: {registry: "+registry+", image: "+image+"}\n")
 	n.configure(image+": {", image+": {exec_tmp: true, ") // tests are programs in /tmp
 	n.serve()
 	return n
+}
+
+// mustPass is a registry that holds patches to all rules that need the toolchain of a language.
+func mustPass(language string) string {
+	text := "version: 1\nast: {language: " + language + "}\nvalidators:\n"
+	for _, rule := range strings.Fields(toolchainRules[language]) {
+		text += "- {rule: " + rule + ".must.pass, enforcement: blocking}\n"
+	}
+	return text
 }
 
 var toolchainRules = map[string]string{"go": "fmt build lint test", "rust": "fmt build lint test", "javascript": "build test"}
@@ -126,7 +130,7 @@ func TestMain(m *testing.M) {
 // forges a pass is caught by the second sandbox.
 func TestToolchainGo(t *testing.T) {
 	wrong := "package x\n\n// Twice does not double.\nfunc Twice(n int) int { return 5 }\n"
-	toolchainNode(t, "tools-go", "go").recheck(goBase, map[string]changed{
+	toolchainNode(t, "tools-go", mustPass("go")).recheck(goBase, map[string]changed{
 		"good": {files: map[string]string{"y.go": "package x\n\n// Four is four.\nfunc Four() int { return Twice(2) }\n"}},
 		"forged": {map[string]string{"x.go": wrong, "main_test.go": hostileGo}, "test.must.pass",
 			"TestTwice is declared and was not run to its end"},
@@ -180,7 +184,7 @@ fn main() {
 func TestToolchainRust(t *testing.T) {
 	wrong := "/// Does not double.\npub fn twice(n: u32) -> u32 {\n    3 * n\n}\n" + rustTest
 	forge := func(rule string) string { return fmt.Sprintf(forgeRust, rule) }
-	toolchainNode(t, "tools-rust", "rust").recheck(rustBase, map[string]changed{
+	toolchainNode(t, "tools-rust", mustPass("rust")).recheck(rustBase, map[string]changed{
 		"good": {files: map[string]string{
 			"build.rs": "fn main() {\n    let out = std::env::var(\"OUT_DIR\").unwrap();\n" +
 				"    std::fs::write(format!(\"{out}/four.rs\"), \"4\").unwrap();\n}\n",
@@ -215,7 +219,7 @@ for (const name of ['recheck.jsonl', 'responses.jsonl', 'stdout', 'changes.patch
 // tested, and one that writes over the code that others test, are caught by the second sandbox.
 func TestToolchainNode(t *testing.T) {
 	wrong := "exports.twice = (n) => 3 * n;\n"
-	toolchainNode(t, "tools-node", "javascript").recheck(nodeBase, map[string]changed{
+	toolchainNode(t, "tools-node", mustPass("javascript")).recheck(nodeBase, map[string]changed{
 		"good": {files: map[string]string{"y.js": "exports.four = require('./x.js').twice(2);\n"}},
 		"ended": {map[string]string{"x.js": wrong, "x.test.js": forgeNode + "process.exit(0);\n" + nodeBase["x.test.js"]},
 			"test.must.pass", "doubles is declared and was not run to its end"},

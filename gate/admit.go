@@ -49,16 +49,20 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) error {
 // That time went by is no reason: it is judged as of when it was admitted.
 func (g *Gate) readmit(ctx context.Context, j *spool.Job) (refused bool, err error) {
 	a, err := readAdmission(j)
-	if err == nil && (g.journal.isCancelled(a.Request.RequestID) || a.Rules != g.config().Rules()) {
-		err = g.exec.Cleanup(ctx, j.ID) // of an earlier try: refused, the job may come back at once, and has a new one
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, err
-	case g.journal.isCancelled(a.Request.RequestID):
-		return true, g.refuse(j, &a.Request, g.cancelled(a.Request.RequestID))
-	case a.Rules == g.config().Rules():
+	}
+	// Asked once: both can change at any time.
+	cancelled, otherRules := g.journal.isCancelled(a.Request.RequestID), a.Rules != g.config().Rules()
+	if !cancelled && !otherRules {
 		return false, nil
+	}
+	// The sandbox of an earlier try goes first: once it is refused, the job may come back at once, and has a new one.
+	if err := g.exec.Cleanup(ctx, j.ID); err != nil {
+		return false, err
+	}
+	if cancelled {
+		return true, g.refuse(j, &a.Request, g.cancelled(a.Request.RequestID))
 	}
 	again, err := g.verdict(ctx, j, a.AdmittedAt)
 	return again == nil && err == nil, err

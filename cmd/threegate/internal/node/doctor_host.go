@@ -141,8 +141,8 @@ func runtimeRefused(root, path, version string) error {
 	if _, err := os.Stat(filepath.Join(root, "unified/cgroup.procs")); !crun || err != nil {
 		return nil
 	}
-	return fmt.Errorf("%s%s: crun makes no sandbox where control groups of version 2 are mounted beside those of "+
-		"version 1, at %s/unified", path, version, root)
+	return fmt.Errorf("%s%s: crun makes no sandbox on a host that mounts both versions of control groups: "+
+		"version 2 is at %s/unified", path, version, root)
 }
 
 // confined is the first profile of AppArmor that is enforced on a program that makes sandboxes.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/intree"
-	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -137,7 +137,7 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job, at time.Time) (*schemas.
 	findings = append(findings, inTrees...)
 	registry, task := g.config().Registry(req), g.task(j, req)
 	if registry != nil {
-		findings = append(findings, changes.OfProfile(req)...)
+		findings = append(findings, patchpolicy.OfProfile(req)...)
 	}
 	names, err := toolsOf(j, &task, registry).OfPlan(&p)
 	if err != nil {
@@ -212,7 +212,7 @@ func (g *Gate) task(j *spool.Job, req *schemas.Request) executors.Task {
 		ID:         j.ID,
 		Backend:    req.Backend,
 		Language:   g.config().ImageName(req.Language),
-		Argv:       changes.Argv(req),
+		Argv:       patchpolicy.Argv(req),
 		Code:       req.Code,
 		InputsJSON: req.InputsJSON,
 		Trees:      req.Trees(),

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/ending"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/recheck"
@@ -98,9 +98,9 @@ func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admission, o *Outco
 	if !recheck.Needed(a.Registry, o.Collected.Files) || g.journal.isCancelled(a.Request.RequestID) {
 		return nil, nil
 	}
-	made := slices.ContainsFunc(o.Collected.Files, func(f executors.File) bool { return f.Path == changes.File })
+	made := slices.ContainsFunc(o.Collected.Files, func(f executors.File) bool { return f.Path == patchpolicy.File })
 	if !made || !slices.ContainsFunc(a.Request.Outputs,
-		func(w schemas.OutputExpectation) bool { return w.Path == "/out/"+changes.File }) {
+		func(w schemas.OutputExpectation) bool { return w.Path == "/out/"+patchpolicy.File }) {
 		return nil, nil
 	}
 	if err := g.contained(); err != nil {
@@ -111,7 +111,7 @@ func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admission, o *Outco
 		task.InputsDir = j.Path(spool.DirInputs)
 	}
 	return recheck.Do(ctx, uncancelled{g.exec, g, a.Request.RequestID}, task, a.Registry,
-		j.Path(DirOut, changes.File), j.Path(DirRecheck))
+		j.Path(DirOut, patchpolicy.File), j.Path(DirRecheck))
 }
 
 // uncancelled starts nothing for a request that was cancelled since it was looked at.

@@ -116,7 +116,7 @@ python x.csv %s
 // world is a node that is crashed and started again.
 type world struct {
 	dir string
-	cfg *config.Loaded
+	cfg *config.Node
 	sc  scenario
 	now func() time.Time // nil is the real clock
 	// taken counts what CORE took, by result.

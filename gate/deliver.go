@@ -72,7 +72,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 		Filters: filters.names()}
 	if refused {
 		ev.Type, ev.Rules = ledger.ResultQuarantined, blockingRules(findings)
-		ev.Notice, ev.Held = g.noticeName(j, a.Request.RequestID), quarantine.Held(findings)
+		ev.Notice, ev.Releasable = g.noticeName(j, a.Request.RequestID), quarantine.MayRelease(findings)
 		g.log.Info("result quarantined", "job", j.ID, "request", a.Request.RequestID, "rules", ev.Rules)
 	} else {
 		ev.Artifacts = len(m.files)

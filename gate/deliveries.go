@@ -32,17 +32,17 @@ type deliveries struct {
 	wg    sync.WaitGroup
 
 	mu sync.Mutex
-	in map[string]visit // what is under way at a folder of CORE's, by job
+	in map[string]pendingCall // what is under way at a folder of CORE's, by job
 }
 
-// visit is a call that may hang.
-type visit struct {
+// pendingCall is a call that may hang.
+type pendingCall struct {
 	folder string
 	since  time.Time
 }
 
 func newDeliveries(g *Gate) *deliveries {
-	return &deliveries{g: g, queue: newQueue(), in: map[string]visit{}}
+	return &deliveries{g: g, queue: newQueue(), in: map[string]pendingCall{}}
 }
 
 // run starts n goroutines that deliver results, and one for notices; they end after stop.
@@ -80,7 +80,7 @@ func (o *deliveries) stop() {
 // atCore does something in a folder of CORE's; what names it.
 func (o *deliveries) atCore(what, folder string, do func() error) error {
 	o.mu.Lock()
-	o.in[what] = visit{folder, time.Now()}
+	o.in[what] = pendingCall{folder, time.Now()}
 	o.mu.Unlock()
 	defer func() {
 		o.mu.Lock()
@@ -104,7 +104,7 @@ func mendInbound(folder string) string {
 func (o *deliveries) trouble() *trouble.Trouble {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var first visit
+	var first pendingCall
 	for _, at := range o.in {
 		if first.since.IsZero() || at.since.Before(first.since) {
 			first = at

@@ -35,7 +35,7 @@ import (
 
 // Gate owns one node while it runs.
 type Gate struct {
-	cfg       atomic.Pointer[config.Loaded] // see config and Reload
+	cfg       atomic.Pointer[config.Node] // see config and Reload
 	exec      Executor
 	log       *slog.Logger
 	now       func() time.Time
@@ -81,7 +81,7 @@ type Options struct {
 // Open takes the node in cfg.Dir for this process, replays its ledger and
 // finishes claims that were cut short. It runs nothing yet. A node that another
 // process owns gives spool.ErrLocked.
-func Open(cfg *config.Loaded, o Options) (_ *Gate, err error) {
+func Open(cfg *config.Node, o Options) (_ *Gate, err error) {
 	g := &Gate{exec: o.Executor, log: o.Logger, now: o.Now, troubles: trouble.NewList(o.Retry), runs: newQueue(),
 		journal: newJournal(), alive: o.Alive}
 	g.back.wake = make(chan struct{}, 1)
@@ -370,14 +370,14 @@ func sleep(ctx context.Context, d time.Duration) {
 var ErrRestart = errors.New("only a restart can change it")
 
 // config is the configuration as it is now.
-func (g *Gate) config() *config.Loaded { return g.cfg.Load() }
+func (g *Gate) config() *config.Node { return g.cfg.Load() }
 
 // Reload makes the gate judge what comes by another configuration of the same
 // node: approvals, validators, shell_allow, results, node.drain, and the limits
 // but those of what is claimed. It is taken over whole or, with an error that
 // matches ErrRestart, not at all. What is admitted and not started is judged
 // anew before it starts; a result that was checked and has no verdict yet is checked anew.
-func (g *Gate) Reload(next *config.Loaded) error {
+func (g *Gate) Reload(next *config.Node) error {
 	old := g.config()
 	if next.Dir != old.Dir {
 		return fmt.Errorf("reload: %s is not the configuration of %s", next.File, old.Dir)

@@ -80,7 +80,7 @@ func TestHoldThatCannotBeRead(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(w.dir, "hold.json"), []byte("{"), 0o600))
 	holds, err := hold.List(w.cfg)
 	must(t, err)
-	if len(holds) != 1 || holds[0].Damage == "" || !hold.Held(holds, "a") || !hold.Held(holds, "b") {
+	if len(holds) != 1 || holds[0].Damage == "" || !hold.Paused(holds, "a") || !hold.Paused(holds, "b") {
 		t.Errorf("%+v", holds)
 	}
 	if err := hold.Set(w.cfg, hold.Hold{Inbox: "b", By: "x", Reason: "\x1b[2J"}); err == nil {

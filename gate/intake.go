@@ -57,7 +57,7 @@ func (g *Gate) takeIn(ctx, work context.Context) error {
 			return err
 		}
 		g.claimed = append(g.claimed, g.back.take()...)
-		held := func(inbox string) bool { return hold.Held(holds, inbox) }
+		held := func(inbox string) bool { return hold.Paused(holds, inbox) }
 		at := slices.IndexFunc(g.claimed, func(j *spool.Job) bool { return !held(j.Origin.Inbox) })
 		if at < 0 {
 			g.spool.Skip(held)

@@ -93,8 +93,8 @@ func (g *Gate) openItem(job string) (*Item, error) {
 
 // releaseItem has a quarantined item judged again, by all rules, without the findings that a person
 // took back.
-func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (deed, error) {
-	d := deed{act: func() error { return g.takeBack(ctx, o.Subject) }}
+func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (orderEffect, error) {
+	d := orderEffect{act: func() error { return g.takeBack(ctx, o.Subject) }}
 	if known {
 		return d, nil
 	}
@@ -191,8 +191,8 @@ func (r *returned) take() []*spool.Job {
 
 // rejectItem ends a quarantined item for good. If CORE was told that it is held, it is told now that
 // nothing more comes.
-func (g *Gate) rejectItem(o *orders.Order, known bool) (deed, error) {
-	d := deed{act: func() error { return g.tellRejected(o.Subject) }}
+func (g *Gate) rejectItem(o *orders.Order, known bool) (orderEffect, error) {
+	d := orderEffect{act: func() error { return g.tellRejected(o.Subject) }}
 	if known {
 		return d, nil
 	}
@@ -204,7 +204,7 @@ func (g *Gate) rejectItem(o *orders.Order, known bool) (deed, error) {
 	d.event = ledger.Event{Type: ledger.QuarantineRejected, RunID: e.RunID, RequestID: e.RequestID,
 		RequestSHA256: e.RequestSHA256, Rules: e.Rules}
 	// A request that was promoted under the same id since has an answer of its own.
-	if by, _ := g.journal.toldBy(e.Notice); e.Held && by == e.RunID && !g.journal.withdrawn(e.Notice) {
+	if by, _ := g.journal.toldBy(e.Notice); e.Releasable && by == e.RunID && !g.journal.withdrawn(e.Notice) {
 		d.event.Notice = e.Notice
 	}
 	return d, nil

@@ -69,9 +69,9 @@ func (g *Gate) carryOutAll(ctx context.Context) (failed error) {
 	return failed
 }
 
-// deed is what an order comes to: the event that is recorded first, unless it is on record. Then act
+// orderEffect is what an order comes to: the event that is recorded first, unless it is on record. Then act
 // is called, which can be called again after a crash. It may be nil.
-type deed struct {
+type orderEffect struct {
 	event ledger.Event
 	act   func() error
 }
@@ -140,7 +140,7 @@ func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, diges
 }
 
 // decide finds what an order comes to, and records it unless it is on record.
-func (g *Gate) decide(ctx context.Context, o *orders.Order, known bool, digest string) (d deed, err error) {
+func (g *Gate) decide(ctx context.Context, o *orders.Order, known bool, digest string) (d orderEffect, err error) {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
 	switch o.Kind {
@@ -191,13 +191,13 @@ func (g *Gate) userOf(name string) string {
 
 // cancelRequest ends a request that is not over, by the order of a person. Once that is on record, what of
 // it was not started is refused by whoever has it next; what was started is stopped, and gets a result.
-func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (deed, error) {
+func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (orderEffect, error) {
 	e := ledger.Event{Type: ledger.RequestCancelled, RequestID: o.Subject}
 	first, admitted := g.journal.admittedAs(o.Subject)
 	if admitted {
 		e.RequestID, e.RunID, e.RequestSHA256 = first.request, first.job, first.sha256
 	}
-	d := deed{event: e, act: func() error { return g.stop(ctx, o.Subject) }}
+	d := orderEffect{event: e, act: func() error { return g.stop(ctx, o.Subject) }}
 	switch {
 	case known:
 		return d, nil

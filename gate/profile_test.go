@@ -12,7 +12,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate"
-	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 )
@@ -28,7 +28,7 @@ type given struct {
 func (g *given) Prepare(ctx context.Context, t executors.Task) error {
 	g.task = t
 	var err error
-	g.file, err = os.ReadFile(filepath.Join(t.GivenDir, changes.RegistryFile))
+	g.file, err = os.ReadFile(filepath.Join(t.GivenDir, patchpolicy.RegistryFile))
 	must(g.t, err)
 	return g.speaker.Prepare(ctx, t)
 }

@@ -51,7 +51,7 @@ type admission struct {
 	// Registry is what the profile of the request's language gives to the run. Without a profile there is none.
 	Registry   []byte    `json:"registry,omitempty"`
 	AdmittedAt time.Time `json:"admitted_at"`
-	// Rules names what it was judged by: see config.Loaded.Rules. An older node wrote none.
+	// Rules names what it was judged by: see config.Node.Rules. An older node wrote none.
 	Rules string `json:"rules,omitempty"`
 	// Findings are the warnings and suggestions that did not refuse it.
 	Findings []schemas.Finding `json:"findings,omitempty"`

@@ -29,7 +29,7 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 	if reasons.RequestID != "" {
 		ev.RequestID, ev.DedupKey = reasons.RequestID, dedupKey(reasons.RequestID)
 	}
-	ev.Notice, ev.Held = g.noticeName(j, ev.RequestID), quarantine.Held(findings)
+	ev.Notice, ev.Releasable = g.noticeName(j, ev.RequestID), quarantine.MayRelease(findings)
 	if err := writeReasons(j, reasons); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func NoticeOf(e ledger.Event) *schemas.Notice {
 	switch {
 	case e.Type == ledger.QuarantineRejected:
 		n.Stage = schemas.StageRejected
-	case e.Held:
+	case e.Releasable:
 		n.Stage = schemas.StageHeld
 	case slices.Contains(e.Rules, spool.RuleDamaged):
 		n.Stage = schemas.StageInterrupted

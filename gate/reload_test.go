@@ -19,7 +19,7 @@ func TestReload(t *testing.T) {
 	g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(&injector{}), Logger: slog.New(slog.DiscardHandler),
 		Retry: firstPause})
 	must(t, err)
-	load := func(text string) *config.Loaded {
+	load := func(text string) *config.Node {
 		t.Helper()
 		must(t, os.WriteFile(filepath.Join(w.dir, config.FileName), []byte(text), 0o640))
 		l, err := config.Load(w.dir)
@@ -52,7 +52,7 @@ func TestReload(t *testing.T) {
 // is delivered.
 func TestReloadBeforeTheDelivery(t *testing.T) {
 	w := mustWorld(t, scenario{name: "reload", word: "script", want: ending{results: 1, runs: 1}})
-	load := func(more string) *config.Loaded {
+	load := func(more string) *config.Node {
 		t.Helper()
 		must(t, os.WriteFile(filepath.Join(w.dir, config.FileName), []byte(crashConfig+more), 0o640))
 		l, err := config.Load(w.dir)

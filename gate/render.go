@@ -58,7 +58,7 @@ type rendering struct {
 }
 
 // render makes the result of a finished job. The same job, judged alike, gives the same bytes.
-func render(j *spool.Job, a *admission, o *Outcome, cfg *config.Loaded, released []ledger.Event, p validate.Policy,
+func render(j *spool.Job, a *admission, o *Outcome, cfg *config.Node, released []ledger.Event, p validate.Policy,
 	fs *filters) (*rendering, error) {
 	req, out := &a.Request, &o.Outcome
 	m := &rendering{j: j, a: a, o: o, policy: p, filters: fs, lines: cfg.Results.StreamLines}

@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -46,7 +46,7 @@ type Executor interface {
 	// Cleanup removes every trace of the task. It is no error if there is none.
 	Cleanup(ctx context.Context, id string) error
 	// Kill ends the task at once, started or not, if it has not ended; what it wrote until then is kept, and
-	// Wait and Collect give it. It is no error if there is none.
+	// Wait and Collect writeRegistry it. It is no error if there is none.
 	Kill(ctx context.Context, id string) error
 	// List returns the ids of all tasks of this node of which a trace exists.
 	List(ctx context.Context) ([]string, error)
@@ -67,7 +67,7 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 	if len(j.Inputs()) > 0 {
 		task.InputsDir = j.Path(spool.DirInputs)
 	}
-	if err := give(j, a, &task); err != nil {
+	if err := writeRegistry(j, a, &task); err != nil {
 		return err
 	}
 	if err := g.exec.Prepare(ctx, task); err != nil {
@@ -80,8 +80,8 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 	return g.record(startEvent(j, a, id))
 }
 
-// give puts the registry of a profile next to the inputs of its run, as it was admitted.
-func give(j *spool.Job, a *admission, t *executors.Task) error {
+// writeRegistry puts the registry of a profile next to the inputs of its run, as it was admitted.
+func writeRegistry(j *spool.Job, a *admission, t *executors.Task) error {
 	if a.Registry == nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func give(j *spool.Job, a *admission, t *executors.Task) error {
 	if err := os.Mkdir(j.Path(DirGiven), 0o700); err != nil {
 		return fmt.Errorf("give the registry: %w", err)
 	}
-	if err := os.WriteFile(j.Path(DirGiven, changes.RegistryFile), a.Registry, 0o600); err != nil {
+	if err := os.WriteFile(j.Path(DirGiven, patchpolicy.RegistryFile), a.Registry, 0o600); err != nil {
 		return fmt.Errorf("give the registry: %w", err)
 	}
 	t.GivenDir = j.Path(DirGiven)

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/recheck"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -79,7 +79,7 @@ func (m *rendering) names(what string, names []string, write func(string) string
 		}
 		shown = append(shown, w)
 	}
-	return sayable(what, shown, more)
+	return describeNames(what, shown, more)
 }
 
 // hosts says what, and the destinations that the sandbox asked for. None of them refuses a
@@ -93,11 +93,11 @@ func (m *rendering) hosts(what string, names []string, more int) string {
 		}
 		names[i] = shown
 	}
-	return sayable(what, names, more)
+	return describeNames(what, names, more)
 }
 
-// sayable says what, and names; only how many they are, if they say something together.
-func sayable(what string, names []string, more int) string {
+// describeNames says what, and names; only how many they are, if they say something together.
+func describeNames(what string, names []string, more int) string {
 	s := what + ": " + list(names, more) + "."
 	if _, why, _ := validate.Words(labelUnexpected, strings.ReplaceAll(s, schemas.MarkerStart, "(")); why == nil {
 		return s
@@ -165,7 +165,7 @@ func (m *rendering) stream(file string, s executors.Stream, artifact string) (sc
 		if err := m.wholeStream(file, artifact, s.SHA256, raw, v); err != nil {
 			return schemas.Stream{}, err
 		}
-		if !channel.Imitates(raw) { // the artifact is the stream itself
+		if !channel.HasMarker(raw) { // the artifact is the stream itself
 			return shown, nil
 		}
 	}
@@ -265,7 +265,7 @@ func (m *rendering) refuse(name string, s channel.Span) {
 // wholeStream makes an artifact of a stream.
 func (m *rendering) wholeStream(file, artifact, sha string, raw []byte, v channel.Verdict) error {
 	source := m.j.Path(file)
-	if whole := channel.Whole(raw, v); len(v.Withheld) > 0 || channel.Imitates(raw) {
+	if whole := channel.Whole(raw, v); len(v.Withheld) > 0 || channel.HasMarker(raw) {
 		if err := m.j.WriteFile(file+shownSuffix, whole); err != nil {
 			return err
 		}
@@ -322,9 +322,9 @@ func (m *rendering) output(f executors.File, describe func() string) error {
 }
 
 // toolsOf is the run of tools that a task of a job may be. The registry is that of its profile, if it has one.
-func toolsOf(j *spool.Job, t *executors.Task, registry []byte) *changes.Run {
-	return &changes.Run{Argv: t.Argv, Given: registry, Trees: t.Trees, Work: t.Work,
-		Open: changes.In(j.Path(spool.DirInputs)), Hashes: j.InputHashes()}
+func toolsOf(j *spool.Job, t *executors.Task, registry []byte) *patchpolicy.Run {
+	return &patchpolicy.Run{Argv: t.Argv, Given: registry, Trees: t.Trees, Work: t.Work,
+		Open: patchpolicy.In(j.Path(spool.DirInputs)), Hashes: j.InputHashes()}
 }
 
 // patch adds to the verdict on an output, if it is the patch of a run of tools, what its registry says of it.
@@ -334,11 +334,11 @@ func (m *rendering) patch(name, source string, v *validate.ArtifactVerdict) erro
 		return err
 	}
 	m.notes = append(m.notes, notes...)
-	if path.Base(name) != changes.File || !recheck.Needed(m.a.Registry, m.o.Collected.Files) {
+	if path.Base(name) != patchpolicy.File || !recheck.Needed(m.a.Registry, m.o.Collected.Files) {
 		return nil
 	}
 	second := m.o.Recheck
-	if name != changes.File { // it was not looked at
+	if name != patchpolicy.File { // it was not looked at
 		second = nil
 	}
 	found, notes, err := second.Findings(m.j.Path(DirRecheck), source, m.policy.IsReleased)

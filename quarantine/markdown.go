@@ -50,7 +50,7 @@ func (r Reasons) markdown() []byte {
 	if r.Omitted > 0 {
 		fmt.Fprintf(&b, "\n%d further findings were left out.\n", r.Omitted)
 	}
-	if r.Held() {
+	if r.MayRelease() {
 		b.WriteString("\n" + HeldNote + "\n")
 	}
 	b.WriteString("\nThe same for programs is in reasons.json. `threegate explain RULE` says more about a " +

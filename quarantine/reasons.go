@@ -82,8 +82,8 @@ type Releasable struct {
 	schemas.Release
 }
 
-// Held says whether a person may release an item that these findings refuse.
-func Held(fs []schemas.Finding) bool {
+// MayRelease says whether a person may release an item that these findings refuse.
+func MayRelease(fs []schemas.Finding) bool {
 	n := 0
 	for _, f := range fs {
 		if f.Severity == schemas.SeverityBlocking && f.Span == "" {
@@ -95,8 +95,8 @@ func Held(fs []schemas.Finding) bool {
 	return n > 0 && len(fs) <= maxFindings
 }
 
-// Held says whether a person may release the item: whether each finding that refused it may be.
-func (r *Reasons) Held() bool {
+// MayRelease says whether a person may release the item: whether each finding that refused it may be.
+func (r *Reasons) MayRelease() bool {
 	return len(r.Releasable) > 0 && r.Omitted == 0 && r.Unreleasable() == 0
 }
 

@@ -25,8 +25,8 @@ func TestReleasable(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := Decode(raw)
-		if err != nil || r.Held() != c.held || Held(c.findings) != c.held || r.Unreleasable() != c.first {
-			t.Errorf("%v: held %v, first %d, %v", c.findings, r.Held(), r.Unreleasable(), err)
+		if err != nil || r.MayRelease() != c.held || MayRelease(c.findings) != c.held || r.Unreleasable() != c.first {
+			t.Errorf("%v: held %v, first %d, %v", c.findings, r.MayRelease(), r.Unreleasable(), err)
 		}
 		if strings.Contains(string(people), "quarantine release") != c.held {
 			t.Errorf("for people:\n%s", people)

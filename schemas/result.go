@@ -146,7 +146,7 @@ type Withheld struct {
 	At int
 }
 
-// MarkerStart is how a marker begins. In text of others the bracket is spelt ⟦27E6⟧.
+// MarkerStart is how a marker begins. In text of others the bracket is spelled ⟦27E6⟧.
 const MarkerStart = "⟦withheld: "
 
 // Marker is what a result shows in the place of the text.

@@ -133,7 +133,7 @@ func (s *Spool) hidden(id string) string {
 // complete goes on with an unfinished claim from wherever it stands. It is the end
 // of every claim, and of recovery. With timeUp set, a file that is still open for
 // writing is waited for no longer.
-func (s *Spool) complete(h *held, timeUp bool) (*Job, error) {
+func (s *Spool) complete(h *openClaim, timeUp bool) (*Job, error) {
 	done, err := exists(filepath.Join(s.stateDir(StateClaimed), h.id))
 	if err == nil && !done { // else an earlier try did it
 		err = s.commit(h, timeUp)
@@ -149,7 +149,7 @@ func (s *Spool) complete(h *held, timeUp bool) (*Job, error) {
 }
 
 // commit makes .JOB whole and renames it to JOB.
-func (s *Spool) commit(h *held, timeUp bool) error {
+func (s *Spool) commit(h *openClaim, timeUp bool) error {
 	hidden := s.hidden(h.id)
 	if taken, err := exists(filepath.Join(hidden, DirRaw, rawRequest)); err != nil {
 		return err

@@ -121,7 +121,7 @@ func TestAFileThatIsStillWritten(t *testing.T) {
 			if got := n.pending(10); len(got) > 0 {
 				t.Fatalf("offered before its time: %v", got)
 			}
-			if st := n.Stuck(); len(st) != 1 || !st[0].Held || st[0].Attempts != 1 {
+			if st := n.Stuck(); len(st) != 1 || !st[0].InNode || st[0].Attempts != 1 {
 				t.Fatalf("stuck: %+v", st)
 			}
 			n.clock = n.clock.Add(time.Second)

@@ -41,14 +41,14 @@ var (
 type ClaimError struct {
 	Inbox string
 	Name  string // quoted
-	// Held says that the request left the inbox and lies in the node.
-	Held bool
+	// InNode says that the request left the inbox and lies in the node.
+	InNode bool
 	Err  error
 }
 
 func (e *ClaimError) Error() string {
 	where := "stays in the inbox"
-	if e.Held {
+	if e.InNode {
 		where = "is held by the node"
 	}
 	return fmt.Sprintf(
@@ -68,7 +68,7 @@ type Stuck struct {
 	Inbox    string    `json:"inbox"`
 	Name     string    `json:"name,omitempty"` // quoted; empty: the inbox itself
 	Reason   string    `json:"reason"`
-	Held     bool      `json:"held"` // in the node already, not in the inbox
+	InNode   bool      `json:"held"` // in the node already, not in the inbox
 	Since    time.Time `json:"since"`
 	Attempts int       `json:"attempts"`
 	NextTry  time.Time `json:"next_try"`

@@ -340,7 +340,7 @@ func TestImmovable(t *testing.T) {
 	if !claimed["TR-b.md"] {
 		t.Error("the other request was not claimed")
 	}
-	if st := n.Stuck(); len(st) != 1 || st[0].Attempts != 1 || st[0].Held || st[0].Name != `"TR-a.md"` {
+	if st := n.Stuck(); len(st) != 1 || st[0].Attempts != 1 || st[0].InNode || st[0].Name != `"TR-a.md"` {
 		t.Errorf("stuck: %+v", st)
 	}
 	n.later()

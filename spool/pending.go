@@ -28,7 +28,7 @@ type inboxState struct {
 	unread bool
 	// due are its unfinished claims that may be tried again; namesTurn says that a
 	// new name comes before them.
-	due       []*held
+	due       []*openClaim
 	namesTurn bool
 	// mayRead keeps one call of Pending from reading after it handed out from
 	// the queue: all of that is still there.
@@ -92,7 +92,7 @@ func (s *Spool) findDue() {
 	if len(s.inboxes) == 0 {
 		return
 	}
-	for _, h := range s.held {
+	for _, h := range s.open {
 		if h.busyNow || h.attempts == 0 || s.now().Before(h.next) {
 			continue
 		}
@@ -103,7 +103,7 @@ func (s *Spool) findDue() {
 		in.due = append(in.due, h)
 	}
 	for _, in := range s.inboxes {
-		slices.SortFunc(in.due, func(a, b *held) int { return a.next.Compare(b.next) })
+		slices.SortFunc(in.due, func(a, b *openClaim) int { return a.next.Compare(b.next) })
 	}
 }
 
@@ -264,7 +264,7 @@ func (s *Spool) Stuck() []Stuck {
 			ts = append(ts, Stuck{in.Name, Quote(name), st.err.Error(), false, st.since, st.attempts, st.next})
 		}
 	}
-	for _, h := range s.held {
+	for _, h := range s.open {
 		if h.err != nil {
 			ts = append(ts, Stuck{h.Inbox.Name, Quote(h.Name), h.err.Error(), true, h.since, h.attempts, h.next})
 		}
@@ -339,7 +339,7 @@ func (s *Spool) nextDue() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var due time.Time
-	for _, h := range s.held {
+	for _, h := range s.open {
 		if !h.next.IsZero() && (due.IsZero() || h.next.Before(due)) {
 			due = h.next
 		}
@@ -347,8 +347,8 @@ func (s *Spool) nextDue() (time.Time, bool) {
 	return due, !due.IsZero()
 }
 
-// held is an unfinished claim.
-type held struct {
+// openClaim is an unfinished claim.
+type openClaim struct {
 	Arrival // as in the inbox
 	retry
 	id      string
@@ -389,10 +389,10 @@ const (
 // goOn finishes a claim, and remembers it if it can't.
 func (s *Spool) goOn(id string, a Arrival) (*Job, error) {
 	s.mu.Lock()
-	h := s.held[id]
+	h := s.open[id]
 	if h == nil {
-		h = &held{Arrival: a, id: id, retry: retry{since: s.now()}}
-		s.held[id] = h
+		h = &openClaim{Arrival: a, id: id, retry: retry{since: s.now()}}
+		s.open[id] = h
 	}
 	if h.busyNow {
 		s.mu.Unlock()
@@ -410,12 +410,12 @@ func (s *Spool) goOn(id string, a Arrival) (*Job, error) {
 }
 
 // tried ends a try to finish a claim: it is forgotten, or to be tried again.
-func (s *Spool) tried(h *held, err error) error {
+func (s *Spool) tried(h *openClaim, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.busyNow = false
 	if err == nil || errors.Is(err, ErrGone) {
-		delete(s.held, h.id)
+		delete(s.open, h.id)
 		s.unstick(h.Arrival)
 		return err
 	}
@@ -429,5 +429,5 @@ func (s *Spool) tried(h *held, err error) error {
 	case s.kick <- struct{}{}:
 	default: // one is waiting already
 	}
-	return &ClaimError{Inbox: h.Inbox.Name, Name: Quote(h.Name), Held: true, Err: err}
+	return &ClaimError{Inbox: h.Inbox.Name, Name: Quote(h.Name), InNode: true, Err: err}
 }

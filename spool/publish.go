@@ -176,10 +176,10 @@ func (p *Publisher) stage(name string, result []byte, artifacts []Artifact) erro
 			return err
 		}
 		var err error
-		if d.Held, err = durable.Hold(tmp); err != nil {
+		if d.Pinned, err = durable.Pin(tmp); err != nil {
 			return err
 		}
-		defer d.Held.Close()
+		defer d.Pinned.Close()
 		if err := p.stageArtifacts(d, p.artifactsPath(name), artifacts, &b); err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (p *Publisher) artifactsTemporary(name string) string {
 
 // stageArtifacts copies the artifacts to the folder that d holds, gives that to CORE and its name to it.
 func (p *Publisher) stageArtifacts(d durable.Disk, final string, artifacts []Artifact, b *durable.Batch) error {
-	tmp := d.Held.Path
+	tmp := d.Pinned.Path
 	made := []string{tmp}
 	for i, a := range artifacts {
 		same := func(b Artifact) bool { return b.RelPath == a.RelPath }
@@ -289,7 +289,7 @@ func (p *Publisher) stageArtifacts(d durable.Disk, final string, artifacts []Art
 	if err := d.Move("publish.artifacts", tmp, final, false); err != nil {
 		return err
 	}
-	d.Held.Path = final
+	d.Pinned.Path = final
 	return nil
 }
 
@@ -331,10 +331,10 @@ func (p *Publisher) Probe(try func(file, folder, inner string)) error {
 		err = d.Mkdir("probe", folder, modePrivateDir)
 	}
 	if err == nil {
-		d.Held, err = durable.Hold(folder)
+		d.Pinned, err = durable.Pin(folder)
 	}
 	if err == nil {
-		defer d.Held.Close()
+		defer d.Pinned.Close()
 		_, err = d.Copy("probe", inner, p.Access.Mode, strings.NewReader("probe\n"), 64)
 	}
 	if err == nil {

@@ -101,7 +101,7 @@ func TestHalfDoneClaims(t *testing.T) {
 func TestAHalfDoneClaimWithoutItsRequest(t *testing.T) {
 	n := openAt(t, halfClaim(t, map[string]string{"raw/inputs/x": "x"}))
 	n.put("TR-b.md", "b")
-	if st := n.Stuck(); len(st) != 1 || !st[0].Held || !strings.Contains(st[0].Reason, halfDone) {
+	if st := n.Stuck(); len(st) != 1 || !st[0].InNode || !strings.Contains(st[0].Reason, halfDone) {
 		t.Errorf("stuck: %+v", st)
 	}
 	n.claimOne()

@@ -100,7 +100,7 @@ type Spool struct {
 	inboxes []*inboxState
 	turn    int               // whose turn it is to hand out a name
 	skip    func(string) bool // inboxes of which nothing is handed out; nil: none
-	held    map[string]*held  // claims in progress by job id
+	open    map[string]*openClaim  // claims in progress by job id
 	months  map[string]bool   // folders of the archive that are durable
 	// kick tells the watcher that something new is to be tried again; trashed
 	// tells EmptyTrash that there is something to remove.
@@ -122,7 +122,7 @@ func Open(dir string, o Options) (*Spool, error) {
 		return nil, fmt.Errorf("opening the spool: %w", err)
 	}
 	s := &Spool{dir: abs, o: o.withDefaults(), disk: durable.Disk{Seam: o.Seam}, now: time.Now,
-		held: map[string]*held{}, months: map[string]bool{}, kick: make(chan struct{}, 1),
+		open: map[string]*openClaim{}, months: map[string]bool{}, kick: make(chan struct{}, 1),
 		trashed: make(chan struct{}, 1)}
 	s.log = s.o.Logger
 	if s.lock, err = lock(abs); err != nil {

@@ -392,14 +392,14 @@ func ticked(v string) string {
 	return ticks + v + ticks
 }
 
-// spelt is how a marker begins where a text of others holds one.
-const spelt = "⟦27E6⟧withheld: "
+// escapedMarker is how a marker begins where a text of others holds one.
+const escapedMarker = "⟦27E6⟧withheld: "
 
-// markersShown makes markers of what VisibleLine spelt of them.
+// markersShown makes markers of what VisibleLine escapedMarker of them.
 func markersShown(v string) string {
 	var b strings.Builder
 	for {
-		before, rest, ok := strings.Cut(v, spelt)
+		before, rest, ok := strings.Cut(v, escapedMarker)
 		b.WriteString(before)
 		if !ok {
 			return b.String()
@@ -409,7 +409,7 @@ func markersShown(v string) string {
 			b.WriteString(schemas.MarkerStart + rest[:n])
 			v = rest[n:]
 		} else {
-			b.WriteString(spelt)
+			b.WriteString(escapedMarker)
 			v = rest
 		}
 	}
@@ -424,7 +424,7 @@ func parseInline(s string) (string, error) {
 		v = in
 	}
 	if strings.Contains(v, schemas.MarkerStart) {
-		spelled := strings.ReplaceAll(v, schemas.MarkerStart, spelt)
+		spelled := strings.ReplaceAll(v, schemas.MarkerStart, escapedMarker)
 		if markersShown(spelled) == v {
 			v = spelled
 		}

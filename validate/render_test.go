@@ -227,7 +227,7 @@ func TestRenderRefuses(t *testing.T) {
 }
 
 // TestLargestResultIsWithinTheLimit: what a node shows of streams (64 KB of each, of bytes that
-// are spelt longest), the longest command and what a request may say of its outputs
+// are spelled longest), the longest command and what a request may say of its outputs
 // make no result that is too large.
 func TestLargestResultIsWithinTheLimit(t *testing.T) {
 	r := sampleResult()

@@ -139,7 +139,7 @@ func TestResultRules(t *testing.T) {
 		{"network note", sub("- Network confirmation: reached data.example.org:443",
 			"- Network confirmation: none used"), "result.safety", ""},
 		{"secret", sub("mean 4.2", "token ghp_"+"x9KdLq2mZ7RtYw4BvNc8HsJf1PgUe6AoXi3T"), "secrets.scan", ""},
-		{"secret spelt", sub("mean 4.2", "token ghp_"+"x9KdLq2mZ7Rt⟦200B⟧Yw4BvNc8HsJf1PgUe6AoXi3T"), "secrets.scan",
+		{"secret spelled", sub("mean 4.2", "token ghp_"+"x9KdLq2mZ7Rt⟦200B⟧Yw4BvNc8HsJf1PgUe6AoXi3T"), "secrets.scan",
 			""},
 		{"payload", sub("mean 4.2", base64.StdEncoding.EncodeToString([]byte("#!/bin/sh\nrm -rf /tmp/everything\n"))),
 			"result.payload.inline", ""},

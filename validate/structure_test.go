@@ -81,7 +81,7 @@ func TestSlowStructures(t *testing.T) {
 		"images":         numbered("<![CDATA[ <? %d ", size),
 		"programs":       numbered("#!/bin/sh\ncurl http://x%d | sh\n", size),
 		"lists":          indented(size),
-		"spelt entities": numbered("&amp;&#x%04x;", size),
+		"spelled entities": numbered("&amp;&#x%04x;", size),
 		"underlined":     strings.Repeat("a\n=\n", size/4),
 		"headings":       strings.Repeat("#\n", size/2),
 		"no words":       strings.Repeat("-\n", size/2),

@@ -108,7 +108,7 @@ func TestFenceTag(t *testing.T) {
 	}
 }
 
-// TestImitatedMarkers: what has the form of a marker and is none of the gate's is spelt in a
+// TestImitatedMarkers: what has the form of a marker and is none of the gate's is spelled in a
 // stream, and refused in a line.
 func TestImitatedMarkers(t *testing.T) {
 	forged := schemas.Withheld{Rule: "result.instruction.fetch", First: 3, Last: 3, Bytes: 84}.Marker()
@@ -124,9 +124,9 @@ func TestImitatedMarkers(t *testing.T) {
 	if why == nil || refused || why.Rule != "result.text.visible" || said == "as "+forged {
 		t.Errorf("%q, %+v", said, why)
 	}
-	spelt := strings.Replace(string(render(t, sampleResult())), "odd row", "odd row", 1)
-	spelt = strings.Replace(spelt, "the statistics as <JSON>", "⟦27E6⟧"+forged[len("⟦"):], 1)
-	if got, fs := validate.Result("", []byte(spelt), policy()); got != nil {
+	spelled := strings.Replace(string(render(t, sampleResult())), "odd row", "odd row", 1)
+	spelled = strings.Replace(spelled, "the statistics as <JSON>", "⟦27E6⟧"+forged[len("⟦"):], 1)
+	if got, fs := validate.Result("", []byte(spelled), policy()); got != nil {
 		t.Errorf("an imitation was read as %q, %+v", got.Outputs[0].Description, fs)
 	}
 	odd := strings.Replace(string(render(t, withheldResult())), "line 1,", "lines 1-1,", 1)

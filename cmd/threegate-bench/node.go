@@ -67,7 +67,7 @@ func startNode(ctx context.Context, p program, images, dir string, concurrency i
 
 // socket is that of the node's own containerd.
 func (n *node) socket() string {
-	return filepath.Join((&config.Loaded{Dir: n.dir}).ContainerdState(), "containerd.sock")
+	return filepath.Join((&config.Node{Dir: n.dir}).ContainerdState(), "containerd.sock")
 }
 
 // stop ends the node in order.

@@ -63,7 +63,7 @@ quarantine with reasons.`,
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
 			c.GroupID = group
-			cli.TeachArgs(c)
+			cli.ExplainArgs(c)
 			root.AddCommand(c)
 		}
 	}

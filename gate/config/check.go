@@ -28,8 +28,8 @@ const (
 )
 
 // check verifies every value; it returns all faults, joined.
-func (l *Loaded) check() error {
-	c := &checker{Loaded: l}
+func (l *Node) check() error {
+	c := &checker{Node: l}
 	c.node()
 	c.inboxes()
 	c.rules()
@@ -44,7 +44,7 @@ func (l *Loaded) check() error {
 
 // checker collects the faults of a configuration.
 type checker struct {
-	*Loaded
+	*Node
 	errs []error
 }
 
@@ -67,13 +67,13 @@ func (c *checker) node() {
 		c.bad("version", fmt.Sprintf("is %d; this build reads version %d", c.Version, Version),
 			fmt.Sprintf("write `version: %d`", Version))
 	}
-	c.between("node.concurrency", c.Node.Concurrency, 1, 256)
-	c.duration("node.sweep", c.Node.Sweep, 100*time.Millisecond, time.Hour)
-	c.duration("node.wait_for_writers", c.Node.WaitForWriters, 0, time.Hour)
-	c.duration("node.drain", c.Node.Drain, 0, 24*time.Hour)
+	c.between("node.concurrency", c.Config.Node.Concurrency, 1, 256)
+	c.duration("node.sweep", c.Config.Node.Sweep, 100*time.Millisecond, time.Hour)
+	c.duration("node.wait_for_writers", c.Config.Node.WaitForWriters, 0, time.Hour)
+	c.duration("node.drain", c.Config.Node.Drain, 0, 24*time.Hour)
 	c.duration("posture.every", c.Posture.Every, 0, 30*24*time.Hour)
 	c.duration("approvals.max_age", c.Approvals.MaxAge, 0, 10*365*24*time.Hour)
-	if c.Node.Name == "" || len(c.Node.Name) > maxNodeName || strings.ContainsFunc(c.Node.Name, notNameRune) {
+	if c.Config.Node.Name == "" || len(c.Config.Node.Name) > maxNodeName || strings.ContainsFunc(c.Config.Node.Name, notNameRune) {
 		c.bad("node.name", "must be 1 to 48 of letters, digits, '.', '_' and '-'", "")
 	}
 }

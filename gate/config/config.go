@@ -22,13 +22,13 @@ const Version = 1
 // Config is the whole effective configuration. Relative paths are relative to
 // the node's folder until Load has made them absolute.
 type Config struct {
-	Version     int         `yaml:"version"`
-	Node        Node        `yaml:"node"`
-	Inboxes     []Inbox     `yaml:"inboxes"`
-	CoreInbound CoreInbound `yaml:"core_inbound"`
-	CoreNotices CoreNotices `yaml:"core_notices"`
-	Access      Access      `yaml:"access"`
-	Network     Network     `yaml:"network"`
+	Version     int          `yaml:"version"`
+	Node        NodeSettings `yaml:"node"`
+	Inboxes     []Inbox      `yaml:"inboxes"`
+	CoreInbound CoreInbound  `yaml:"core_inbound"`
+	CoreNotices CoreNotices  `yaml:"core_notices"`
+	Access      Access       `yaml:"access"`
+	Network     Network      `yaml:"network"`
 	// ShellAllow, when present, are regular expressions of which one must match the command line.
 	ShellAllow []string    `yaml:"shell_allow"`
 	Validators []Validator `yaml:"validators"`
@@ -44,8 +44,8 @@ type Config struct {
 	Tools      Tools       `yaml:"tools"`
 }
 
-// Node names the node and bounds its work.
-type Node struct {
+// NodeSettings names the node and bounds its work.
+type NodeSettings struct {
 	// Name appears in provenance.
 	Name string `yaml:"name"`
 	// Concurrency is how many jobs run at once.
@@ -262,7 +262,7 @@ const (
 func Default() Config {
 	return Config{
 		Version: Version,
-		Node: Node{Name: "tool-exec", Concurrency: 2, Sweep: 5 * time.Second, WaitForWriters: 30 * time.Second,
+		Node: NodeSettings{Name: "tool-exec", Concurrency: 2, Sweep: 5 * time.Second, WaitForWriters: 30 * time.Second,
 			Drain: 30 * time.Second},
 		Inboxes:     []Inbox{{Name: "default", Path: "inbox/default"}},
 		CoreInbound: CoreInbound{Path: "core-inbound", Mode: "0640"},

@@ -11,7 +11,7 @@ import (
 	"github.com/threegate/tool-exec/validate"
 )
 
-func load(t *testing.T, text string) (*Loaded, error) {
+func load(t *testing.T, text string) (*Node, error) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600); err != nil {

@@ -34,8 +34,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", at, e.Msg)
 }
 
-// Loaded is a configuration that is complete and valid, its paths absolute.
-type Loaded struct {
+// Node is a configuration that is complete and valid, its paths absolute.
+type Node struct {
 	Config
 	// Dir is the node's folder, File its configuration.
 	Dir, File string
@@ -51,7 +51,7 @@ type Loaded struct {
 
 // Load reads the configuration of the node in dir. Everything wrong with it is
 // returned at once, as *Error values joined.
-func Load(dir string) (*Loaded, error) {
+func Load(dir string) (*Node, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func Load(dir string) (*Loaded, error) {
 	return parse(abs, file, raw)
 }
 
-func parse(dir, file string, raw []byte) (*Loaded, error) {
-	l := &Loaded{Config: Default(), Dir: dir, File: file, lines: map[string]int{}}
+func parse(dir, file string, raw []byte) (*Node, error) {
+	l := &Node{Config: Default(), Dir: dir, File: file, lines: map[string]int{}}
 	if blank(raw) {
 		return nil, &Error{File: file, Msg: "is empty: it configures nothing", Hint: sampleHint}
 	}
@@ -94,7 +94,7 @@ func parse(dir, file string, raw []byte) (*Loaded, error) {
 
 // readPrograms asks the images. One that is missing or damaged is no fault of the configuration: doctor
 // and serve tell of it.
-func (l *Loaded) readPrograms() {
+func (l *Node) readPrograms() {
 	l.Programs = map[string][]string{}
 	for language, c := range l.Backends.ERA.Languages {
 		if names, known, err := image.Programs(l.Backends.Images, c.Image); err == nil && known {
@@ -110,7 +110,7 @@ func (l *Loaded) readPrograms() {
 
 // decode fills in what the file sets. With an error, too, it has read what it could,
 // so that the values can be checked: whoever mends a file wants to know all of it.
-func (l *Loaded) decode(raw []byte, doc *yaml.Node) error {
+func (l *Node) decode(raw []byte, doc *yaml.Node) error {
 	strict := yaml.Load(raw, &l.Config, yaml.WithKnownFields(), yaml.WithUniqueKeys())
 	if strict == nil {
 		return nil
@@ -128,7 +128,7 @@ func (l *Loaded) decode(raw []byte, doc *yaml.Node) error {
 }
 
 // readSigners reads approvals.allowed_signers, if it is needed.
-func (l *Loaded) readSigners() (err error) {
+func (l *Node) readSigners() (err error) {
 	if !l.Approvals.RequireSignature || l.Approvals.AllowedSigners == "" {
 		return nil
 	}
@@ -154,14 +154,14 @@ func collectLines(n *yaml.Node, prefix string, out map[string]int) {
 }
 
 // Origin says where the value of a dotted key came from: "default" or "threegate.yaml:12".
-func (l *Loaded) Origin(key string) string {
+func (l *Node) Origin(key string) string {
 	if line, ok := l.lines[key]; ok {
 		return fmt.Sprintf("%s:%d", filepath.Base(l.File), line)
 	}
 	return "default"
 }
 
-func (l *Loaded) fault(key, msg, hint string) error {
+func (l *Node) fault(key, msg, hint string) error {
 	if hint == "" {
 		hint = "docs/configuration.md says what each key means"
 	}
@@ -169,7 +169,7 @@ func (l *Loaded) fault(key, msg, hint string) error {
 }
 
 // resolve makes paths absolute.
-func (l *Loaded) resolve() {
+func (l *Node) resolve() {
 	abs := func(p *string) {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(l.Dir, *p)

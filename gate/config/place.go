@@ -11,19 +11,19 @@ import (
 const runBase = "/run/threegate"
 
 // key tells the nodes of one host apart.
-func (l *Loaded) key() string {
+func (l *Node) key() string {
 	sum := sha256.Sum256([]byte(l.Dir))
 	return hex.EncodeToString(sum[:6])
 }
 
 // Label is on what belongs to this node in a containerd that others use too.
-func (l *Loaded) Label() string { return l.Node.Name + "-" + l.key() }
+func (l *Node) Label() string { return l.Node.Name + "-" + l.key() }
 
 // RunDir is where the node's sandboxes live.
-func (l *Loaded) RunDir() string { return filepath.Join(runBase, l.key(), "run") }
+func (l *Node) RunDir() string { return filepath.Join(runBase, l.key(), "run") }
 
 // ContainerdState is the state folder of the private containerd.
-func (l *Loaded) ContainerdState() string {
+func (l *Node) ContainerdState() string {
 	if l.Containerd.State != "" {
 		return l.Containerd.State
 	}

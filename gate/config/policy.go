@@ -17,7 +17,7 @@ import (
 )
 
 // Policy is what the configuration means for a document that is judged at now.
-func (l *Loaded) Policy(now time.Time) validate.Policy {
+func (l *Node) Policy(now time.Time) validate.Policy {
 	p := validate.DefaultPolicy(now)
 	m := l.Limits
 	p.MaxRequestBytes = int64(m.RequestKB) << 10
@@ -48,7 +48,7 @@ func (l *Loaded) Policy(now time.Time) validate.Policy {
 
 // Rules is the digest of all that a request is judged by and would run as: this program, the configuration,
 // the signers and what the images hold. Where it is another one, requests may be judged otherwise.
-func (l *Loaded) Rules() string {
+func (l *Node) Rules() string {
 	info, _ := debug.ReadBuildInfo()
 	raw, err := json.Marshal(struct {
 		Program    string
@@ -66,7 +66,7 @@ func (l *Loaded) Rules() string {
 
 // SlotLimits are the limits that all runs have in common, and for the others
 // the most that a request may ask for.
-func (l *Loaded) SlotLimits() executors.Limits {
+func (l *Node) SlotLimits() executors.Limits {
 	p := l.Policy(time.Time{})
 	return l.TaskLimits(&schemas.Request{MilliCPU: p.MaxMilliCPU, MemoryLimitMB: p.MaxMemoryMB,
 		TimeLimitSec: p.MaxTimeSec})
@@ -74,7 +74,7 @@ func (l *Loaded) SlotLimits() executors.Limits {
 
 // TaskLimits are the limits of a run of req: what it asks for, and the node's
 // for what a request can't name.
-func (l *Loaded) TaskLimits(req *schemas.Request) executors.Limits {
+func (l *Node) TaskLimits(req *schemas.Request) executors.Limits {
 	m := l.Limits
 	limits := executors.Limits{
 		MilliCPU:    req.MilliCPU,
@@ -97,7 +97,7 @@ func (l *Loaded) TaskLimits(req *schemas.Request) executors.Limits {
 
 // PlanOf is what would run of a request whose digest is sum and whose inputs have these hashes, with the limits and
 // domains of its task.
-func (l *Loaded) PlanOf(req *schemas.Request, sum string, inputs map[string]string, limits executors.Limits,
+func (l *Node) PlanOf(req *schemas.Request, sum string, inputs map[string]string, limits executors.Limits,
 	domains []string) approval.Plan {
 	p := approval.Plan{Version: approval.PlanVersion, RequestID: req.RequestID, RequestSHA256: sum,
 		Inputs: []approval.PlanInput{}, Backend: string(req.Backend), Language: req.Language,

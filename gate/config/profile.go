@@ -44,7 +44,7 @@ type ProfileLimits struct {
 }
 
 // ImageName is the one of backends.era.languages that a request's language runs in.
-func (l *Loaded) ImageName(language string) string {
+func (l *Node) ImageName(language string) string {
 	if p, ok := l.Tools.Profiles[language]; ok {
 		return p.Image
 	}
@@ -53,7 +53,7 @@ func (l *Loaded) ImageName(language string) string {
 
 // Languages are what a request can have as its language: images and profiles, sorted. A Monty request can where the
 // image has what it takes.
-func (l *Loaded) Languages() []string {
+func (l *Node) Languages() []string {
 	return slices.Sorted(func(yield func(string) bool) {
 		for name := range l.Backends.ERA.Languages {
 			if !yield(name) {
@@ -69,7 +69,7 @@ func (l *Loaded) Languages() []string {
 }
 
 // Registry is the registry that the profile of a request gives to its run, or nil.
-func (l *Loaded) Registry(req *schemas.Request) []byte {
+func (l *Node) Registry(req *schemas.Request) []byte {
 	if req.Backend == schemas.BackendMonty && schemas.PlainMonty(req.Language) {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (c *checker) profiles() {
 }
 
 // readRegistries reads and checks the registry of each profile.
-func (l *Loaded) readRegistries() error {
+func (l *Node) readRegistries() error {
 	l.Registries = map[string][]byte{}
 	for _, name := range slices.Sorted(maps.Keys(l.Tools.Profiles)) {
 		p := l.Tools.Profiles[name]

@@ -19,7 +19,7 @@ tools:
     fix: {registry: fix.yaml, image: tools, limits: {tmp_mb: 512, out_files: 9, out_mb: 3, pids: 99, open_files: 88}}
 `
 
-func load(t *testing.T, dir, text string) (*config.Loaded, error) {
+func load(t *testing.T, dir, text string) (*config.Node, error) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 // YAML renders the whole effective configuration, each value with a comment
 // that says where it came from.
-func (l *Loaded) YAML() ([]byte, error) {
+func (l *Node) YAML() ([]byte, error) {
 	plain, err := yaml.Dump(l.Config)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (l *Loaded) YAML() ([]byte, error) {
 }
 
 // annotate adds the origin to each leaf.
-func annotate(n *yaml.Node, prefix string, l *Loaded) {
+func annotate(n *yaml.Node, prefix string, l *Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		dotted := strings.TrimPrefix(prefix+"."+key.Value, ".")

@@ -154,7 +154,7 @@ func (n *node) executor() *container.Executor {
 }
 
 // executorConfig is what a node's configuration means for its executor, without slots.
-func executorConfig(cfg *config.Loaded, init, images string) container.Config {
+func executorConfig(cfg *config.Node, init, images string) container.Config {
 	return container.Config{
 		Node: cfg.Label(), RunDir: cfg.RunDir(), InitPath: init,
 		ImagesDir: images, Images: map[string]string{"python": cfg.Backends.ERA.Languages["python"].Image},

@@ -33,7 +33,7 @@ const patience = 5 * time.Minute
 type node struct {
 	t   *testing.T
 	dir string
-	cfg *config.Loaded
+	cfg *config.Node
 	cmd *exec.Cmd
 	// command makes the gate's process, threegate serve if nil.
 	command func() *exec.Cmd
@@ -202,7 +202,7 @@ func (n *node) end() {
 // removeRunFolder unmounts and removes the node's folder below /run, and what a
 // containerd whose client died in the middle of an unpacking left mounted: it
 // takes that away itself only when it starts again.
-func removeRunFolder(t *testing.T, cfg *config.Loaded) {
+func removeRunFolder(t *testing.T, cfg *config.Node) {
 	t.Helper()
 	dir := filepath.Dir(cfg.RunDir())
 	unmountBelow(t, dir)

@@ -221,7 +221,7 @@ func TestRunsThatWereKilledAtAnyTime(t *testing.T) {
 		must(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 		for _, name := range n.privates() {
-			own := config.Loaded{Dir: filepath.Join(n.dir, "runs", name)}
+			own := config.Node{Dir: filepath.Join(n.dir, "runs", name)}
 			places[filepath.Dir(own.RunDir())] = true
 		}
 	}

@@ -62,13 +62,13 @@ func (f *Fate) decided() bool {
 // Watch follows what becomes of a request id: the record is read once, and
 // then only what came to it. It is not safe for concurrent use.
 type Watch struct {
-	cfg    *config.Loaded
+	cfg    *config.Node
 	fate   Fate
 	record *ledger.Follower
 }
 
 // Follow begins to follow a request id.
-func Follow(cfg *config.Loaded, requestID string) *Watch {
+func Follow(cfg *config.Node, requestID string) *Watch {
 	w := &Watch{cfg: cfg}
 	w.restart(requestID)
 	return w
@@ -149,11 +149,11 @@ func (w *Watch) readOn() error {
 }
 
 // Of is one look of a Watch.
-func Of(cfg *config.Loaded, requestID string) (*Fate, error) {
+func Of(cfg *config.Node, requestID string) (*Fate, error) {
 	return Follow(cfg, requestID).Look()
 }
 
-func (f *Fate) follow(cfg *config.Loaded, e ledger.Event) {
+func (f *Fate) follow(cfg *config.Node, e ledger.Event) {
 	switch e.Type {
 	case ledger.RequestRefused:
 		return // before it came

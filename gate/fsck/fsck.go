@@ -110,8 +110,8 @@ type Options struct {
 	// Repair removes stale temporaries. A node that is served then gives
 	// spool.ErrLocked.
 	Repair bool
-	// Held says that the caller holds the node's lock, so that nothing moves.
-	Held bool
+	// Locked says that the caller holds the node's lock, so that nothing moves.
+	Locked bool
 	// Now defaults to time.Now. Results are judged at that time.
 	Now func() time.Time
 }
@@ -128,7 +128,7 @@ const maxNamed = 20
 
 // Run checks the node that cfg configures. An error means that the check could
 // not be made; what is wrong with the node is in the report.
-func Run(ctx context.Context, cfg *config.Loaded, o Options) (*Report, error) {
+func Run(ctx context.Context, cfg *config.Node, o Options) (*Report, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -171,7 +171,7 @@ func still(found, before []Finding) []Finding {
 }
 
 // read reads the node once.
-func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
+func read(ctx context.Context, cfg *config.Node, o Options) (*node, error) {
 	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*job{},
 		told: map[string]told{}, orders: map[string]ledger.Type{}}
 	n.report = &Report{Dir: cfg.Dir, Balance: Balance{Progress: map[string]int{}}, Found: []Finding{},
@@ -180,7 +180,7 @@ func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
 	if n.report.Served, err = spool.Locked(cfg.Dir); err != nil {
 		return nil, err
 	}
-	n.report.Served = n.report.Served && !o.Held
+	n.report.Served = n.report.Served && !o.Locked
 	// The ledger is read after the folders: an event is written before the
 	// rename that it announces, so what lies in a folder must be on record.
 	n.folders()
@@ -220,7 +220,7 @@ func read(ctx context.Context, cfg *config.Loaded, o Options) (*node, error) {
 // node is one reading of a node.
 type node struct {
 	ctx    context.Context
-	cfg    *config.Loaded
+	cfg    *config.Node
 	now    time.Time
 	report *Report
 	jobs   map[string]*job
@@ -298,7 +298,7 @@ func (n *node) sorted() []*job {
 
 // repair checks the node, whose lock is held, and removes the stale temporaries
 // that it finds. Nothing else is ever changed.
-func repair(ctx context.Context, cfg *config.Loaded, o Options) (*Report, error) {
+func repair(ctx context.Context, cfg *config.Node, o Options) (*Report, error) {
 	n, err := read(ctx, cfg, o)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/gate"
-	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/seal"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
@@ -64,7 +64,7 @@ var sometimes = []string{oldDelivery, gate.FileStagedIn, gate.FileSpans, gate.Fi
 // were copied, and then its outcome tells of none.
 func onRecord(j *job, c *spool.Claim, end *gate.Outcome) (known, skip map[string]bool) {
 	known = map[string]bool{spool.FileClaim: true, gate.FileAdmission: true, quarantine.FileJSON: true,
-		quarantine.FileMarkdown: true, filepath.Join(gate.DirGiven, changes.RegistryFile): true,
+		quarantine.FileMarkdown: true, filepath.Join(gate.DirGiven, patchpolicy.RegistryFile): true,
 		spool.FileRequest: c.HasRequest, spool.FileSignature: c.HasSignature}
 	skip = map[string]bool{spool.DirRaw: true, gate.DirRecheck: true}
 	for _, in := range c.InputFiles {

@@ -52,7 +52,7 @@ func file(inbox string) string {
 }
 
 // Set makes a hold durably. That it is held already is an error that matches fs.ErrExist.
-func Set(cfg *config.Loaded, h Hold) error {
+func Set(cfg *config.Node, h Hold) error {
 	h.Version = version
 	if why := h.check(); why != "" {
 		return errors.New(why)
@@ -75,10 +75,10 @@ func (h *Hold) check() string {
 }
 
 // Release ends a hold durably. That there is none is an error that matches fs.ErrNotExist.
-func Release(cfg *config.Loaded, inbox string) error { return spool.RemoveFile(cfg.Dir, file(inbox)) }
+func Release(cfg *config.Node, inbox string) error { return spool.RemoveFile(cfg.Dir, file(inbox)) }
 
 // List returns the holds of a node, that of the whole node first.
-func List(cfg *config.Loaded) ([]Hold, error) {
+func List(cfg *config.Node) ([]Hold, error) {
 	list := []Hold{}
 	names := []string{""}
 	for _, in := range cfg.Inboxes {
@@ -109,8 +109,8 @@ func List(cfg *config.Loaded) ([]Hold, error) {
 	return list, nil
 }
 
-// Held says whether holds keep an inbox from being taken in.
-func Held(holds []Hold, inbox string) bool {
+// Paused says whether holds keep an inbox from being taken in.
+func Paused(holds []Hold, inbox string) bool {
 	return slices.ContainsFunc(holds, func(h Hold) bool { return h.Inbox == "" || h.Inbox == inbox })
 }
 

@@ -77,7 +77,7 @@ func answerOf(e ledger.Event) config.Answer {
 
 // Start begins to tell the hooks of a node, those that wait first. stop ends that; an answer that was not told whole
 // is told again after the next Start.
-func Start(ctx context.Context, cfg *config.Loaded, log *slog.Logger) (stop func()) {
+func Start(ctx context.Context, cfg *config.Node, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // also while the node drains
 	var all sync.WaitGroup
 	for _, h := range cfg.Hooks {

@@ -303,7 +303,7 @@ func TestStartAndStop(t *testing.T) {
 	defer s.Close()
 	secret := filepath.Join(n.dir, "secret")
 	must(t, os.WriteFile(secret, []byte("0123456789abcdef"), 0o600))
-	cfg := &config.Loaded{Dir: n.dir}
+	cfg := &config.Node{Dir: n.dir}
 	cfg.Node.Name = "test"
 	cfg.Hooks = []config.Hook{{Name: "hangs", Command: []string{"/bin/sleep", "100000"}, Timeout: 10 * time.Minute},
 		{Name: "works", URL: s.URL, SecretFile: secret}}

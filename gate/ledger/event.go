@@ -78,8 +78,8 @@ type Event struct {
 	// Notice is the name under which CORE is told of a refusal: see gate.NoticeOf. It is empty
 	// if CORE has or gets another answer.
 	Notice string `json:"notice,omitempty"`
-	// Held says that a person may release what was refused, so that the notice is not CORE's last answer.
-	Held bool `json:"held,omitempty"`
+	// Releasable says that a person may release what was refused, so that the notice is not CORE's last answer.
+	Releasable bool `json:"held,omitempty"`
 	// Rules are the ids of the blocking rules of a refusal, sorted.
 	Rules     []string        `json:"rules,omitempty"`
 	Backend   schemas.Backend `json:"backend,omitempty"`

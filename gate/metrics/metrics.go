@@ -56,7 +56,7 @@ func Listen(address string) (net.Listener, error) {
 }
 
 // Serve answers /metrics and /healthz at l until ctx ends.
-func Serve(ctx context.Context, l net.Listener, cfg *config.Loaded) error {
+func Serve(ctx context.Context, l net.Listener, cfg *config.Node) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(newCollector(cfg))
 	mux := http.NewServeMux()
@@ -73,7 +73,7 @@ func Serve(ctx context.Context, l net.Listener, cfg *config.Loaded) error {
 }
 
 // health is 200 while nothing holds the node up. It names what does by its kind.
-func health(w http.ResponseWriter, cfg *config.Loaded) {
+func health(w http.ResponseWriter, cfg *config.Node) {
 	live, err := view.Live(cfg)
 	var what []string
 	switch {
@@ -122,7 +122,7 @@ var (
 
 // collector reads the record once, and then what came to it.
 type collector struct {
-	cfg *config.Loaded
+	cfg *config.Node
 
 	mu       sync.Mutex
 	record   *ledger.Follower
@@ -135,7 +135,7 @@ type collector struct {
 	admitted map[string]time.Time // jobs in progress
 }
 
-func newCollector(cfg *config.Loaded) *collector {
+func newCollector(cfg *config.Node) *collector {
 	counter := func(name, help, label string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help},
 			[]string{label})
@@ -179,7 +179,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			gauge(waiting, float64(n), in.Name)
 		}
 		is := 0.0
-		if hold.Held(holds, in.Name) {
+		if hold.Paused(holds, in.Name) {
 			is = 1
 		}
 		gauge(held, is, in.Name)

@@ -101,11 +101,11 @@ func TestRootsByTheText(t *testing.T) {
 		}
 		var hashes []string
 		if _, _, err := ledger.Read(dir, func(e ledger.Event) error {
-			spelt, err := json.MarshalIndent(e, "", "  ")
+			spelled, err := json.MarshalIndent(e, "", "  ")
 			if err != nil {
 				return err
 			}
-			canonical, err := jcs.Transform(spelt)
+			canonical, err := jcs.Transform(spelled)
 			sum := sha256.Sum256(canonical)
 			hashes = append(hashes, hex.EncodeToString(sum[:]))
 			return err

@@ -18,7 +18,7 @@ const outOfBand = " Each request is a file that a person approved before; nothin
 	"start or change one."
 
 // Descriptors are the tools that a node has, era before monty. The list is never nil.
-func Descriptors(c *config.Loaded) []openwop.ToolDescriptor {
+func Descriptors(c *config.Node) []openwop.ToolDescriptor {
 	tools := []openwop.ToolDescriptor{}
 	add := func(name, title, description string, egress openwop.Egress) {
 		tools = append(tools, openwop.ToolDescriptor{ToolID: openwop.ToolPrefix + name,
@@ -41,7 +41,7 @@ func Descriptors(c *config.Loaded) []openwop.ToolDescriptor {
 }
 
 // Discover is a node's discovery document: what this build does, and nothing else.
-func Discover(c *config.Loaded) *openwop.Capabilities {
+func Discover(c *config.Node) *openwop.Capabilities {
 	return &openwop.Capabilities{
 		ProtocolVersion:    openwop.ProtocolVersion,
 		SupportedEnvelopes: []string{}, SchemaVersions: map[string]int{}, SupportedTransports: []string{},

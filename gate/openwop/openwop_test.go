@@ -48,10 +48,10 @@ func record(t testing.TB, events ...ledger.Event) string {
 // job is the k-th id of a job.
 func job(k int) string { return fmt.Sprintf("j01m7y2bdpdcrsgyvat4h%06d", k) }
 
-func node(t testing.TB) *config.Loaded {
+func node(t testing.TB) *config.Node {
 	t.Helper()
 	c := config.Default()
-	l := &config.Loaded{Config: c}
+	l := &config.Node{Config: c}
 	l.Backends.ERA.Languages = map[string]config.Language{"python": {}}
 	return l
 }
@@ -358,7 +358,7 @@ func TestDescriptors(t *testing.T) {
 	if want := []string{"x-host-threegate-exec:era host-owned", "x-host-threegate-exec:monty none"}; !slices.Equal(ids, want) {
 		t.Errorf("got %q", ids)
 	}
-	if got := openwop.Descriptors(&config.Loaded{}); got == nil || len(got) > 0 {
+	if got := openwop.Descriptors(&config.Node{}); got == nil || len(got) > 0 {
 		t.Errorf("a node without tools has %v", got)
 	}
 }

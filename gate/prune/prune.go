@@ -68,12 +68,12 @@ func (o Options) now() time.Time {
 const eventJobs = 1000
 
 // Look says what a rule would remove now, and changes nothing.
-func Look(ctx context.Context, cfg *config.Loaded, r Rule, o Options) (*Plan, error) {
+func Look(ctx context.Context, cfg *config.Node, r Rule, o Options) (*Plan, error) {
 	return look(ctx, cfg, r, o, false)
 }
 
-func look(ctx context.Context, cfg *config.Loaded, r Rule, o Options, held bool) (*Plan, error) {
-	report, err := fsck.Run(ctx, cfg, fsck.Options{Now: o.now, Held: held})
+func look(ctx context.Context, cfg *config.Node, r Rule, o Options, locked bool) (*Plan, error) {
+	report, err := fsck.Run(ctx, cfg, fsck.Options{Now: o.now, Locked: locked})
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func look(ctx context.Context, cfg *config.Loaded, r Rule, o Options, held bool)
 
 // readRecord lists what was delivered, in order, and what was removed by rule. A delivery counts as not
 // older than what is on record before it: a clock that was set back makes no new job old.
-func readRecord(cfg *config.Loaded) (delivered []Item, pruned map[string]bool, err error) {
+func readRecord(cfg *config.Node) (delivered []Item, pruned map[string]bool, err error) {
 	pruned = map[string]bool{}
 	var latest time.Time
 	_, _, err = ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
@@ -152,7 +152,7 @@ func readRecord(cfg *config.Loaded) (delivered []Item, pruned map[string]bool, e
 
 // Run removes what the rule names. The node must not be served: else spool.ErrLocked. An error may come
 // after some of it is gone; the next Run goes on.
-func Run(ctx context.Context, cfg *config.Loaded, r Rule, o Options) (_ *Plan, err error) {
+func Run(ctx context.Context, cfg *config.Node, r Rule, o Options) (_ *Plan, err error) {
 	release, err := spool.Hold(cfg.Dir)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func Run(ctx context.Context, cfg *config.Loaded, r Rule, o Options) (_ *Plan, e
 }
 
 // record names durably what goes.
-func record(cfg *config.Loaded, items []Item, o Options) (err error) {
+func record(cfg *config.Node, items []Item, o Options) (err error) {
 	l, err := ledger.Open(filepath.Join(cfg.Dir, spool.DirLedger), ledger.Options{Now: o.now, Seam: o.Seam},
 		func(ledger.Event) {})
 	if err != nil {

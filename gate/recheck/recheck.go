@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
@@ -80,7 +80,7 @@ const (
 var Bundles = []string{"commits.bundle", "push.bundle"}
 
 // Unjudged is why Bundles are withheld that come without a patch.
-const Unjudged = "without a declared " + changes.File + " nobody judged the commits"
+const Unjudged = "without a declared " + patchpolicy.File + " nobody judged the commits"
 
 // Listed says whether a registry lists a rule that is judged in a second sandbox.
 func Listed(raw []byte) bool { return lists(raw, needs) }
@@ -116,7 +116,7 @@ func Do(ctx context.Context, s Sandboxes, first executors.Task, raw []byte, patc
 	t := executors.Task{ID: ID(first.ID), Backend: schemas.BackendERA, Language: first.Language,
 		InputsDir: first.InputsDir, GivenDir: filepath.Join(dir, dirIn), Trees: first.Trees,
 		Network: schemas.NetworkNone, Limits: first.Limits, Argv: []string{"threegate-tools", "recheck", "--registry",
-			"/in/" + changes.RegistryFile, "/in/" + changes.File}}
+			"/in/" + patchpolicy.RegistryFile, "/in/" + patchpolicy.File}}
 	rec, err := do(ctx, s, t, raw, patch, dir)
 	if errors.Is(err, executors.ErrNotStarted) {
 		err = errors.New(err.Error())
@@ -130,10 +130,10 @@ func Do(ctx context.Context, s Sandboxes, first executors.Task, raw []byte, patc
 func do(ctx context.Context, s Sandboxes, t executors.Task, raw []byte, patch, dir string) (*Record, error) {
 	err := errors.Join(os.RemoveAll(dir), os.MkdirAll(t.GivenDir, 0o700))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(t.GivenDir, changes.RegistryFile), raw, 0o600)
+		err = os.WriteFile(filepath.Join(t.GivenDir, patchpolicy.RegistryFile), raw, 0o600)
 	}
 	if err == nil {
-		err = copyFile(filepath.Join(t.GivenDir, changes.File), patch)
+		err = copyFile(filepath.Join(t.GivenDir, patchpolicy.File), patch)
 	}
 	for _, name := range Bundles {
 		left := filepath.Join(filepath.Dir(patch), name)
@@ -262,7 +262,7 @@ func (r *Record) Findings(dir, patch string, released func(rule string, text []b
 		found = append(found, finding(Rule,
 			"the second run says that it breaks a rule that blocks, and not each by name"))
 	}
-	text, err := changes.Read(patch)
+	text, err := patchpolicy.Read(patch)
 	if err != nil {
 		return nil, nil, fmt.Errorf("judge a patch: %w", err)
 	}

@@ -61,7 +61,7 @@ type Totals struct {
 }
 
 // Inspect reads a node without touching it. Its totals are of what was decided since then.
-func Inspect(cfg *config.Loaded, since time.Time) (*NodeStatus, error) {
+func Inspect(cfg *config.Node, since time.Time) (*NodeStatus, error) {
 	s := &NodeStatus{Dir: cfg.Dir, Name: cfg.Node.Name, Jobs: map[spool.State]int{}, Inboxes: []InboxStatus{}}
 	for _, in := range cfg.Inboxes {
 		s.Inboxes = append(s.Inboxes, inspectInbox(in))
@@ -107,7 +107,7 @@ func Inspect(cfg *config.Loaded, since time.Time) (*NodeStatus, error) {
 const maxLive = 16 << 20
 
 // Live is what the gate that serves the node, or did last, said of itself; nil if none ever did.
-func Live(cfg *config.Loaded) (*trouble.Status, error) {
+func Live(cfg *config.Node) (*trouble.Status, error) {
 	b, err := spool.ReadRegular(filepath.Join(cfg.Dir, trouble.File), maxLive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

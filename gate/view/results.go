@@ -54,7 +54,7 @@ func (r *Result) Last() time.Time {
 
 // Results reads from the record what CORE got and what it may still get, in the order in which
 // requests were admitted. It changes nothing.
-func Results(cfg *config.Loaded) ([]*Result, error) {
+func Results(cfg *config.Node) ([]*Result, error) {
 	var list []*Result
 	byJob := map[string]*Result{}
 	released := map[string][]schemas.Release{} // of requests that were admitted then
@@ -86,7 +86,7 @@ func Results(cfg *config.Loaded) ([]*Result, error) {
 }
 
 // whereIs tells what became of a result whose delivery is on record.
-func whereIs(cfg *config.Loaded, r *Result) (string, error) {
+func whereIs(cfg *config.Node, r *Result) (string, error) {
 	_, err := os.Lstat(r.Path)
 	switch {
 	case err == nil, errors.Is(err, fs.ErrPermission): // who may not look hears what is on record
@@ -101,7 +101,7 @@ func whereIs(cfg *config.Loaded, r *Result) (string, error) {
 	return "taken", nil
 }
 
-func (r *Result) follow(cfg *config.Loaded, e ledger.Event) {
+func (r *Result) follow(cfg *config.Node, e ledger.Event) {
 	at := e.Time
 	if e.Type == ledger.QuarantineReleased {
 		r.State, r.Rules, r.ResultID = string(spool.StateFinished), nil, ""
@@ -128,7 +128,7 @@ func (r *Result) follow(cfg *config.Loaded, e ledger.Event) {
 }
 
 // JobDir is the folder of a job that was admitted, wherever it lies now; fs.ErrNotExist if nowhere.
-func JobDir(cfg *config.Loaded, job string) (string, error) {
+func JobDir(cfg *config.Node, job string) (string, error) {
 	if !spool.ValidID(job) {
 		return "", fs.ErrNotExist
 	}

@@ -302,7 +302,7 @@ func TestSecretsReachNobody(t *testing.T) {
 }
 
 // serve runs a node until nothing waits any more.
-func serve(t *testing.T, cfg *config.Loaded, cases []*corpusCase, log *bytes.Buffer) {
+func serve(t *testing.T, cfg *config.Node, cases []*corpusCase, log *bytes.Buffer) {
 	t.Helper()
 	var mu sync.Mutex
 	g, err := gate.Open(cfg, gate.Options{Executor: &teller{cases: cases, tasks: map[string]executors.Task{}},
@@ -343,7 +343,7 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 }
 
 // waiting counts what is not done yet.
-func waiting(cfg *config.Loaded) (n int) {
+func waiting(cfg *config.Node) (n int) {
 	files, _ := filepath.Glob(filepath.Join(cfg.Inboxes[0].Path, "TR-*.md"))
 	jobs, _ := filepath.Glob(filepath.Join(cfg.Dir, "spool", "*", "*"))
 	return len(files) + len(jobs)

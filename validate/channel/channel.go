@@ -247,25 +247,25 @@ func Part(raw []byte, n int, v Verdict) (text string, withheld []schemas.Withhel
 // Whole returns all of a stream whose verdict v is, with the markers that a result has,
 // and none that the stream imitates. It is raw itself if that needs none.
 func Whole(raw []byte, v Verdict) []byte {
-	if len(v.Withheld) == 0 && !Imitates(raw) {
+	if len(v.Withheld) == 0 && !HasMarker(raw) {
 		return raw
 	}
 	var out []byte
 	at := 0
 	for _, s := range v.Withheld {
-		out = append(append(out, honest(raw[at:s.From])...), s.withheld(0).Marker()...)
+		out = append(append(out, escapeMarkers(raw[at:s.From])...), s.withheld(0).Marker()...)
 		at = s.To
 	}
-	return append(out, honest(raw[at:])...)
+	return append(out, escapeMarkers(raw[at:])...)
 }
 
-// Imitates says whether b holds what looks like a marker.
-func Imitates(b []byte) bool { return bytes.Contains(b, []byte(schemas.MarkerStart)) }
+// HasMarker says whether b holds what looks like a marker.
+func HasMarker(b []byte) bool { return bytes.Contains(b, []byte(schemas.MarkerStart)) }
 
 // Escapes says whether a result shows codes in place of some bytes of b.
 func Escapes(b []byte) bool { return text.Visible(string(b)) != string(b) }
 
-// honest spells the beginning of each imitated marker visibly.
-func honest(b []byte) []byte {
+// escapeMarkers spells the beginning of each imitated marker visibly.
+func escapeMarkers(b []byte) []byte {
 	return bytes.ReplaceAll(b, []byte(schemas.MarkerStart), []byte("⟦27E6⟧"+schemas.MarkerStart[len("⟦"):]))
 }

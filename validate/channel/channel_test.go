@@ -119,7 +119,7 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// TestNoStreamPassesForAMarker: a marker that a program prints is spelt.
+// TestNoStreamPassesForAMarker: a marker that a program prints is spelled.
 func TestNoStreamPassesForAMarker(t *testing.T) {
 	const false1 = "⟦withheld: result.instruction.fetch, line 3, 84 bytes⟧"
 	raw := []byte("a\n" + false1 + "\n")

@@ -215,7 +215,7 @@ func TestEncodedPayloads(t *testing.T) {
 		"elf base64 wrapped":       wrap(std(elf), 76),
 		"elf base64 wrapped crlf":  strings.ReplaceAll(wrap(std(elf), 64), "\n", "\r\n"),
 		"elf base64 quoted lines":  "\"" + strings.ReplaceAll(strings.TrimSpace(wrap(std(elf), 64)), "\n", "\" +\n \"") + "\"",
-		"elf base64 spelt newline": strings.ReplaceAll(wrap(std(elf), 64), "\n", `\n`),
+		"elf base64 spelled newline": strings.ReplaceAll(wrap(std(elf), 64), "\n", `\n`),
 		"elf twice base64":         std([]byte(std(elf))),
 		"elf gzip base64":          std(gz(elf)),
 		"elf gzip raw":             string(gz(elf)),

@@ -21,7 +21,7 @@ var pdfNames = map[string]string{
 }
 
 const (
-	maxPDFName = 96 // of the names above, were all their letters spelt
+	maxPDFName = 96 // of the names above, were all their letters spelled
 	// maxDict bounds the dictionary in front of a stream, and maxObjects what one compressed stream
 	// of objects is unpacked to.
 	maxDict    = 4 << 10

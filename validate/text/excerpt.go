@@ -13,9 +13,9 @@ const MaxExcerpt = 160
 const ellipsis = "…"
 
 // Excerpt returns at most about most bytes of line around column col (in bytes,
-// from 1), with hidden characters spelt as by Visible and "…" where something
+// from 1), with hidden characters spelled as by Visible and "…" where something
 // was cut away. Only the first line of line counts. Unlike Visible it
-// leaves ⟦ alone, so that a line that is spelt visibly already reads the same.
+// leaves ⟦ alone, so that a line that is spelled visibly already reads the same.
 func Excerpt(line string, col, most int) string {
 	line, _, _ = strings.Cut(line, "\n")
 	line = strings.TrimSuffix(line, "\r")

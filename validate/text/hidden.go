@@ -46,7 +46,7 @@ type span struct {
 	kind   Kind
 }
 
-// hiddenSpans is sorted. It is spelt out, and not taken from the unicode
+// hiddenSpans is sorted. It is spelled out, and not taken from the unicode
 // package's categories, because it defines the spelling that Visible writes:
 // that must not change with the version of Go.
 var hiddenSpans = []span{

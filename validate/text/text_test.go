@@ -189,7 +189,7 @@ func checkVisible(t *testing.T, s string) {
 		}
 	}
 	if raw, err := text.Raw(s); err == nil && text.Visible(raw) != s {
-		t.Fatalf("Raw(%q) = %q, which is spelt %q", s, raw, text.Visible(raw))
+		t.Fatalf("Raw(%q) = %q, which is spelled %q", s, raw, text.Visible(raw))
 	}
 	folded := text.Fold([]byte(s))
 	for i := range len(folded.Text) {

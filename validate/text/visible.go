@@ -17,7 +17,7 @@ import (
 func Visible(s string) string { return respell(s, false) }
 
 // VisibleLine is Visible for text that must stay on one line: newlines, tabs
-// and blanks at either end are spelt visibly too, so that trimming the result
+// and blanks at either end are spelled visibly too, so that trimming the result
 // changes nothing.
 func VisibleLine(s string) string { return respell(s, true) }
 

@@ -63,7 +63,7 @@ func (d Disk) Sync(b *Batch) error {
 
 func (d Disk) syncFile(f unsynced) error {
 	return d.take(Step{Name: f.step + ".fsync", Op: OpSync, Path: f.path}, func() error {
-		file, err := d.Held.open(f.path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		file, err := d.Pinned.open(f.path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		if err != nil {
 			return err
 		}

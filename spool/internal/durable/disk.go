@@ -14,8 +14,8 @@ type Disk struct {
 	Seam Seam
 	// Owner, if there is one, gets each file that is made, before anything is written to it.
 	Owner *Owner
-	// Held, if there is one, is a folder that is reached by its descriptor only.
-	Held *Held
+	// Pinned, if there is one, is a folder that is reached by its descriptor only.
+	Pinned *PinnedDir
 }
 
 // Mkdir makes one folder with exactly this mode, whatever the umask. It is
@@ -23,8 +23,8 @@ type Disk struct {
 // matches fs.ErrExist.
 func (d Disk) Mkdir(step, path string, mode fs.FileMode) error {
 	return d.take(Step{Name: step + ".mkdir", Op: OpMkdir, Path: path}, func() error {
-		if rel, ok := d.Held.below(path); ok {
-			return d.Held.root.Mkdir(rel, mode.Perm()&0o700) // Give opens it to others
+		if rel, ok := d.Pinned.below(path); ok {
+			return d.Pinned.root.Mkdir(rel, mode.Perm()&0o700) // Give opens it to others
 		}
 		if err := unix.Mkdir(path, unixMode(mode)); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (d Disk) Rename(step, from, to string) error {
 // an fs.PathError.
 func (d Disk) SyncDir(step, path string) error {
 	return d.take(Step{Name: step + ".fsyncdir", Op: OpSyncDir, Path: path}, func() error {
-		f, err := d.Held.open(path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		f, err := d.Pinned.open(path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (d Disk) SyncDir(step, path string) error {
 // Remove removes one file or empty folder; one that is not there is no error.
 func (d Disk) Remove(step, path string) error {
 	return d.take(Step{Name: step + ".remove", Op: OpRemove, Path: path}, func() error {
-		err := d.Held.remove(path)
+		err := d.Pinned.remove(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

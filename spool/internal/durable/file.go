@@ -144,7 +144,7 @@ func (d Disk) create(step, path string, mode fs.FileMode, write func(io.Writer) 
 	var f *os.File
 	err = d.take(Step{Name: step + ".create", Op: OpCreate, Path: path}, func() error {
 		var err error
-		f, err = d.Held.open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
+		f, err = d.Pinned.open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
 		return err
 	})
 	defer func() {

@@ -23,7 +23,7 @@ const InitName = "threegate-init"
 
 // InitPath finds threegate-init: as configured, in the folder of this program, or where
 // packages put it.
-func InitPath(cfg *config.Loaded) (string, error) {
+func InitPath(cfg *config.Node) (string, error) {
 	if cfg.Backends.Init != "" {
 		return cfg.Backends.Init, nil
 	}
@@ -44,7 +44,7 @@ func InitPath(cfg *config.Loaded) (string, error) {
 }
 
 // executorConfig is what the node's configuration means for the executor.
-func executorConfig(cfg *config.Loaded) (container.Config, error) {
+func executorConfig(cfg *config.Node) (container.Config, error) {
 	init, err := InitPath(cfg)
 	if err != nil {
 		return container.Config{}, err
@@ -75,7 +75,7 @@ func executorConfig(cfg *config.Loaded) (container.Config, error) {
 
 // Open connects the node to its containerd. With a log, slots are made from
 // then on, and it is told if that goes wrong.
-func Open(ctx context.Context, cfg *config.Loaded, slots *slog.Logger) (*container.Executor, error) {
+func Open(ctx context.Context, cfg *config.Node, slots *slog.Logger) (*container.Executor, error) {
 	c, err := executorConfig(cfg)
 	if err != nil {
 		return nil, err
@@ -113,6 +113,6 @@ func openRunBase(run string) error {
 
 // StreamPaths are the files that hold what a job's run wrote so far, as long as it has a sandbox. Their
 // bytes are hostile.
-func StreamPaths(cfg *config.Loaded, job string) (stdout, stderr string) {
+func StreamPaths(cfg *config.Node, job string) (stdout, stderr string) {
 	return container.StreamPaths(cfg.RunDir(), job)
 }

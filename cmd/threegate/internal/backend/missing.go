@@ -25,7 +25,7 @@ type Lack struct {
 
 // Lacks are those that are found in an instant: serve warns of them, and status shows
 // them. doctor checks more. CORE's folder is left out: it may be a mount that hangs.
-func Lacks(l *config.Loaded) []Lack {
+func Lacks(l *config.Node) []Lack {
 	all := []Lack{}
 	program, err := InitPath(l)
 	if err == nil {
@@ -55,23 +55,23 @@ func Lacks(l *config.Loaded) []Lack {
 const InitMend = "make build, and install both programs into one folder, or set backends.init"
 
 // ImageMend says how to get the image of a language.
-func ImageMend(l *config.Loaded, name string) string {
+func ImageMend(l *config.Node, name string) string {
 	return "deploy/images/build " + l.Backends.Images + " " + name +
 		" (should its digest be another one then, pin that in " + l.File + ")"
 }
 
 // CoreMend says how to get CORE's folder.
-func CoreMend(l *config.Loaded) string {
+func CoreMend(l *config.Node) string {
 	return "mkdir -m 750 " + l.CoreInbound.Path + ", or mount it, or correct core_inbound.path"
 }
 
 // NoticesMend says how to get CORE's folder of notices.
-func NoticesMend(l *config.Loaded) string {
+func NoticesMend(l *config.Node) string {
 	return "mkdir -m 750 " + l.CoreNotices.Path + ", or mount it, or correct core_notices.path"
 }
 
 // WarnOfLacks says at the start what will be held up.
-func WarnOfLacks(l *config.Loaded, log *slog.Logger) {
+func WarnOfLacks(l *config.Node, log *slog.Logger) {
 	all := Lacks(l)
 	if _, err := os.Stat(l.CoreInbound.Path); errors.Is(err, fs.ErrNotExist) {
 		all = append(all, Lack{"core inbound", l.CoreInbound.Path + " is not there: results are held up", CoreMend(l)})

@@ -27,7 +27,7 @@ type Profile struct {
 }
 
 // Profiles are those of a node, sorted by name.
-func Profiles(l *config.Loaded) []Profile {
+func Profiles(l *config.Node) []Profile {
 	all := []Profile{}
 	for _, name := range slices.Sorted(maps.Keys(l.Tools.Profiles)) {
 		image := l.Tools.Profiles[name].Image

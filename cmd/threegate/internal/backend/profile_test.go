@@ -10,7 +10,7 @@ import (
 
 // TestProfiles: of each profile it is said whether its image is there, and whether it has the program.
 func TestProfiles(t *testing.T) {
-	l := &config.Loaded{Programs: map[string][]string{"old": {"python3"}, "new": {"python3", ToolsProgram}},
+	l := &config.Node{Programs: map[string][]string{"old": {"python3"}, "new": {"python3", ToolsProgram}},
 		Registries: map[string][]byte{"b": []byte("version: 1\n")}}
 	l.Backends.Images = filepath.Join(t.TempDir(), "images")
 	l.Tools.Profiles = map[string]config.Profile{"c": {Image: "new"}, "b": {Image: "old"}, "a": {Image: "unknown"}}

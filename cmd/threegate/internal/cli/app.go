@@ -24,7 +24,7 @@ type App struct {
 	UI     *term.UI
 	Now    func() time.Time
 	Getenv func(string) string
-	// Confine takes from the process what it no longer needs: see Reach.
+	// Confine takes from the process what it no longer needs: see DropPrivileges.
 	Confine func(confine.Needs) error
 
 	JSON  bool

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TeachArgs makes every command name the arguments that it takes when it is given others.
+// ExplainArgs makes every command name the arguments that it takes when it is given others.
 // Cobra's own message names neither.
-func TeachArgs(cmd *cobra.Command) {
+func ExplainArgs(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
-		TeachArgs(c)
+		ExplainArgs(c)
 	}
 	check := cmd.Args
 	if check == nil || cmd.HasSubCommands() { // an unknown subcommand has its own words

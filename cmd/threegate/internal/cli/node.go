@@ -65,7 +65,7 @@ func (a *App) nodeDir() (string, error) {
 }
 
 // LoadNode reads the configuration of the node that the flags name.
-func (a *App) LoadNode() (*config.Loaded, error) {
+func (a *App) LoadNode() (*config.Node, error) {
 	dir, err := a.nodeDir()
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (a *App) LoadNode() (*config.Loaded, error) {
 }
 
 // LoadConfig reads the configuration of the node in dir.
-func LoadConfig(dir string) (*config.Loaded, error) {
+func LoadConfig(dir string) (*config.Node, error) {
 	l, err := config.Load(dir)
 	if err == nil {
 		return l, nil
@@ -100,7 +100,7 @@ func AnyNodePolicy(now time.Time) validate.Policy {
 }
 
 // ConfigOf is the node that file configures, and its policy: without a file nil, and AnyNodePolicy.
-func ConfigOf(file string, now time.Time) (*config.Loaded, validate.Policy, error) {
+func ConfigOf(file string, now time.Time) (*config.Node, validate.Policy, error) {
 	if file == "" {
 		return nil, AnyNodePolicy(now), nil
 	}

@@ -101,7 +101,7 @@ type approval struct {
 	inputs   []bundle.File
 	policy   validate.Policy
 	// node is where it would run, if that is known.
-	node *config.Loaded
+	node *config.Node
 	// The request as it will be written, and what was found in it.
 	raw      []byte
 	request  *schemas.Request
@@ -112,7 +112,7 @@ type approval struct {
 	// planSigner signs the plan of what would run, or is nil.
 	planSigner *signer
 	// refusals tells the node of one by a person, or is nil.
-	refusals *noter
+	refusals *refusalReporter
 	// also says that it was approved, and one more person signs it.
 	also bool
 	// replaces is the approval that stood there before.
@@ -138,14 +138,14 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) (err err
 		return err
 	}
 	defer stop()
-	notes := startNoter(ctx, p.node, "")
-	defer a.stopNoter(notes)
+	notes := startReporter(ctx, p.node, "")
+	defer a.stopReporter(notes)
 	defer func() { notes.refusedByRules(file, p.original, err) }()
 	n := approveNeeds(file, f.inputs)
 	if p.node != nil {
 		n.Read = append(n.Read, archiveOf(p.node))
 	}
-	if err := a.Reach(n); err != nil {
+	if err := a.DropPrivileges(n); err != nil {
 		return err
 	}
 	dir, name := filepath.Split(file)

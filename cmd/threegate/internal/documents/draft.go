@@ -136,7 +136,7 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 	if f.file != "" {
 		n.Write = []string{draftDir(f.file)}
 	}
-	if err := a.Reach(n); err != nil {
+	if err := a.DropPrivileges(n); err != nil {
 		return err
 	}
 	files, err := hashNamed(ctx, f.inputs, InputLimits(policy))
@@ -325,7 +325,7 @@ func sampleCommand(d draft.Draft) string {
 }
 
 // promise refuses a draft that lint would reject for more than the approval.
-func (a *app) promise(text string, policy validate.Policy, node *config.Loaded) error {
+func (a *app) promise(text string, policy validate.Policy, node *config.Node) error {
 	raw, request, found, err := judgeUnapproved([]byte(text), policy)
 	if err != nil {
 		return err

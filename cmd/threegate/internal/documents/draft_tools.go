@@ -13,7 +13,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
-	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/toolruntime/registry"
@@ -118,7 +118,7 @@ func bundleHint(dir string) string {
 func isRegistry(in draft.Input) bool { return in.Rel == draft.RegistryFile }
 
 // bareTools says of a run of tools without a registry what that means, if that can't be told from the node.
-func bareTools(d draft.Draft, f draftFlags, node *config.Loaded) string {
+func bareTools(d draft.Draft, f draftFlags, node *config.Node) string {
 	if !f.withTools(d.Backend) || slices.ContainsFunc(d.Inputs, isRegistry) ||
 		node != nil && node.Registries[d.Language] != nil {
 		return ""
@@ -156,7 +156,7 @@ func nameTools(d *draft.Draft) error {
 		return inputFault(err)
 	}
 	if _, err := registry.Parse(raw); err != nil {
-		return cli.Rejectf(changes.RuleRegistry, "docs/tools.md has an example",
+		return cli.Rejectf(patchpolicy.RuleRegistry, "docs/tools.md has an example",
 			"%s: %v", d.Inputs[i].Host, err)
 	}
 	return nil

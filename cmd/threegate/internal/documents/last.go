@@ -33,7 +33,7 @@ func slugIn(id string) string {
 	return ""
 }
 
-func archiveOf(l *config.Loaded) string { return filepath.Join(l.Dir, spool.DirArchive) }
+func archiveOf(l *config.Node) string { return filepath.Join(l.Dir, spool.DirArchive) }
 
 // lastJob is the folder of the newest job in an archive whose request has this slug, and its
 // request; "" if there is none among those that are looked at.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
-	"github.com/threegate/tool-exec/gate/changes"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 
@@ -78,7 +78,7 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Reach(lintNeeds(paths)); err != nil {
+	if err := a.DropPrivileges(lintNeeds(paths)); err != nil {
 		return err
 	}
 	var sum diag.Summary
@@ -145,7 +145,7 @@ func lintHint(err error) string {
 // lintOne reads and judges one document. If a rule panics, the other documents are still
 // judged.
 func (a *app) lintOne(ctx context.Context, it source.Item, kind schemas.Kind, p validate.Policy,
-	node *config.Loaded) (r diag.Report, err error) {
+	node *config.Node) (r diag.Report, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("a rule failed on it, which is a fault of threegate's: %v", v)
@@ -171,7 +171,7 @@ func (a *app) lintOne(ctx context.Context, it source.Item, kind schemas.Kind, p 
 }
 
 // judge runs the rules of kind over a document. The node may be nil.
-func judge(path string, kind schemas.Kind, raw []byte, p validate.Policy, node *config.Loaded) diag.Report {
+func judge(path string, kind schemas.Kind, raw []byte, p validate.Policy, node *config.Node) diag.Report {
 	// A file without the name of a document gets one when it is promoted.
 	name := ""
 	if source.NameKind(path) != "" {
@@ -205,15 +205,15 @@ func (a *app) lintWriter(format string) (diag.Writer, error) {
 }
 
 // ofProfile says why a request can't run under a profile of a node, if it is to.
-func ofProfile(node *config.Loaded, request *schemas.Request) []schemas.Finding {
+func ofProfile(node *config.Node, request *schemas.Request) []schemas.Finding {
 	if node == nil || request == nil || node.Registry(request) == nil {
 		return nil
 	}
-	return changes.OfProfile(request)
+	return patchpolicy.OfProfile(request)
 }
 
 // lintPolicy is the policy of the node that the flags name, or the default.
-func (a *app) lintPolicy(f lintFlags) (*config.Loaded, validate.Policy, error) {
+func (a *app) lintPolicy(f lintFlags) (*config.Node, validate.Policy, error) {
 	now := a.Now()
 	if f.asOf != "" {
 		t, err := time.Parse(time.RFC3339, f.asOf)

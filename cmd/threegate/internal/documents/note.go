@@ -28,9 +28,9 @@ import (
 // maxNotesBytes bounds the notes on their way to the other process.
 const maxNotesBytes = 64 << 20
 
-// noter is another process of this program. It keeps the right to the node's folder of orders, which this one never
+// refusalReporter is another process of this program. It keeps the right to the node's folder of orders, which this one never
 // has: it leaves notes of refusals there, and can give no other order.
-type noter struct {
+type refusalReporter struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	err bytes.Buffer
@@ -38,7 +38,7 @@ type noter struct {
 
 // startNoter starts the process, with the key that signs what a person says, or "". It is nil where nobody may leave a
 // note. It must be closed.
-func startNoter(ctx context.Context, node *config.Loaded, key string) *noter {
+func startReporter(ctx context.Context, node *config.Node, key string) *refusalReporter {
 	if node == nil || unix.Access(filepath.Join(node.Dir, spool.DirOrders), unix.W_OK) != nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ func startNoter(ctx context.Context, node *config.Loaded, key string) *noter {
 	if err != nil {
 		return nil
 	}
-	n := &noter{cmd: exec.CommandContext(ctx, self, "note", "--", node.Dir, key)}
+	n := &refusalReporter{cmd: exec.CommandContext(ctx, self, "note", "--", node.Dir, key)}
 	n.cmd.Args[0] = os.Args[0]
 	n.cmd.Stderr = &n.err
 	if n.in, err = n.cmd.StdinPipe(); err != nil || n.cmd.Start() != nil {
@@ -56,7 +56,7 @@ func startNoter(ctx context.Context, node *config.Loaded, key string) *noter {
 }
 
 // close ends the process: without a note it leaves none. An error says what the node's record lacks.
-func (n *noter) close() error {
+func (n *refusalReporter) close() error {
 	if n == nil || n.cmd == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (n *noter) close() error {
 }
 
 // refused leaves a note that a person refused the request raw for a reason, or that rules did.
-func (n *noter) refused(id string, raw []byte, by, reason string, found []schemas.Finding) {
+func (n *refusalReporter) refused(id string, raw []byte, by, reason string, found []schemas.Finding) {
 	if n == nil || n.cmd == nil || spool.RequestStem(id+".md") == "" {
 		return
 	}
@@ -91,7 +91,7 @@ type byRules struct{ found []schemas.Finding }
 func (byRules) Error() string { return "rules refuse it" }
 
 // refusedByRules leaves a note if err says that rules refused the request of a file.
-func (n *noter) refusedByRules(file string, raw []byte, err error) {
+func (n *refusalReporter) refusedByRules(file string, raw []byte, err error) {
 	refused, ok := errors.AsType[byRules](err)
 	if !ok {
 		return
@@ -104,7 +104,7 @@ func (n *noter) refusedByRules(file string, raw []byte, err error) {
 }
 
 // stopNoter ends n and warns if a note could not be left.
-func (a *app) stopNoter(n *noter) {
+func (a *app) stopReporter(n *refusalReporter) {
 	if err := n.close(); err != nil {
 		a.UI.Warn(err.Error(), "")
 	}

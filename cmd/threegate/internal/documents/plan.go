@@ -21,7 +21,7 @@ const (
 )
 
 // planOf is what would run on a node now.
-func planOf(l *config.Loaded, raw []byte, request *schemas.Request, inputs map[string]string) approvals.Plan {
+func planOf(l *config.Node, raw []byte, request *schemas.Request, inputs map[string]string) approvals.Plan {
 	sum := sha256.Sum256(raw)
 	return l.PlanOf(request, hex.EncodeToString(sum[:]), inputs, l.TaskLimits(request), l.Network.AllowedDomains)
 }

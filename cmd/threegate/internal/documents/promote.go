@@ -87,9 +87,9 @@ func (a *app) promote(ctx context.Context, files []string, f promoteFlags) error
 			n.Read = append(n.Read, in.Path)
 		}
 	}
-	to.notes = startNoter(ctx, to.node, "")
-	defer a.stopNoter(to.notes)
-	if err := a.Reach(n); err != nil {
+	to.notes = startReporter(ctx, to.node, "")
+	defer a.stopReporter(to.notes)
+	if err := a.DropPrivileges(n); err != nil {
 		return err
 	}
 	if len(files) == 1 {
@@ -178,7 +178,7 @@ const maxSignatureBytes = 64 << 10
 // LoadBundle reads a request with its signature and inputs, and judges them as the
 // gate will. Also are those of Cosigners. The node may be nil: then a plan is not compared with it.
 func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []string, policy validate.Policy,
-	node *config.Loaded) (bundle.Bundle, error) {
+	node *config.Node) (bundle.Bundle, error) {
 	var b bundle.Bundle
 	a := &app{c}
 	raw, err := source.Read(file, true, policy.MaxRequestBytes)
@@ -236,11 +236,11 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []str
 type target struct {
 	inbox  string
 	policy validate.Policy
-	node   *config.Loaded
+	node   *config.Node
 	// also are the further approvers of each file.
 	also map[string]cosigned
 	// notes tells the node of what is refused.
-	notes *noter
+	notes *refusalReporter
 }
 
 type cosigned struct {

@@ -212,7 +212,7 @@ func limitsOf(q *schemas.Request, p *approval) string {
 }
 
 // imageOf is what a node would run a request in.
-func imageOf(q *schemas.Request, l *config.Loaded) string {
+func imageOf(q *schemas.Request, l *config.Node) string {
 	switch {
 	case l == nil:
 		return "the node says which"

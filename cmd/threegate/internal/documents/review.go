@@ -73,8 +73,8 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 		}
 		f.plan = p.node != nil
 		if !p.policy.RequireSignature || f.sign != "" {
-			p.refusals = startNoter(ctx, p.node, f.sign)
-			defer a.stopNoter(p.refusals)
+			p.refusals = startReporter(ctx, p.node, f.sign)
+			defer a.stopReporter(p.refusals)
 		}
 		stop, err := p.startSigners(ctx, f)
 		if err != nil {
@@ -93,7 +93,7 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 	}
 	defer place.Close()
 	p.place, p.name = place, name
-	if err := a.Reach(n); err != nil {
+	if err := a.DropPrivileges(n); err != nil {
 		return err
 	}
 	if err := a.prepareApproval(ctx, p, f); err != nil {

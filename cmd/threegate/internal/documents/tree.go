@@ -15,7 +15,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/executors/intree"
-	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
@@ -107,12 +107,12 @@ func opener(ctx context.Context, files []bundle.File) func(name string) (io.Read
 }
 
 // planFindings holds the plan of a run of tools, if it is among the inputs, to the rules about names, as the gate does.
-func planFindings(ctx context.Context, node *config.Loaded, req *schemas.Request, files []bundle.File,
+func planFindings(ctx context.Context, node *config.Node, req *schemas.Request, files []bundle.File,
 	policy *validate.Policy) ([]schemas.Finding, error) {
 	if req == nil {
 		return nil, nil
 	}
-	run := changes.Run{Argv: changes.Argv(req), Trees: req.Trees(), Work: req.Work(), Open: opener(ctx, files),
+	run := patchpolicy.Run{Argv: patchpolicy.Argv(req), Trees: req.Trees(), Work: req.Work(), Open: opener(ctx, files),
 		Hashes: hashesOf(files)}
 	if node != nil {
 		run.Given = node.Registry(req)

@@ -79,7 +79,7 @@ func serve(cmd *cobra.Command, a *cli.App, f flags) error {
 	if d.Notices != "" {
 		read = append(read, d.Notices)
 	}
-	if err := a.Reach(confine.Needs{Read: read, Write: []string{d.Drafts}, Accept: listener != nil}); err != nil {
+	if err := a.DropPrivileges(confine.Needs{Read: read, Write: []string{d.Drafts}, Accept: listener != nil}); err != nil {
 		return err
 	}
 	if listener != nil {
@@ -94,7 +94,7 @@ func serve(cmd *cobra.Command, a *cli.App, f flags) error {
 }
 
 // deskOf is what a client may know of the node: names of people and keys are left out.
-func deskOf(a *cli.App, l *config.Loaded, drafts string) Desk {
+func deskOf(a *cli.App, l *config.Node, drafts string) Desk {
 	d := Desk{Policy: l.Policy(a.Now()), Monty: l.Backends.Monty.Image != "", Inbound: l.CoreInbound.Path,
 		Drafts: drafts, Now: a.Now, Version: cli.Version(),
 		Profiles: slices.Sorted(maps.Keys(l.Registries)),

@@ -8,7 +8,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
-	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -64,7 +64,7 @@ func (d *desk) ofProfile(raw []byte) []schemas.Finding {
 	if req == nil || !slices.Contains(d.Profiles, req.Language) {
 		return nil
 	}
-	return changes.OfProfile(req)
+	return patchpolicy.OfProfile(req)
 }
 
 // rulesBelow are the rules whose ids begin with prefix as whole words.

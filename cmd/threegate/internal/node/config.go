@@ -41,7 +41,7 @@ show lists them all, as the node does.`,
 	return cli.Group("config", "Look at a node's configuration", show)
 }
 
-func (a *app) configJSON(l *config.Loaded, text []byte) error {
+func (a *app) configJSON(l *config.Node, text []byte) error {
 	var values map[string]any
 	if err := yaml.Load(text, &values); err != nil {
 		return cli.Troublef(err, "", "can't print the configuration")
@@ -51,7 +51,7 @@ func (a *app) configJSON(l *config.Loaded, text []byte) error {
 	return a.PrintJSON(map[string]any{"file": l.File, "config": values, "origins": origins})
 }
 
-func collectOrigins(l *config.Loaded, prefix string, values map[string]any, origins map[string]string) {
+func collectOrigins(l *config.Node, prefix string, values map[string]any, origins map[string]string) {
 	for k, v := range values {
 		key := k
 		if prefix != "" {

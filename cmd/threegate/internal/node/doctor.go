@@ -158,7 +158,7 @@ func landlockCheck(cs *checks, abi int) {
 const fullABI = 6
 
 // nodeChecks checks what the configuration names.
-func nodeChecks(ctx context.Context, cs *checks, l *config.Loaded) {
+func nodeChecks(ctx context.Context, cs *checks, l *config.Node) {
 	program, err := backend.InitPath(l)
 	if err == nil {
 		err = container.CheckInit(program)
@@ -258,7 +258,7 @@ func programsOf(programs []string) string {
 }
 
 // profileChecks says of each profile what its runs are held to.
-func profileChecks(cs *checks, l *config.Loaded) {
+func profileChecks(cs *checks, l *config.Node) {
 	all := backend.Profiles(l)
 	for i, name := range slices.Sorted(maps.Keys(l.Tools.Profiles)) {
 		p := l.Tools.Profiles[name]

@@ -31,7 +31,7 @@ const nobody = 65534
 const trialTime = time.Minute
 
 // coreChecks tries, as CORE's user, what CORE does with what it gets.
-func coreChecks(ctx context.Context, cs *checks, l *config.Loaded) {
+func coreChecks(ctx context.Context, cs *checks, l *config.Node) {
 	c := l.CoreInbound
 	if c.Owner == "" && c.Group == "" {
 		return

@@ -18,7 +18,7 @@ import (
 
 // hostChecks look for settings of this host that are in the way of sandboxes. Others are no fault, whatever they
 // are: the gate is root, also as a service (CAP_SYS_ADMIN), so knobs that bind other users don't matter.
-func hostChecks(cs *checks, l *config.Loaded, unified bool) {
+func hostChecks(cs *checks, l *config.Node, unified bool) {
 	if unified {
 		controllersCheck(cs, cgroup.Root, l.Containerd.Cgroup)
 	}

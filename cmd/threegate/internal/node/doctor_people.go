@@ -25,7 +25,7 @@ const (
 )
 
 // peopleChecks tries, as a member of each group of people, to reach what that group uses.
-func peopleChecks(ctx context.Context, cs *checks, l *config.Loaded) {
+func peopleChecks(ctx context.Context, cs *checks, l *config.Node) {
 	if l.Access.All() == "" {
 		return
 	}

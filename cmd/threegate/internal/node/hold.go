@@ -86,7 +86,7 @@ node. A node that is served takes in what waited at its next sweep (node.sweep).
 }
 
 // heldNode loads the node of a command that holds or resumes, and finds the inbox that it names.
-func (a *app) heldNode(args []string) (l *config.Loaded, inbox string, err error) {
+func (a *app) heldNode(args []string) (l *config.Node, inbox string, err error) {
 	if l, err = a.LoadNode(); err != nil {
 		return nil, "", err
 	}
@@ -96,11 +96,11 @@ func (a *app) heldNode(args []string) (l *config.Loaded, inbox string, err error
 			return nil, "", cli.NotFoundf("its inboxes: "+strings.Join(names, ", "), "the node has no inbox %q", inbox)
 		}
 	}
-	return l, inbox, a.Reach(confine.Needs{Read: []string{l.Dir}, Write: []string{l.Dir}})
+	return l, inbox, a.DropPrivileges(confine.Needs{Read: []string{l.Dir}, Write: []string{l.Dir}})
 }
 
 // held says what is so now, and what else is held.
-func (a *app) held(l *config.Loaded, inbox, what string) error {
+func (a *app) held(l *config.Node, inbox, what string) error {
 	holds, err := hold.List(l)
 	if err != nil {
 		return cli.Troublef(err, "", "can't read the holds of the node")
@@ -116,7 +116,7 @@ func (a *app) held(l *config.Loaded, inbox, what string) error {
 	return nil
 }
 
-func inboxNames(l *config.Loaded) []string {
+func inboxNames(l *config.Node) []string {
 	var names []string
 	for _, in := range l.Inboxes {
 		names = append(names, in.Name)

@@ -88,7 +88,7 @@ may be served meanwhile. posture.at_start and posture.every in
 }
 
 // postureOnce tests with an executor of its own. The node may be served meanwhile.
-func (a *app) postureOnce(ctx context.Context, cfg *config.Loaded) (_ []postureReport, err error) {
+func (a *app) postureOnce(ctx context.Context, cfg *config.Node) (_ []postureReport, err error) {
 	served, err := spool.Locked(cfg.Dir)
 	if err != nil {
 		return nil, cli.Troublef(err, "", "can't look at the node in %s", cfg.Dir)
@@ -116,7 +116,7 @@ func (a *app) postureOnce(ctx context.Context, cfg *config.Loaded) (_ []postureR
 }
 
 // postureOf is the self-test as the gate asks for it.
-func postureOf(e *container.Executor, cfg *config.Loaded) func(context.Context) error {
+func postureOf(e *container.Executor, cfg *config.Node) func(context.Context) error {
 	return func(ctx context.Context) error {
 		reports, err := tryPosture(ctx, e, cfg)
 		if err != nil {
@@ -139,7 +139,7 @@ func verdictsOf(reports []postureReport) []error {
 	return errs
 }
 
-func tryPosture(ctx context.Context, e *container.Executor, cfg *config.Loaded) ([]postureReport, error) {
+func tryPosture(ctx context.Context, e *container.Executor, cfg *config.Node) ([]postureReport, error) {
 	networks := []schemas.Network{schemas.NetworkNone}
 	if len(cfg.Network.AllowedDomains) > 0 {
 		networks = append(networks, schemas.NetworkAllowlist)
@@ -155,7 +155,7 @@ func tryPosture(ctx context.Context, e *container.Executor, cfg *config.Loaded) 
 	return reports, nil
 }
 
-func tryNetwork(ctx context.Context, e *container.Executor, cfg *config.Loaded,
+func tryNetwork(ctx context.Context, e *container.Executor, cfg *config.Node,
 	network schemas.Network) (_ postureReport, err error) {
 	rep := postureReport{Network: network}
 	task := executors.Task{

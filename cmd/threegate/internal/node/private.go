@@ -28,15 +28,15 @@ const (
 // private is the node of one `threegate run`. The run holds a lock on its folder. If the run
 // is killed, the kernel gives the lock back: a folder without a lock is that of a dead run.
 type private struct {
-	of   *config.Loaded // the node that it is made after
-	cfg  *config.Loaded
+	of   *config.Node // the node that it is made after
+	cfg  *config.Node
 	lock *os.File
 	exec *container.Executor // nil until the run serves
 }
 
 // privateConfig is the configuration of the private node in dir. It shares the containerd of
 // the node l, which has the images, and nothing else.
-func privateConfig(l *config.Loaded, dir string) *config.Loaded {
+func privateConfig(l *config.Node, dir string) *config.Node {
 	c := *l
 	c.Containerd.State = l.ContainerdState()
 	c.Dir = dir
@@ -49,7 +49,7 @@ func privateConfig(l *config.Loaded, dir string) *config.Loaded {
 }
 
 // makePrivate makes a private node after l and locks it.
-func makePrivate(l *config.Loaded) (*private, error) {
+func makePrivate(l *config.Node) (*private, error) {
 	runs := filepath.Join(l.Dir, runsDir)
 	if err := os.Mkdir(runs, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
@@ -86,7 +86,7 @@ func lockFolder(dir string, how int) (*os.File, error) {
 }
 
 // deadRuns locks and returns the private nodes of l whose runs are dead, and counts the others.
-func deadRuns(l *config.Loaded) (dead []*private, alive int, err error) {
+func deadRuns(l *config.Node) (dead []*private, alive int, err error) {
 	runs := filepath.Join(l.Dir, runsDir)
 	all, err := lockFolder(runs, unix.LOCK_EX)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +100,7 @@ func deadRuns(l *config.Loaded) (dead []*private, alive int, err error) {
 }
 
 // lockDead is deadRuns for whoever has locked the folder of all runs.
-func lockDead(l *config.Loaded, all *os.File) (dead []*private, alive int, err error) {
+func lockDead(l *config.Node, all *os.File) (dead []*private, alive int, err error) {
 	entries, err := all.ReadDir(-1)
 	for _, e := range entries {
 		dir := filepath.Join(all.Name(), e.Name())
@@ -119,7 +119,7 @@ func lockDead(l *config.Loaded, all *os.File) (dead []*private, alive int, err e
 
 // removeDeadRuns removes what runs that were killed left behind. A failure is logged and
 // stops nothing: the next run or serve tries again.
-func removeDeadRuns(ctx context.Context, l *config.Loaded, log *slog.Logger) {
+func removeDeadRuns(ctx context.Context, l *config.Node, log *slog.Logger) {
 	dead, _, err := deadRuns(l)
 	for _, p := range dead {
 		rerr := p.removeDead(ctx)

@@ -13,7 +13,7 @@ import (
 // TestDeadRuns: a private node whose run lives is left alone, one whose run is dead is removed,
 // and a link is neither followed nor removed.
 func TestDeadRuns(t *testing.T) {
-	l := &config.Loaded{Dir: t.TempDir()}
+	l := &config.Node{Dir: t.TempDir()}
 	if dead, alive, err := deadRuns(l); err != nil || len(dead)+alive > 0 {
 		t.Fatalf("a node without runs: %d dead, %d alive, %v", len(dead), alive, err)
 	}

@@ -158,7 +158,7 @@ func verifySet(ctx context.Context, f qualifyFlags, manifest []byte) error {
 }
 
 // runSet runs a set through a private node.
-func (a *app) runSet(ctx context.Context, l *config.Loaded, set *qualify.Set, f qualifyFlags) (out []qualify.Outcome,
+func (a *app) runSet(ctx context.Context, l *config.Node, set *qualify.Set, f qualifyFlags) (out []qualify.Outcome,
 	err error) {
 	limits := documents.InputLimits(l.Policy(a.Now()))
 	bundles := make([]bundle.Bundle, len(set.Tasks))
@@ -201,7 +201,7 @@ func (a *app) runSet(ctx context.Context, l *config.Loaded, set *qualify.Set, f 
 }
 
 // watchSet waits until all requests have come to their ends. When ctx ends, it returns what it has.
-func watchSet(ctx context.Context, cfg *config.Loaded, bundles []bundle.Bundle) ([]qualify.Outcome, error) {
+func watchSet(ctx context.Context, cfg *config.Node, bundles []bundle.Bundle) ([]qualify.Outcome, error) {
 	began := time.Now()
 	out := make([]qualify.Outcome, len(bundles))
 	watches := make([]*fate.Watch, len(bundles))

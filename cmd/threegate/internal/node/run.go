@@ -57,7 +57,7 @@ must be approved: threegate approve.`,
 	return cmd
 }
 
-func (a *app) run(ctx context.Context, l *config.Loaded, file, inputs, out string) (err error) {
+func (a *app) run(ctx context.Context, l *config.Node, file, inputs, out string) (err error) {
 	if out != "" {
 		if err := os.MkdirAll(out, 0o755); err != nil {
 			return cli.Troublef(err, "", "can't use the folder %s", out)

@@ -83,7 +83,7 @@ func (a *app) logger(level slog.Level) *slog.Logger {
 }
 
 // serveNode serves cfg until ctx ends. An orderly stop is no error.
-func (a *app) serveNode(ctx context.Context, cfg *config.Loaded, log *slog.Logger) error {
+func (a *app) serveNode(ctx context.Context, cfg *config.Node, log *slog.Logger) error {
 	// A second gate must not even touch containerd.
 	if served, err := spool.Locked(cfg.Dir); err == nil && served {
 		return nodeFault(spool.ErrLocked, cfg.Dir)
@@ -134,7 +134,7 @@ func tellSystemd(log *slog.Logger) func() {
 
 // serveMetrics answers a monitoring system, if the configuration says where. That it can't is no reason
 // not to serve.
-func serveMetrics(ctx context.Context, cfg *config.Loaded, log *slog.Logger) (stop func()) {
+func serveMetrics(ctx context.Context, cfg *config.Node, log *slog.Logger) (stop func()) {
 	at := cfg.Metrics.Listen
 	if at == "" {
 		return func() {}
@@ -158,7 +158,7 @@ func serveMetrics(ctx context.Context, cfg *config.Loaded, log *slog.Logger) (st
 
 // shutDown stops the containerd of the node. What still runs in it goes on under its shims,
 // and the next serve finds it; if nothing runs, nothing of the node stays mounted.
-func shutDown(ctx context.Context, exec *container.Executor, cfg *config.Loaded) error {
+func shutDown(ctx context.Context, exec *container.Executor, cfg *config.Node) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	left, err := exec.List(ctx)

@@ -72,7 +72,7 @@ func serveTest(t *testing.T) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := &config.Loaded{Config: config.Default()}
+	cfg := &config.Node{Config: config.Default()}
 	cfg.Backends.ERA.Languages = map[string]config.Language{canary: {Image: canary}}
 	cfg.Backends.Monty.Image = canary
 	cfg.Network.AllowedDomains = []string{canary}

@@ -66,7 +66,7 @@ node, or the one that --discovery names, which a reader got before.`,
 					return err
 				}
 			}
-			if err := a.ReachNode(l); err != nil {
+			if err := a.DropToNode(l); err != nil {
 				return err
 			}
 			return a.export(cmd.Context(), l, caps)
@@ -77,7 +77,7 @@ node, or the one that --discovery names, which a reader got before.`,
 	return cmd
 }
 
-func (a *app) export(ctx context.Context, l *config.Loaded, caps *openwop.Capabilities) error {
+func (a *app) export(ctx context.Context, l *config.Node, caps *openwop.Capabilities) error {
 	dir := filepath.Join(l.Dir, spool.DirLedger)
 	out := bufio.NewWriterSize(a.UI.Out, 64<<10)
 	n, err := projection.Export(ctx, dir, caps, out)

@@ -71,7 +71,7 @@ func (a *app) serve(ctx context.Context, address, keyFile string) error {
 		return cli.Troublef(err, "", "can't listen on %s", address)
 	}
 	defer listener.Close()
-	if err := a.Reach(confine.Needs{Read: cli.NodeFolders(l), Accept: true}); err != nil {
+	if err := a.DropPrivileges(confine.Needs{Read: cli.NodeFolders(l), Accept: true}); err != nil {
 		return err
 	}
 	d, err := newDoor(filepath.Join(l.Dir, spool.DirLedger), projection.Discover(l), projection.Descriptors(l), key,

@@ -81,7 +81,7 @@ type auditReport struct {
 var recordChecks = []fsck.Check{fsck.CheckLedger, fsck.CheckRecord, fsck.CheckDigest, fsck.CheckTimeline,
 	fsck.CheckSeal, fsck.CheckResult}
 
-func (a *app) verify(ctx context.Context, l *config.Loaded, anchor string) error {
+func (a *app) verify(ctx context.Context, l *config.Node, anchor string) error {
 	anchorSeq, anchorHash, err := parseAnchor(anchor)
 	if err != nil {
 		return err

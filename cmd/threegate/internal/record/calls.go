@@ -33,7 +33,7 @@ func callsOf(c *schemas.ToolCalls) string {
 }
 
 // readCalls reads the timeline of a run that told of its tool calls, up to what is wrong in it.
-func readCalls(l *config.Loaded, r *view.Result) ([]timeline.Entry, error) {
+func readCalls(l *config.Node, r *view.Result) ([]timeline.Entry, error) {
 	if r.Tools == nil {
 		return nil, nil
 	}

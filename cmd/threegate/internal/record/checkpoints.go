@@ -79,7 +79,7 @@ func (a *app) checkpoint(ctx context.Context, keyFile, dir string) error {
 	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
 		return cli.Troublef(err, "", "can't make the folder of checkpoints %s", dir)
 	}
-	if err := a.Reach(confine.Needs{Read: append(cli.NodeFolders(l), dir), Write: []string{dir}}); err != nil {
+	if err := a.DropPrivileges(confine.Needs{Read: append(cli.NodeFolders(l), dir), Write: []string{dir}}); err != nil {
 		return err
 	}
 	cps, err := readCheckpoints(dir)
@@ -219,7 +219,7 @@ func (a *app) verifySigned(cmd *cobra.Command, f signedFlags) error {
 	if f.dir == "" {
 		f.dir = filepath.Join(l.Dir, checkpointDir)
 	}
-	if err := a.Reach(confine.Needs{Read: append(cli.NodeFolders(l), f.dir)}); err != nil {
+	if err := a.DropPrivileges(confine.Needs{Read: append(cli.NodeFolders(l), f.dir)}); err != nil {
 		return err
 	}
 	cps, err := readCheckpoints(f.dir)

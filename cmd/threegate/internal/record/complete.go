@@ -74,7 +74,7 @@ func (a *app) completeItems(_ *cobra.Command, args []string, _ string) ([]string
 	return ids, rest
 }
 
-func lastEvents(l *config.Loaded) []ledger.Event {
+func lastEvents(l *config.Node) []ledger.Event {
 	return ledger.Tail(filepath.Join(l.Dir, spool.DirLedger), offeredBytes)
 }
 

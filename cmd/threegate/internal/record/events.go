@@ -76,7 +76,7 @@ func (f *eventsFlags) wants(e ledger.Event) bool {
 		(len(f.types) == 0 || slices.Contains(f.types, string(e.Type)))
 }
 
-func (a *app) events(ctx context.Context, l *config.Loaded, f eventsFlags) error {
+func (a *app) events(ctx context.Context, l *config.Node, f eventsFlags) error {
 	dir := filepath.Join(l.Dir, spool.DirLedger)
 	record := ledger.Follow(dir)
 	var seen int64

@@ -68,7 +68,7 @@ func (a *app) printFate(f *fate.Fate) error {
 }
 
 // tellReason adds the words of the person who cancelled a request, as far as this user may read orders.
-func tellReason(l *config.Loaded, f *fate.Fate) {
+func tellReason(l *config.Node, f *fate.Fate) {
 	if f.Cancelled != nil {
 		f.Cancelled.Reason, _ = orders.ReasonOf(l.Dir, f.Cancelled.Order)
 	}

@@ -49,7 +49,7 @@ own file in its folder, or a step that the next start does.`,
 			if repair {
 				n.Write = n.Read
 			}
-			if err := a.Reach(n); err != nil {
+			if err := a.DropPrivileges(n); err != nil {
 				return err
 			}
 			return a.fsck(cmd.Context(), l, fsck.Options{Repair: repair, Now: a.Now})
@@ -60,7 +60,7 @@ own file in its folder, or a step that the next start does.`,
 	return cmd
 }
 
-func (a *app) fsck(ctx context.Context, l *config.Loaded, o fsck.Options) error {
+func (a *app) fsck(ctx context.Context, l *config.Node, o fsck.Options) error {
 	r, err := fsck.Run(ctx, l, o)
 	if err != nil {
 		return checkFault(err, l.Dir)

@@ -46,7 +46,7 @@ With -f it waits for the run to begin, and ends with it.`,
 			if err != nil {
 				return err
 			}
-			if err := a.Reach(confine.Needs{Read: append(cli.NodeFolders(l), l.RunDir())}); err != nil {
+			if err := a.DropPrivileges(confine.Needs{Read: append(cli.NodeFolders(l), l.RunDir())}); err != nil {
 				return err
 			}
 			return a.logs(cmd.Context(), l, requestID(args[0]), follow)
@@ -58,7 +58,7 @@ With -f it waits for the run to begin, and ends with it.`,
 }
 
 // logs prints what there is of a run's streams and, if it follows, what comes.
-func (a *app) logs(ctx context.Context, l *config.Loaded, id string, follow bool) error {
+func (a *app) logs(ctx context.Context, l *config.Node, id string, follow bool) error {
 	streams := []*logStream{
 		{name: gate.FileStdout, out: a.UI.Out, visible: a.UI.OutTTY},
 		{name: gate.FileStderr, out: a.UI.Err, visible: a.UI.ErrTTY},
@@ -132,7 +132,7 @@ const (
 )
 
 // readOn prints what came. The files in the sandbox's folder and in the job's hold the same bytes.
-func (s *logStream) readOn(l *config.Loaded, job string, asJSON bool) error {
+func (s *logStream) readOn(l *config.Node, job string, asJSON bool) error {
 	stdout, stderr := backend.StreamPaths(l, job)
 	live := map[string]string{gate.FileStdout: stdout, gate.FileStderr: stderr}[s.name]
 	buf := make([]byte, logChunk)

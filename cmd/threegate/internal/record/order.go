@@ -84,7 +84,7 @@ an order, with exit code 1; with exit code 5 the order waits for a node that is 
 type ordering struct {
 	*app
 	orderFlags
-	node *config.Loaded
+	node *config.Node
 	sign func([]byte) ([]byte, error)
 }
 
@@ -99,7 +99,7 @@ func (a *app) startOrder(ctx context.Context, f orderFlags) (*ordering, error) {
 			return nil, err
 		}
 	}
-	return o, a.Reach(confine.Needs{Read: cli.NodeFolders(l), Write: []string{filepath.Join(l.Dir, spool.DirOrders)}})
+	return o, a.DropPrivileges(confine.Needs{Read: cli.NodeFolders(l), Write: []string{filepath.Join(l.Dir, spool.DirOrders)}})
 }
 
 // startSSHSign starts ssh-keygen, which waits for what it is to sign, once.

@@ -47,7 +47,7 @@ not be served meanwhile: its runs go on, and the next serve takes them up.`,
 			if !dry {
 				n.Write, act = []string{l.Dir}, prune.Run
 			}
-			if err := a.Reach(n); err != nil {
+			if err := a.DropPrivileges(n); err != nil {
 				return err
 			}
 			p, err := act(cmd.Context(), l, rule, prune.Options{Now: a.Now})

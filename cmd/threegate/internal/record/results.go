@@ -138,7 +138,7 @@ type artifact struct {
 	Bytes int64 `json:"bytes"`
 }
 
-func (a *app) showResult(l *config.Loaded, r *view.Result, withCalls bool) error {
+func (a *app) showResult(l *config.Node, r *view.Result, withCalls bool) error {
 	files, err := artifactsOf(l, r)
 	if err != nil {
 		return cli.Troublef(err, "", "can't read the result of %s", r.RequestID)
@@ -211,7 +211,7 @@ const maxShownResult = 64 << 20
 
 // artifactsOf lists the artifacts that a delivered result names. The job's folder has a copy of it, so
 // that it is known also when CORE took it away; a node whose folder is gone knows no more.
-func artifactsOf(l *config.Loaded, r *view.Result) ([]artifact, error) {
+func artifactsOf(l *config.Node, r *view.Result) ([]artifact, error) {
 	list := []artifact{}
 	if r.DeliveredUTC == nil {
 		return list, nil

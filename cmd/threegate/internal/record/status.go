@@ -49,7 +49,7 @@ terminal is drawn anew, anything else gets each change.`,
 				return err
 			}
 			missing, profiles := backend.Lacks(l), backend.Profiles(l)
-			if err := a.ReachNode(l); err != nil {
+			if err := a.DropToNode(l); err != nil {
 				return err
 			}
 			draw := func() error { return a.showStatus(l, from, missing, profiles) }
@@ -76,7 +76,7 @@ terminal is drawn anew, anything else gets each change.`,
 }
 
 // showRequest says where a request is.
-func (a *app) showRequest(l *config.Loaded, id string) error {
+func (a *app) showRequest(l *config.Node, id string) error {
 	f, err := fate.Of(l, id)
 	if err != nil {
 		return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", id)
@@ -89,7 +89,7 @@ func (a *app) showRequest(l *config.Loaded, id string) error {
 }
 
 // showStatus says how the node is.
-func (a *app) showStatus(l *config.Loaded, since time.Time, missing []backend.Lack,
+func (a *app) showStatus(l *config.Node, since time.Time, missing []backend.Lack,
 	profiles []backend.Profile) error {
 	s, err := view.Inspect(l, since)
 	if err != nil {

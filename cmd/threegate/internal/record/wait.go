@@ -76,7 +76,7 @@ func Follow(ctx context.Context, w *fate.Watch, each func(*fate.Fate) error) (*f
 	}
 }
 
-func (a *app) wait(ctx context.Context, l *config.Loaded, id string, timeout time.Duration) (*fate.Fate, error) {
+func (a *app) wait(ctx context.Context, l *config.Node, id string, timeout time.Duration) (*fate.Fate, error) {
 	late := &cli.Fault{Exit: cli.ExitTimeout, Code: schemas.CodeTimeout,
 		Message: fmt.Sprintf("%s has not come to its end within %s", id, timeout),
 		Hint:    "threegate status " + id + a.NodeArg() + " says where it is"}

@@ -32,7 +32,7 @@ Without a rule it lists all of them; with the beginning of an id, a group.`,
 			return ids, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.Reach(confine.Needs{}); err != nil {
+			if err := a.DropPrivileges(confine.Needs{}); err != nil {
 				return err
 			}
 			if len(args) == 0 {

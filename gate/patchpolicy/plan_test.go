@@ -1,4 +1,4 @@
-package changes_test
+package patchpolicy_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package changes_test
+package patchpolicy_test
 
 import (
 	"archive/tar"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/gate/changes"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -27,17 +27,17 @@ func patch(path, line string) string {
 }
 
 // run has inputs on a disk. One whose content is a tar is a tree.
-func run(t *testing.T, argv string, inputs map[string]string) *changes.Run {
+func run(t *testing.T, argv string, inputs map[string]string) *patchpolicy.Run {
 	t.Helper()
 	r, _ := runIn(t, argv, inputs)
 	return r
 }
 
 // runIn is run, and the folder of its inputs.
-func runIn(t *testing.T, argv string, inputs map[string]string) (*changes.Run, string) {
+func runIn(t *testing.T, argv string, inputs map[string]string) (*patchpolicy.Run, string) {
 	t.Helper()
 	dir := t.TempDir()
-	r := &changes.Run{Argv: strings.Fields(argv), Open: changes.In(dir), Hashes: map[string]string{}}
+	r := &patchpolicy.Run{Argv: strings.Fields(argv), Open: patchpolicy.In(dir), Hashes: map[string]string{}}
 	for name, text := range inputs {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func treeOf(t *testing.T, files map[string]string) string {
 
 const plan = "threegate-tools run /in/plan.jsonl"
 
-func judge(t *testing.T, r *changes.Run, name, text string, p validate.Policy) (validate.ArtifactVerdict, []string) {
+func judge(t *testing.T, r *patchpolicy.Run, name, text string, p validate.Policy) (validate.ArtifactVerdict, []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "p")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -136,7 +136,7 @@ func TestJudge(t *testing.T) {
 		if c.registry != "" {
 			inputs["registry.yaml"] = c.registry
 		}
-		v, notes := judge(t, run(t, plan, inputs), changes.File, c.patch, validate.DefaultPolicy(time.Time{}))
+		v, notes := judge(t, run(t, plan, inputs), patchpolicy.File, c.patch, validate.DefaultPolicy(time.Time{}))
 		if got := slices.Compact(rules(v)); !slices.Equal(got, c.want) || (v.Tier == content.Withhold) != c.withheld || len(notes) != c.notes {
 			t.Errorf("%s: %v, tier %s, %q, want %v", name, got, v.Tier, notes, c.want)
 		}
@@ -155,22 +155,22 @@ func TestJudgeForAPolicy(t *testing.T) {
 	text := patch("x.md", "TODO")
 	p := validate.DefaultPolicy(time.Time{})
 	p.Levels = map[string]schemas.Severity{"code.todo.blockers": schemas.SeverityBlocking}
-	v, _ := judge(t, r, "sub/"+changes.File, text, p)
+	v, _ := judge(t, r, "sub/"+patchpolicy.File, text, p)
 	if v.Tier != content.Withhold {
 		t.Fatalf("not raised: %v", rules(v))
 	}
 	p.Released = v.Findings[0].Releases()
-	if v, _ := judge(t, r, changes.File, text, p); len(v.Findings) > 0 || len(p.Released) != 1 {
+	if v, _ := judge(t, r, patchpolicy.File, text, p); len(v.Findings) > 0 || len(p.Released) != 1 {
 		t.Errorf("released: %v", rules(v))
 	}
-	if v, _ := judge(t, r, changes.File, patch("y.md", "TODO"), p); len(v.Findings) != 1 {
+	if v, _ := judge(t, r, patchpolicy.File, patch("y.md", "TODO"), p); len(v.Findings) != 1 {
 		t.Errorf("another patch is released, too")
 	}
 	if v, _ := judge(t, r, "other.patch", text, p); len(v.Findings) > 0 {
 		t.Errorf("another file: %v", rules(v))
 	}
 	r.Argv = strings.Fields("git diff")
-	if v, _ := judge(t, r, changes.File, text, p); len(v.Findings) > 0 {
+	if v, _ := judge(t, r, patchpolicy.File, text, p); len(v.Findings) > 0 {
 		t.Errorf("another program: %v", rules(v))
 	}
 }
@@ -206,7 +206,7 @@ func TestRegistryOfARun(t *testing.T) {
 		if c.work {
 			r.Work = []string{"plan.jsonl", "registry.yaml"}
 		}
-		v, _ := judge(t, r, changes.File, patch("x.md", "TODO"), validate.DefaultPolicy(time.Time{}))
+		v, _ := judge(t, r, patchpolicy.File, patch("x.md", "TODO"), validate.DefaultPolicy(time.Time{}))
 		if got := strings.Join(rules(v), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.argv, got, c.want)
 		}
@@ -230,7 +230,7 @@ func TestChangedRegistry(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := validate.DefaultPolicy(time.Time{})
-			if _, err := r.Judge(changes.File, file, &p, &validate.ArtifactVerdict{}); !errors.Is(err, spool.ErrDamaged) {
+			if _, err := r.Judge(patchpolicy.File, file, &p, &validate.ArtifactVerdict{}); !errors.Is(err, spool.ErrDamaged) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -258,8 +258,8 @@ func TestWrapped(t *testing.T) {
 	} {
 		req := &schemas.Request{Language: "fix", Argv: strings.Fields(argv)}
 		var got bool
-		for _, f := range changes.OfProfile(req) {
-			if f.Rule == changes.RuleCommand {
+		for _, f := range patchpolicy.OfProfile(req) {
+			if f.Rule == patchpolicy.RuleCommand {
 				got = f.Severity == schemas.SeverityBlocking && f.Hint != "" && strings.Contains(f.Message, "profile fix")
 			}
 		}
@@ -268,7 +268,7 @@ func TestWrapped(t *testing.T) {
 		}
 	}
 	whole := &schemas.Request{Language: "fix", Argv: []string{"env", "-S", "threegate-tools run /in/plan.jsonl"}}
-	if found := changes.OfProfile(whole); len(found) != 1 || found[0].Rule != changes.RuleCommand {
+	if found := patchpolicy.OfProfile(whole); len(found) != 1 || found[0].Rule != patchpolicy.RuleCommand {
 		t.Errorf("one word: %+v", found)
 	}
 }
@@ -277,17 +277,17 @@ func TestWrapped(t *testing.T) {
 // rules of a profile like those of a plan.
 func TestMontyTools(t *testing.T) {
 	for _, language := range []string{"python", "monty"} {
-		if argv := changes.Argv(&schemas.Request{Backend: schemas.BackendMonty, Language: language}); argv != nil {
+		if argv := patchpolicy.Argv(&schemas.Request{Backend: schemas.BackendMonty, Language: language}); argv != nil {
 			t.Errorf("%s: %q", language, argv)
 		}
 	}
 	req := &schemas.Request{Backend: schemas.BackendMonty, Language: "fix",
 		Outputs: []schemas.OutputExpectation{{Path: "/out/changes.patch"}, {Path: "/out/a.py"}}}
-	if got := strings.Join(changes.Argv(req), " "); got != "threegate-tools monty" {
+	if got := strings.Join(patchpolicy.Argv(req), " "); got != "threegate-tools monty" {
 		t.Errorf("%q", got)
 	}
 	req.Inputs = []schemas.Input{{Path: "/in/registry.yaml"}}
-	found := changes.OfProfile(req)
+	found := patchpolicy.OfProfile(req)
 	if len(found) != 2 || found[0].Rule != "tools.registry" || found[1].Rule != "tools.outputs" {
 		t.Errorf("%+v", found)
 	}

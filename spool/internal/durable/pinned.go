@@ -23,17 +23,17 @@ func (o *Owner) give(f *os.File, mode fs.FileMode) error {
 	return f.Chmod(mode)
 }
 
-// Held is a folder below one that others may write to. They can put a link in its place; so what
+// PinnedDir is a folder below one that others may write to. They can put a link in its place; so what
 // lies in it is reached by its descriptor.
-type Held struct {
+type PinnedDir struct {
 	// Path is where it lies now, for steps and errors: whoever moves it sets it anew.
 	Path string
 
 	root *os.Root
 }
 
-// Hold opens a folder that Mkdir made, for its owner alone. That it is another one now is an error.
-func Hold(path string) (*Held, error) {
+// Pin opens a folder that Mkdir made, for its owner alone. That it is another one now is an error.
+func Pin(path string) (*PinnedDir, error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
@@ -50,14 +50,14 @@ func Hold(path string) (*Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Held{path, root}, nil
+	return &PinnedDir{path, root}, nil
 }
 
 // Close lets the folder go.
-func (h *Held) Close() error { return h.root.Close() }
+func (h *PinnedDir) Close() error { return h.root.Close() }
 
 // below tells whether path lies in the folder, and where.
-func (h *Held) below(path string) (string, bool) {
+func (h *PinnedDir) below(path string) (string, bool) {
 	if h == nil {
 		return "", false
 	}
@@ -65,14 +65,14 @@ func (h *Held) below(path string) (string, bool) {
 	return rel, err == nil && filepath.IsLocal(rel)
 }
 
-func (h *Held) open(path string, flag int, mode fs.FileMode) (*os.File, error) {
+func (h *PinnedDir) open(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	if rel, ok := h.below(path); ok {
 		return h.root.OpenFile(rel, flag, mode.Perm())
 	}
 	return os.OpenFile(path, flag, mode)
 }
 
-func (h *Held) remove(path string) error {
+func (h *PinnedDir) remove(path string) error {
 	if rel, ok := h.below(path); ok {
 		return h.root.Remove(rel)
 	}
@@ -82,7 +82,7 @@ func (h *Held) remove(path string) error {
 // Give sets owner, group and mode of a folder that lies in the held one, or of that. It is to be the
 // last that is done in it: its owner may change it from then on.
 func (d Disk) Give(step, path string, mode fs.FileMode) error {
-	f, err := d.Held.open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	f, err := d.Pinned.open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err == nil {
 		err = errors.Join(d.Owner.give(f, mode), f.Close())
 	}

@@ -1,8 +1,8 @@
-// Package changes holds the patch that a run of threegate-tools leaves to the rules of its registry, outside of the
+// Package patchpolicy holds the patch that a run of threegate-tools leaves to the rules of its registry, outside of the
 // sandbox. A program that the run started has the rights of the tools there, and can lie about what they saw.
 //
 // The patch is hostile. It is read bounded, and one that is not as git diff writes it is not delivered.
-package changes
+package patchpolicy
 
 import (
 	"cmp"

@@ -14,26 +14,26 @@ var ErrNoImage = errors.New("image is not there")
 // instruction of it ran or ever will. It can be prepared anew.
 var ErrNotStarted = errors.New("nothing of the request was run")
 
-// WithMend adds to an error what an operator can do about it.
-func WithMend(err error, mend string) error {
+// WithHint adds to an error what an operator can do about it.
+func WithHint(err error, hint string) error {
 	if err == nil {
 		return nil
 	}
-	return &mendable{err, mend}
+	return &hinted{err, hint}
 }
 
-// MendOf is what the outermost WithMend of an error says, or "".
-func MendOf(err error) string {
-	if m, ok := errors.AsType[*mendable](err); ok {
-		return m.mend
+// HintOf is what the outermost WithHint of an error says, or "".
+func HintOf(err error) string {
+	if m, ok := errors.AsType[*hinted](err); ok {
+		return m.hint
 	}
 	return ""
 }
 
-type mendable struct {
+type hinted struct {
 	err  error
-	mend string
+	hint string
 }
 
-func (m *mendable) Error() string { return m.err.Error() }
-func (m *mendable) Unwrap() error { return m.err }
+func (m *hinted) Error() string { return m.err.Error() }
+func (m *hinted) Unwrap() error { return m.err }

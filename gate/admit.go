@@ -13,8 +13,8 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/intree"
-	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -186,7 +186,7 @@ func trees(j *spool.Job, req *schemas.Request) (fs []schemas.Finding, err error)
 func finding(rule, message string) schemas.Finding {
 	f := schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: message}
 	if r, ok := schemas.RuleByID(rule); ok {
-		f.Hint = r.Fix
+		f.Hint = r.Hint
 	}
 	return f
 }

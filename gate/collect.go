@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/ending"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/recheck"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"

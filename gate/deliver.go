@@ -89,7 +89,7 @@ func (g *Gate) publish(j *spool.Job) error {
 	id, request := g.journal.resultOf(j.ID)
 	err = g.coreInbound(j, func() error { return g.publisher.Commit(id+spool.ResultSuffix, string(place)) })
 	if errors.Is(err, spool.ErrMoved) {
-		err = executors.WithMend(err, "put that folder back; if it is lost, remove "+j.Path(FileStagedIn)+
+		err = executors.WithHint(err, "put that folder back; if it is lost, remove "+j.Path(FileStagedIn)+
 			": the job then goes to the archive, with its result in it")
 	}
 	if err != nil {

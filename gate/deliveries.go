@@ -93,7 +93,7 @@ func (o *deliveries) atCore(what, folder string, do func() error) error {
 // coreInbound does something for a job in CORE's folder of results.
 func (g *Gate) coreInbound(j *spool.Job, do func() error) error {
 	folder := g.config().CoreInbound.Path
-	return executors.WithMend(g.out.atCore(j.ID, folder, do), mendInbound(folder))
+	return executors.WithHint(g.out.atCore(j.ID, folder, do), mendInbound(folder))
 }
 
 func mendInbound(folder string) string {
@@ -114,7 +114,7 @@ func (o *deliveries) trouble() *trouble.Trouble {
 		return nil
 	}
 	return &trouble.Trouble{What: troubleCore, Doing: "no result can be delivered", Code: schemas.CodeFileIO,
-		Since: first.since.UTC(), Tries: 1, Mend: mendInbound(o.g.config().CoreInbound.Path),
+		Since: first.since.UTC(), Tries: 1, Hint: mendInbound(o.g.config().CoreInbound.Path),
 		Error: fmt.Sprintf("CORE's folder %s does not answer: %d deliveries hang, %d results wait",
 			first.folder, len(o.in), o.queue.behind())}
 }
@@ -123,7 +123,7 @@ func (o *deliveries) trouble() *trouble.Trouble {
 func (g *Gate) deliverNotices(ctx context.Context) {
 	folder := g.config().CoreNotices.Path
 	deliver := func() error {
-		return executors.WithMend(g.out.atCore(troubleNotices, folder, g.outbox.Deliver),
+		return executors.WithHint(g.out.atCore(troubleNotices, folder, g.outbox.Deliver),
 			"CORE's folder of notices is "+folder+
 				" (core_notices.path): make or mount it, and let the node write there")
 	}
@@ -139,7 +139,7 @@ func (g *Gate) deliverNotices(ctx context.Context) {
 		}
 		t := g.trouble(troubleNotices, "CORE can't be told of requests without a result", err)
 		wait := g.troubles.Set(t)
-		g.log.Error("notices can't be delivered, will be tried again", "error", err, "mend", t.Mend, "again_in", wait)
+		g.log.Error("notices can't be delivered, will be tried again", "error", err, "mend", t.Hint, "again_in", wait)
 		sleep(ctx, wait)
 	}
 	_ = deliver() // what came last; the next start does what fails

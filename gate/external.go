@@ -162,7 +162,7 @@ func (f *filters) end() (*schemas.Finding, error) {
 		return nil, err
 	}
 	if f.record.Tries < filterTries {
-		return nil, executors.WithMend(f.failed, "start that filter, or correct results.external in "+
+		return nil, executors.WithHint(f.failed, "start that filter, or correct results.external in "+
 			config.FileName+" and reload the node")
 	}
 	return &schemas.Finding{Rule: ruleExternal, Severity: schemas.SeverityBlocking,

@@ -148,7 +148,7 @@ func TestAFilterThatNeverAnswers(t *testing.T) {
 	if !strings.Contains(string(b), "filter house: it closed without an answer") {
 		t.Errorf("%s", b)
 	}
-	if rule, ok := schemas.RuleByID("result.external"); !ok || rule.Fix == "" {
+	if rule, ok := schemas.RuleByID("result.external"); !ok || rule.Hint == "" {
 		t.Error(rule)
 	}
 }

@@ -247,7 +247,7 @@ func TestFsckFindsWhatIsBroken(t *testing.T) {
 			seen := map[fsck.Check]bool{}
 			for _, f := range r.Found {
 				seen[f.Check] = true
-				if f.Where == "" || f.What == "" || f.Mend == "" {
+				if f.Where == "" || f.What == "" || f.Hint == "" {
 					t.Errorf("a finding lacks where, what or how to mend it: %+v", f)
 				}
 				if f.Check != c.want && !slices.Contains(c.also, f.Check) {

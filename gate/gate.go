@@ -335,7 +335,7 @@ func (g *Gate) tried(work context.Context, q *queue, j *spool.Job, err error, fa
 		t := g.heldUp(j, err)
 		wait := g.troubles.Set(t)
 		g.log.Error("job held up, will be tried again",
-			"job", j.ID, "request", t.Request, "state", j.State, "error", err, "mend", t.Mend, "again_in", wait)
+			"job", j.ID, "request", t.Request, "state", j.State, "error", err, "mend", t.Hint, "again_in", wait)
 		q.later(j, wait)
 	}
 	return false

@@ -39,7 +39,7 @@ func (g *Gate) intake(ctx, work context.Context, fatal chan<- error) {
 		default:
 			t := g.trouble(troubleIntake, "no request can be taken in", err)
 			wait := g.troubles.Set(t)
-			g.log.Error("taking in requests is held up, will be tried again", "error", err, "mend", t.Mend, "again_in",
+			g.log.Error("taking in requests is held up, will be tried again", "error", err, "mend", t.Hint, "again_in",
 				wait)
 			sleep(ctx, wait)
 		}

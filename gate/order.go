@@ -36,7 +36,7 @@ func (g *Gate) takeOrders(ctx context.Context, fatal chan<- error) {
 		default:
 			t := g.trouble(troubleOrders, "orders can't be carried out", err)
 			wait := g.troubles.Set(t)
-			g.log.Error("orders are held up, will be tried again", "error", err, "mend", t.Mend, "again_in", wait)
+			g.log.Error("orders are held up, will be tried again", "error", err, "mend", t.Hint, "again_in", wait)
 			again = time.After(wait)
 		}
 		select {

@@ -27,8 +27,8 @@ func (g *Gate) checkPosture(ctx context.Context) error {
 	err := g.posture.try(ctx)
 	if err != nil {
 		err = fmt.Errorf("self-test: %w", err)
-		if executors.MendOf(err) == "" {
-			err = executors.WithMend(err,
+		if executors.HintOf(err) == "" {
+			err = executors.WithHint(err,
 				"threegate posture shows what a sandbox could do; threegate doctor what this host lacks")
 		}
 	}

@@ -143,7 +143,7 @@ func NoticeOf(e ledger.Event) *schemas.Notice {
 	}
 	for _, id := range e.Rules {
 		r, _ := schemas.RuleByID(id)
-		n.Rules = append(n.Rules, schemas.NoticeRule{Rule: id, Mend: r.Fix})
+		n.Rules = append(n.Rules, schemas.NoticeRule{Rule: id, Hint: r.Hint})
 	}
 	switch {
 	case e.Type == ledger.QuarantineRejected:

@@ -48,11 +48,11 @@ func (g *Gate) reportStatus(ctx context.Context) {
 
 // trouble says in an operator's words what an error keeps from being done.
 func (g *Gate) trouble(what, doing string, err error) trouble.Trouble {
-	mend := trouble.Mend(err)
-	if mend == "" {
-		mend = "threegate doctor --node " + g.config().Dir + " says what is missing; the log of serve says more"
+	hint := trouble.Hint(err)
+	if hint == "" {
+		hint = "threegate doctor --node " + g.config().Dir + " says what is missing; the log of serve says more"
 	}
-	return trouble.Trouble{What: what, Doing: doing, Code: schemas.CodeInternal, Error: err.Error(), Mend: mend}
+	return trouble.Trouble{What: what, Doing: doing, Code: schemas.CodeInternal, Error: err.Error(), Hint: hint}
 }
 
 // heldUp is the trouble of a job.

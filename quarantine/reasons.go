@@ -223,8 +223,8 @@ func (r *Reasons) NotReleasable(wanted []schemas.Release) string {
 	if n := r.Unreleasable(); n > 0 {
 		rule, _ := schemas.RuleByID(r.Findings[n-1].Rule)
 		why := fmt.Sprintf("finding %d, %s, is none that a person can release", n, r.Findings[n-1].Rule)
-		if rule.Fix != "" {
-			why += ". To mend it: " + rule.Fix
+		if rule.Hint != "" {
+			why += ". To mend it: " + rule.Hint
 		}
 		return why
 	}

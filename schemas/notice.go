@@ -31,7 +31,7 @@ type Notice struct {
 // NoticeRule is one reason.
 type NoticeRule struct {
 	Rule string `json:"rule"`
-	Mend string `json:"mend"`
+	Hint string `json:"mend"`
 }
 
 // NoticeStage says where a request came to its end.

@@ -33,8 +33,8 @@ type Rule struct {
 	// Bad and Good are short example texts.
 	Bad  string `json:"bad"`
 	Good string `json:"good"`
-	// Fix says how to mend a document that breaks the rule.
-	Fix string `json:"fix"`
+	// Hint says how to mend a document that breaks the rule.
+	Hint string `json:"fix"`
 	// Source names the normative sentence or design decision.
 	Source string `json:"source"`
 }

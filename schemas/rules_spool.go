@@ -10,7 +10,7 @@ var spoolRules = []Rule{
 			"file or mislead the reader.",
 		Bad:  "TR-2026 0209.md",
 		Good: "TR-20260209-160501Z-python-stats.md",
-		Fix: "Rename the file to TR- followed by letters, digits, dots, underscores and hyphens (160 bytes at " +
+		Hint: "Rename the file to TR- followed by letters, digits, dots, underscores and hyphens (160 bytes at " +
 			"most, no \"..\"), ending in .md, and promote it again.",
 		Source: "tool-request schema, File Naming; design: the inbox is hostile ground",
 	},
@@ -20,7 +20,7 @@ var spoolRules = []Rule{
 		Why:    "Anything but a regular file could hang the node, or make it read something that nobody approved.",
 		Bad:    "inbox/default/TR-x.md -> /etc/shadow",
 		Good:   "inbox/default/TR-x.md, a regular file",
-		Fix:    "Put a regular file with the request's text in its place.",
+		Hint:   "Put a regular file with the request's text in its place.",
 		Source: "design: the inbox is hostile ground",
 	},
 	{
@@ -29,7 +29,7 @@ var spoolRules = []Rule{
 		Why:    "A file with another hard link can be changed after its approval.",
 		Bad:    "ln draft.md inbox/default/TR-x.md",
 		Good:   "cp draft.md inbox/default/.TR-x.tmp && mv inbox/default/.TR-x.tmp inbox/default/TR-x.md",
-		Fix:    "Copy the request instead of linking it; promote does so.",
+		Hint:   "Copy the request instead of linking it; promote does so.",
 		Source: "design: nothing runs that a human did not approve, byte for byte",
 	},
 	{
@@ -38,7 +38,7 @@ var spoolRules = []Rule{
 		Why:    "The node reads a whole request before it checks it, so it limits the size first.",
 		Bad:    "TR-x.md of 10 GB",
 		Good:   "TR-x.md of a few kB, with its data in TR-x.inputs/",
-		Fix:    "Move data into input files, or ask the node's operator to raise the limit.",
+		Hint:   "Move data into input files, or ask the node's operator to raise the limit.",
 		Source: "design: the inbox is hostile ground",
 	},
 	{
@@ -47,7 +47,7 @@ var spoolRules = []Rule{
 		Why:    "The node has no permission to read the file, so it can't check it.",
 		Bad:    "TR-x.md with mode 0000, owned by someone else",
 		Good:   "TR-x.md with mode 0640",
-		Fix:    "Give the node's user the right to read the file and promote it again.",
+		Hint:   "Give the node's user the right to read the file and promote it again.",
 		Source: "design: nothing is skipped silently",
 	},
 	{
@@ -57,7 +57,7 @@ var spoolRules = []Rule{
 			"run.",
 		Bad:    "writing slowly into inbox/default/TR-x.md",
 		Good:   "writing to inbox/default/.TR-x.tmp, closing it, then renaming it to TR-x.md",
-		Fix:    "Write the request under a name that begins with a dot, close it, then rename it; promote does so.",
+		Hint:   "Write the request under a name that begins with a dot, close it, then rename it; promote does so.",
 		Source: "design: its appearance is the commit point",
 	},
 	{
@@ -66,7 +66,7 @@ var spoolRules = []Rule{
 		Why:    "The inputs are immutable, mounted or protected. The node could not make them its own.",
 		Bad:    "TR-x.inputs as a mount point",
 		Good:   "TR-x.inputs as an ordinary folder of the inbox's filesystem",
-		Fix:    "Make TR-x.inputs an ordinary folder that the node may move, and promote request and inputs again.",
+		Hint:   "Make TR-x.inputs an ordinary folder that the node may move, and promote request and inputs again.",
 		Source: "design: claim is a rename out of the inbox",
 	},
 	{
@@ -76,7 +76,7 @@ var spoolRules = []Rule{
 			"approved.",
 		Bad:    "TR-x.inputs/data.csv -> /etc/passwd",
 		Good:   "TR-x.inputs/data.csv, a regular file",
-		Fix:    "Copy the data itself into the inputs folder.",
+		Hint:   "Copy the data itself into the inputs folder.",
 		Source: "design: the inbox is hostile ground",
 	},
 	{
@@ -85,7 +85,7 @@ var spoolRules = []Rule{
 		Why:    "A file with another hard link can be changed after its approval.",
 		Bad:    "ln big.csv TR-x.inputs/big.csv",
 		Good:   "cp big.csv TR-x.inputs/big.csv",
-		Fix:    "Copy the file instead of linking it.",
+		Hint:   "Copy the file instead of linking it.",
 		Source: "design: nothing runs that a human did not approve, byte for byte",
 	},
 	{
@@ -95,7 +95,7 @@ var spoolRules = []Rule{
 			"control or invisible characters.",
 		Bad:    "TR-x.inputs/a\\nb.csv",
 		Good:   "TR-x.inputs/a-b.csv",
-		Fix:    "Rename the input, and its entry in the request's inputs.",
+		Hint:   "Rename the input, and its entry in the request's inputs.",
 		Source: "design: the inbox is hostile ground",
 	},
 	{
@@ -105,7 +105,7 @@ var spoolRules = []Rule{
 			"If a folder has far too many entries, the node removes it and does not keep it in quarantine.",
 		Bad:    "TR-x.inputs/ with a million files",
 		Good:   "TR-x.inputs/ with the few files that the run needs",
-		Fix:    "Send less, or ask the node's operator to raise the limits.",
+		Hint:   "Send less, or ask the node's operator to raise the limits.",
 		Source: "design: limits are checked against the node's maxima",
 	},
 	{
@@ -114,7 +114,7 @@ var spoolRules = []Rule{
 		Why:    "The inputs grew while the node copied them, and are too large now.",
 		Bad:    "appending to TR-x.inputs/log.txt after promotion",
 		Good:   "inputs that are complete before the request appears",
-		Fix:    "Put complete inputs first and the request last; promote does so.",
+		Hint:   "Put complete inputs first and the request last; promote does so.",
 		Source: "design: limits are checked against the node's maxima",
 	},
 	{
@@ -123,7 +123,7 @@ var spoolRules = []Rule{
 		Why:    "The node compares each input with its hash, and can't read this one.",
 		Bad:    "TR-x.inputs/data.csv with mode 0000, owned by someone else",
 		Good:   "TR-x.inputs/data.csv with mode 0640",
-		Fix:    "Give the node's user the right to read the file.",
+		Hint:   "Give the node's user the right to read the file.",
 		Source: "design: nothing is skipped silently",
 	},
 	{
@@ -132,7 +132,7 @@ var spoolRules = []Rule{
 		Why:    "While another program writes to a file, it may change between the check and the run.",
 		Bad:    "promoting before a download into TR-x.inputs/ has ended",
 		Good:   "complete inputs first, the request last",
-		Fix:    "Wait until the inputs are complete and closed, then promote.",
+		Hint:   "Wait until the inputs are complete and closed, then promote.",
 		Source: "design: its input files are put there first",
 	},
 	{
@@ -141,7 +141,7 @@ var spoolRules = []Rule{
 		Why:    "A signature is a short regular file. Nothing else can prove an approval.",
 		Bad:    "TR-x.md.sig as a symbolic link",
 		Good:   "TR-x.md.sig as ssh-keygen -Y sign writes it",
-		Fix:    "Sign the request again and put the file TR-x.md.sig next to it.",
+		Hint:   "Sign the request again and put the file TR-x.md.sig next to it.",
 		Source: "design: approvals; the inbox is hostile ground",
 	},
 	{
@@ -151,7 +151,7 @@ var spoolRules = []Rule{
 			"any more what was claimed.",
 		Bad:    "editing spool/claimed/JOB/request.md",
 		Good:   "leaving spool/ to the node",
-		Fix:    "Find out what changed the node's folders; then promote the request again under a new request_id.",
+		Hint:   "Find out what changed the node's folders; then promote the request again under a new request_id.",
 		Source: "design: nothing is skipped silently",
 	},
 	{
@@ -160,7 +160,7 @@ var spoolRules = []Rule{
 		Why:   "A request runs at most once. This is the same request again; the first result stands.",
 		Bad:   "promoting TR-x.md twice",
 		Good:  "waiting for the result of the first one, or drafting a new request",
-		Fix: "Look for the first one's result; to run it again, give the request a new request_id and have it " +
+		Hint: "Look for the first one's result; to run it again, give the request a new request_id and have it " +
 			"approved.",
 		Source: "tool-request schema: request_id is unique",
 	},
@@ -171,7 +171,7 @@ var spoolRules = []Rule{
 			"Ids that differ only by capital letters are the same.",
 		Bad:    "editing an approved request and promoting it under the same request_id",
 		Good:   "a new request_id and a new approval for every change",
-		Fix:    "Give the request a new request_id and have it approved again.",
+		Hint:   "Give the request a new request_id and have it approved again.",
 		Source: "tool-request schema: request_id is unique",
 	},
 	{
@@ -181,7 +181,7 @@ var spoolRules = []Rule{
 			"is, and the id is used up: it has its answer.",
 		Bad:    "promoting a request once more after threegate cancel",
 		Good:   "a new request_id and a new approval, if it is wanted after all",
-		Fix:    "Ask who cancelled it; if it is wanted after all, give it a new request_id and have it approved again.",
+		Hint:   "Ask who cancelled it; if it is wanted after all, give it a new request_id and have it approved again.",
 		Source: "design: every request id has one answer",
 	},
 	{
@@ -190,7 +190,7 @@ var spoolRules = []Rule{
 		Why:   "A request runs in the image that the node's configuration pins. There is none for this language.",
 		Bad:   "language: cobol on a node that has no image for it",
 		Good:  "language: python on a node whose configuration pins a python image",
-		Fix: "Use a language that the node has (threegate doctor lists them), or ask the operator to add an " +
+		Hint: "Use a language that the node has (threegate doctor lists them), or ask the operator to add an " +
 			"image for it, and approve the request again.",
 		Source: "tool-request schema, Front Matter: backend and language",
 	},

@@ -202,7 +202,7 @@ func TestCatalogue(t *testing.T) {
 		}
 		seen[r.ID] = true
 		for name, v := range map[string]string{"Title": r.Title, "Why": r.Why, "Bad": r.Bad, "Good": r.Good,
-			"Fix": r.Fix, "Source": r.Source} {
+			"Fix": r.Hint, "Source": r.Source} {
 			if strings.TrimSpace(v) == "" {
 				t.Errorf("%s has no %s", r.ID, name)
 			}

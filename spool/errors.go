@@ -43,7 +43,7 @@ type ClaimError struct {
 	Name  string // quoted
 	// InNode says that the request left the inbox and lies in the node.
 	InNode bool
-	Err  error
+	Err    error
 }
 
 func (e *ClaimError) Error() string {

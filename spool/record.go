@@ -59,7 +59,7 @@ const (
 func (r *Claim) refuse(rule, message, excerpt string) {
 	f := schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: message, Excerpt: excerpt}
 	if def, ok := schemas.RuleByID(rule); ok {
-		f.Severity, f.Hint = def.Level, def.Fix
+		f.Severity, f.Hint = def.Level, def.Hint
 	}
 	r.Defects = append(r.Defects, f)
 }

@@ -127,7 +127,7 @@ func TestRulesSayEverything(t *testing.T) {
 		}
 		count++
 		if r.Level != schemas.SeverityBlocking || len(r.Applies) == 0 || r.Title == "" || r.Why == "" || r.Bad == "" ||
-			r.Good == "" || r.Fix == "" || r.Source == "" {
+			r.Good == "" || r.Hint == "" || r.Source == "" {
 			t.Errorf("rule %s is incomplete", r.ID)
 		}
 	}

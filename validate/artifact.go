@@ -46,7 +46,7 @@ func Artifact(path string, r io.ReaderAt, size int64, p Policy) (v ArtifactVerdi
 		fs = append(fs, schemas.Finding{Rule: "result.artifacts.path", Severity: schemas.SeverityBlocking,
 			Message: artifact.Label(path) + "its path " + why, Hint: "give the file a plain relative name"})
 	}
-	v.Findings = p.judge(fs)
+	v.Findings = p.severities(fs)
 	for _, f := range v.Findings {
 		switch {
 		case f.Severity != schemas.SeverityBlocking:

@@ -84,9 +84,9 @@ func DefaultPolicy(now time.Time) Policy {
 var severityRank = map[schemas.Severity]int{schemas.SeveritySuggestion: 1, schemas.SeverityWarning: 2,
 	schemas.SeverityBlocking: 3}
 
-// judge sets the levels that the policy gives and sorts. A level is never
+// severities sets the levels that the policy gives and sorts. A level is never
 // lowered below that of a finding whose rule a normative text demands.
-func (p Policy) judge(fs []schemas.Finding) []schemas.Finding {
+func (p Policy) severities(fs []schemas.Finding) []schemas.Finding {
 	for i := range fs {
 		f := &fs[i]
 		want, ok := p.Levels[f.Rule]

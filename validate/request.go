@@ -22,7 +22,7 @@ func Request(name string, raw []byte, p Policy) (*schemas.Request, []schemas.Fin
 	}
 	doc, fs := document.Parse(raw, limit)
 	if doc == nil {
-		return nil, p.judge(scrub(raw, fs))
+		return nil, p.severities(scrub(raw, fs))
 	}
 	rr := &requestReader{reader: reader{name, doc, doc.Report(), p}, req: &schemas.Request{}}
 	rr.rep.AddAll(fs)
@@ -32,7 +32,7 @@ func Request(name string, raw []byte, p Policy) (*schemas.Request, []schemas.Fin
 	rr.hidden()
 	rr.prose()
 	clean := rr.secrets()
-	fs = p.judge(clean(rr.rep.Findings()))
+	fs = p.severities(clean(rr.rep.Findings()))
 	if schemas.VerdictOf(fs) == schemas.VerdictReject {
 		return nil, fs
 	}

@@ -67,7 +67,7 @@ func (rr *requestReader) approval() {
 	}
 	if rule, why := rr.p.Forbids(who); rule != "" {
 		r, _ := schemas.RuleByID(rule)
-		rr.key(rule, "approved_by", r.Fix, "%s %s", document.Quote(who), why)
+		rr.key(rule, "approved_by", r.Hint, "%s %s", document.Quote(who), why)
 	}
 	if req.RequestedBy != "" && !rr.p.AllowSelfApproval && approval.Same(who, req.RequestedBy) {
 		rr.key("approval.self", "approved_by", "have another person approve it", "%s asked for the run and approved it",

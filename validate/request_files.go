@@ -249,5 +249,5 @@ func Inputs(req *schemas.Request, files map[string]string, p Policy) []schemas.F
 				"declare it with its hash and have the request approved again, or remove it")
 		}
 	}
-	return p.judge(rep.Findings())
+	return p.severities(rep.Findings())
 }

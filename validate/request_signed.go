@@ -56,7 +56,7 @@ func Signature(raw, sig []byte, req *schemas.Request, p Policy) []schemas.Findin
 	if p.RequirePlan && parts.Plan == nil {
 		rep.Whole("approval.plan", "this node wants a signed plan, and there is none", planHint)
 	}
-	return p.judge(rep.Findings())
+	return p.severities(rep.Findings())
 }
 
 // Plan compares the plan in the signature file sig, if there is one, with what would run now.
@@ -73,7 +73,7 @@ func Plan(sig []byte, now approval.Plan, p Policy) []schemas.Finding {
 	} else if drift := plan.Drift(now); len(drift) > 0 {
 		rep.Whole("approval.plan", "what would run is not what was planned: "+strings.Join(drift, "; "), hint)
 	}
-	return p.judge(rep.Findings())
+	return p.severities(rep.Findings())
 }
 
 // cosigners verifies the signatures of further approvers, and reports if fewer persons approved than the risk

@@ -50,7 +50,7 @@ func Result(name string, raw []byte, p Policy) (*schemas.Result, []schemas.Findi
 	}
 	doc, found := document.Parse(raw, limit)
 	if doc == nil {
-		return nil, p.judge(scrub(raw, found))
+		return nil, p.severities(scrub(raw, found))
 	}
 	rr := &resultReader{reader: reader{name, doc, doc.Report(), p}, res: &schemas.Result{}}
 	rr.rep.AddAll(found)
@@ -61,7 +61,7 @@ func Result(name string, raw []byte, p Policy) (*schemas.Result, []schemas.Findi
 	rr.agreement()
 	rr.hidden()
 	clean := rr.content()
-	found = p.judge(clean(rr.rep.Findings()))
+	found = p.severities(clean(rr.rep.Findings()))
 	if schemas.VerdictOf(found) == schemas.VerdictReject {
 		return nil, found
 	}

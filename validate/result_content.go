@@ -43,7 +43,7 @@ const lessText = "deliver less text, or without such encodings"
 // hitFinding is the finding for a hit in b.
 func hitFinding(b []byte, h content.Hit) schemas.Finding {
 	r, _ := schemas.RuleByID(h.Rule)
-	f := schemas.Finding{Rule: h.Rule, Message: h.What, Hint: r.Fix,
+	f := schemas.Finding{Rule: h.Rule, Message: h.What, Hint: r.Hint,
 		Span: schemas.SpanOf(h.Rule, matched(b, h.Offset, h.End))}
 	if h.Rule == content.RuleUnread {
 		f.Hint = lessText

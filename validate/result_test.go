@@ -173,7 +173,7 @@ func TestResultRules(t *testing.T) {
 		for _, f := range fs {
 			r, ok := schemas.RuleByID(f.Rule)
 			if strings.HasPrefix(f.Rule, "result.") && (!ok || r.Why == "" || r.Bad == "" || r.Good == "" ||
-				r.Fix == "" || r.Source == "" || r.Title == "") {
+				r.Hint == "" || r.Source == "" || r.Title == "") {
 				t.Errorf("%s: rule %s is not in the catalogue, or not whole", c.name, f.Rule)
 			}
 			if f.Message == "" || f.Hint == "" {

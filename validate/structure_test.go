@@ -73,21 +73,21 @@ func TestSlowStructures(t *testing.T) {
 	result := benchResult(t, 1700)
 	size = int(limits.MaxResultBytes) - len(result)
 	for name, body := range map[string]string{
-		"outputs":        numbered("- Path: /out/a%d.csv\n", size),
-		"statements":     numbered("- a%d: /etc/passwd x\n", size),
-		"inputs":         numbered("  - path: /in/a%d.csv\n    sha256: aa\n", size),
-		"sections":       numbered("## S%d\n", size),
-		"tags":           numbered("<a%d>\n", size),
-		"images":         numbered("<![CDATA[ <? %d ", size),
-		"programs":       numbered("#!/bin/sh\ncurl http://x%d | sh\n", size),
-		"lists":          indented(size),
+		"outputs":          numbered("- Path: /out/a%d.csv\n", size),
+		"statements":       numbered("- a%d: /etc/passwd x\n", size),
+		"inputs":           numbered("  - path: /in/a%d.csv\n    sha256: aa\n", size),
+		"sections":         numbered("## S%d\n", size),
+		"tags":             numbered("<a%d>\n", size),
+		"images":           numbered("<![CDATA[ <? %d ", size),
+		"programs":         numbered("#!/bin/sh\ncurl http://x%d | sh\n", size),
+		"lists":            indented(size),
 		"spelled entities": numbered("&amp;&#x%04x;", size),
-		"underlined":     strings.Repeat("a\n=\n", size/4),
-		"headings":       strings.Repeat("#\n", size/2),
-		"no words":       strings.Repeat("-\n", size/2),
-		"rules":          strings.Repeat("a\n-\n", size/4),
-		"numbers":        strings.Repeat("1.\n", size/3),
-		"nested":         strings.Repeat("> - > - a\n", size/10),
+		"underlined":       strings.Repeat("a\n=\n", size/4),
+		"headings":         strings.Repeat("#\n", size/2),
+		"no words":         strings.Repeat("-\n", size/2),
+		"rules":            strings.Repeat("a\n-\n", size/4),
+		"numbers":          strings.Repeat("1.\n", size/3),
+		"nested":           strings.Repeat("> - > - a\n", size/10),
 	} {
 		t.Run("result/"+name, func(t *testing.T) {
 			for _, at := range []string{"## Provenance\n", "## Outputs\n", "- Unexpected behavior:"} {

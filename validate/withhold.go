@@ -59,5 +59,5 @@ func Refusal(name string, s channel.Span) schemas.Finding {
 	}
 	rule, _ := schemas.RuleByID(s.Rule)
 	return schemas.Finding{Rule: s.Rule, Severity: schemas.SeverityBlocking,
-		Message: fmt.Sprintf("%s%s: %s", name, at, s.What), Hint: rule.Fix, Span: s.SHA256}
+		Message: fmt.Sprintf("%s%s: %s", name, at, s.What), Hint: rule.Hint, Span: s.SHA256}
 }

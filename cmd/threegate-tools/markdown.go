@@ -24,7 +24,7 @@ func markdown(w io.Writer) error {
 	b.WriteString(introduction)
 	b.WriteString("\n## Error codes\n\n| Code | Cause | What to do |\n|---|---|---|\n")
 	for _, c := range envelope.Codes {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Code, c.Cause, c.Mend)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Code, c.Cause, c.Hint)
 	}
 	b.WriteString("\n## Rules\n\nRules named sec.* always hold; others where the registry lists them.\n\n" +
 		"| Rule | Specified level | Looked at by | What it demands |\n|---|---|---|---|\n")

@@ -49,7 +49,7 @@ func listContracts(cmd *cobra.Command) error {
 	}
 	fmt.Fprintln(w, "\nError codes:")
 	for _, c := range envelope.Codes {
-		fmt.Fprintf(w, "  %s\t%s\n\t-> %s\n", c.Code, c.Cause, c.Mend)
+		fmt.Fprintf(w, "  %s\t%s\n\t-> %s\n", c.Code, c.Cause, c.Hint)
 	}
 	return w.Flush()
 }

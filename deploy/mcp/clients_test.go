@@ -88,7 +88,7 @@ func newDesk(t *testing.T) desk {
 	d.putResult(t)
 	n := schemas.Notice{Version: schemas.NoticeVersion, RequestID: refusedID, CreatedUTC: time.Now().UTC(),
 		Job: "j01hqxyzab0123456789abcdefg", Stage: schemas.StageRefused,
-		Rules: []schemas.NoticeRule{{Rule: "sec.shell.chaining", Mend: "Write one command."}}}
+		Rules: []schemas.NoticeRule{{Rule: "sec.shell.chaining", Hint: "Write one command."}}}
 	raw, err := n.Encode()
 	if err != nil {
 		t.Fatal(err)

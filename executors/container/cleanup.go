@@ -12,10 +12,10 @@ import (
 	"github.com/threegate/tool-exec/executors/cgroup"
 )
 
-// Cleanup removes task, container, control groups, mounts and box, in this
-// order: the box goes last, so that a task of which anything is left is listed.
+// Cleanup removes task, container, control groups, mounts and run folder, in this
+// order: the run folder goes last, so that a task of which anything is left is listed.
 func (e *Executor) Cleanup(ctx context.Context, id string) error {
-	b, err := e.boxOf(id)
+	b, err := e.runDirOf(id)
 	if err != nil {
 		return err
 	}
@@ -32,8 +32,8 @@ func (e *Executor) Cleanup(ctx context.Context, id string) error {
 	return e.destroy(ctx, cid, b)
 }
 
-// destroy removes a sandbox with all that belongs to it, and the box last.
-func (e *Executor) destroy(ctx context.Context, id string, b box) error {
+// destroy removes a sandbox with all that belongs to it, and the run folder last.
+func (e *Executor) destroy(ctx context.Context, id string, b runDir) error {
 	err := e.destroyContainer(ctx, id)
 	if err == nil {
 		// The runtime removes them; this is for one that was killed meanwhile.

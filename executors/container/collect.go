@@ -29,7 +29,7 @@ const (
 // nothing changes any more then that is copied.
 func (e *Executor) Collect(ctx context.Context, id, dst string) (executors.Collected, error) {
 	var c executors.Collected
-	b, err := e.boxOf(id)
+	b, err := e.runDirOf(id)
 	if err != nil {
 		return c, err
 	}
@@ -81,7 +81,7 @@ func (e *Executor) Collect(ctx context.Context, id, dst string) (executors.Colle
 
 // collectTimeline copies the whole lines of a timeline, and says what they tell. total is how much was
 // written, if init could count it.
-func collectTimeline(b box, dst string, total int64) (*schemas.ToolCalls, error) {
+func collectTimeline(b runDir, dst string, total int64) (*schemas.ToolCalls, error) {
 	data, err := b.readText(filepath.Join(gateDir, job.TimelineFile), timeline.MaxBytes)
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // it never came so far
 		return nil, err

@@ -82,12 +82,12 @@ type blueprint struct {
 	network schemas.Network
 	cpuTime time.Duration
 	labels  []string // in addition to the node's
-	inputs  bool     // they lie in the box; else /in is empty
+	inputs  bool     // they lie in the run folder; else /in is empty
 }
 
-// makeSandbox makes a container in a box that is there. When it returns, init waits for its
+// makeSandbox makes a container in a run folder that is there. When it returns, init waits for its
 // payload, and the sandbox was checked from outside. It gives the pid of process 1.
-func (e *Executor) makeSandbox(ctx context.Context, b box, bp blueprint) (pid int, err error) {
+func (e *Executor) makeSandbox(ctx context.Context, b runDir, bp blueprint) (pid int, err error) {
 	r, err := e.rootOf(ctx, bp.image)
 	if err != nil {
 		return 0, err
@@ -128,7 +128,7 @@ func (e *Executor) makeSandbox(ctx context.Context, b box, bp blueprint) (pid in
 	if err := e.awaitReady(ctx, b, bp.id); err != nil {
 		return pid, err
 	}
-	if err := e.ownMasks(&slot{id: bp.id, model: bp.model, box: b, pid: pid}, policy); err != nil {
+	if err := e.ownMasks(&slot{id: bp.id, model: bp.model, runDir: b, pid: pid}, policy); err != nil {
 		return pid, err
 	}
 	if err := sandbox.Verify(pid, policy); err != nil {
@@ -175,7 +175,7 @@ func withSpec(spec *specs.Spec) containerdclient.NewContainerOpts {
 }
 
 // awaitReady waits until init waits.
-func (e *Executor) awaitReady(ctx context.Context, b box, id string) error {
+func (e *Executor) awaitReady(ctx context.Context, b runDir, id string) error {
 	signals, stop := b.signals()
 	defer stop()
 	end := time.Now().Add(readyTime)
@@ -201,7 +201,7 @@ func (e *Executor) awaitReady(ctx context.Context, b box, id string) error {
 // a program that fills them is told so (ENOSPC) and not killed by SIGXFSZ.
 const fileSlack = 1 << 20
 
-func (e *Executor) policy(b box, root string, bp blueprint) sandbox.Policy {
+func (e *Executor) policy(b runDir, root string, bp blueprint) sandbox.Policy {
 	l := bp.limits
 	first, _ := b.firstID() // without one Spec refuses
 	in := b.path(emptyDir)

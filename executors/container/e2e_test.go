@@ -262,7 +262,7 @@ func TestTree(t *testing.T) {
 	if r := run(t, e, task); r.ExitCode != 1 {
 		t.Errorf("writing to a tree: %+v", r.Outcome)
 	}
-	if left, err := filepath.Glob(filepath.Join(testConfig().RunDir, boxesDir, task.ID, "*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(testConfig().RunDir, runDirsDir, task.ID, "*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	must(t, "tree", os.WriteFile(filepath.Join(dir, "deep", "tree"), b.Bytes()[:600], 0o600))
@@ -480,7 +480,7 @@ func TestUnavailable(t *testing.T) {
 		t.Errorf("identity with a missing image: %+v, %v", id, err)
 	}
 	if err := lacking.Prepare(t.Context(), task); !errors.Is(err, executors.ErrNoImage) ||
-		errors.Is(err, ErrUnavailable) || !strings.Contains(executors.MendOf(err), "deploy/images/build") {
+		errors.Is(err, ErrUnavailable) || !strings.Contains(executors.HintOf(err), "deploy/images/build") {
 		t.Errorf("a missing image: %v", err)
 	}
 	task = newTask("true")

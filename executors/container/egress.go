@@ -39,7 +39,7 @@ func (e *Executor) checkNetwork(t executors.Task) error {
 // openEgress makes the task's proxy listen inside its network namespace, unless
 // it does so already. An earlier process may have begun: what it decided and
 // let through counts. The task must be created and not ended.
-func (e *Executor) openEgress(ctx context.Context, b box, rec record) error {
+func (e *Executor) openEgress(ctx context.Context, b runDir, rec record) error {
 	t := rec.Task
 	if t.Network != schemas.NetworkAllowlist {
 		return nil
@@ -74,7 +74,7 @@ func (e *Executor) openEgress(ctx context.Context, b box, rec record) error {
 var errEnded = errors.New("the task has ended")
 
 // reopenEgress is openEgress for a task that this process did not prepare.
-func (e *Executor) reopenEgress(ctx context.Context, b box, rec record) error {
+func (e *Executor) reopenEgress(ctx context.Context, b runDir, rec record) error {
 	if rec.Task.Network != schemas.NetworkAllowlist {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (e *Executor) closeEgresses() error {
 }
 
 // reportEgress puts into the outcome what the task reached and was refused.
-func (e *Executor) reportEgress(b box, t executors.Task, out *executors.Outcome) error {
+func (e *Executor) reportEgress(b runDir, t executors.Task, out *executors.Outcome) error {
 	if t.Network != schemas.NetworkAllowlist {
 		return nil
 	}

@@ -57,7 +57,7 @@ func TestSlotOfAnotherModel(t *testing.T) {
 	e := openSlots(t)
 	s := e.idle()[0]
 	task := newTask("true")
-	b, err := e.boxOf(task.ID)
+	b, err := e.runDirOf(task.ID)
 	must(t, "box", err)
 	p, err := e.payloadOf(task)
 	must(t, "payload", err)

@@ -1,7 +1,7 @@
 // Package container runs tasks of both backends, each in a fresh containerd
 // container whose process 1 is threegate-init. It satisfies gate.Executor.
 //
-// Everything that it must remember of a task lies in the task's box, a folder
+// Everything that it must remember of a task lies in the task's run folder, a folder
 // on tmpfs, and in containerd: any process of the node can take over at any
 // time. What the payload writes reaches it only as bounded files and is never
 // interpreted. It never runs a container that package sandbox has not checked.
@@ -42,7 +42,7 @@ const cgroupMend = "systemctl start threegate-sandboxes, or leave containerd.cgr
 type Config struct {
 	// Node labels what belongs to this node: nothing else is listed or removed.
 	Node string
-	// RunDir is where boxes and roots are: a tmpfs is mounted there.
+	// RunDir is where run folders and roots are: a tmpfs is mounted there.
 	RunDir string
 	// InitPath is the static program threegate-init.
 	InitPath string
@@ -111,7 +111,7 @@ func (c *Config) check() error {
 		}
 	}
 	if err := CheckInit(c.InitPath); err != nil {
-		return executors.WithMend(fmt.Errorf("%w: %w", ErrConfig, err), initMend)
+		return executors.WithHint(fmt.Errorf("%w: %w", ErrConfig, err), initMend)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 		cfg.Cgroup = DefaultCgroup
 	}
 	if err := cgroup.Prepare(cgroup.Root, cfg.Cgroup); err != nil {
-		return nil, executors.WithMend(fmt.Errorf("%w: %w", ErrConfig, err), cgroupMend)
+		return nil, executors.WithHint(fmt.Errorf("%w: %w", ErrConfig, err), cgroupMend)
 	}
 	if err := prepareRunDir(cfg.RunDir); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // What is written is read back whole, whatever its size and the umask, and nothing of an
 // earlier file or of the making is left.
 func TestFilesOfABox(t *testing.T) {
-	b := box(t.TempDir())
+	b := runDir(t.TempDir())
 	old := unix.Umask(0o077)
 	defer unix.Umask(old)
 	for _, size := range []int{100_000, 0, 1, 5000} {

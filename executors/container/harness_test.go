@@ -288,11 +288,11 @@ func traces(t *testing.T) map[string]int {
 		t.Fatal(err)
 	}
 	count["cgroups"] = len(groups) + len(unified)
-	boxes, err := os.ReadDir(filepath.Join(world.dir, "run", boxesDir))
+	runDirs, err := os.ReadDir(filepath.Join(world.dir, "run", runDirsDir))
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	count["boxes"] = len(boxes)
+	count["boxes"] = len(runDirs)
 	bundles, err := filepath.Glob(filepath.Join(world.dir, "s", "io.containerd.runtime.v2.task", "*", "*"))
 	if err != nil {
 		t.Fatal(err)
@@ -349,7 +349,7 @@ func deleteTask(t *testing.T, task containerdclient.Task) {
 	}
 }
 
-// removeContainer takes a task's container away and leaves its box.
+// removeContainer takes a task's container away and leaves its run folder.
 func removeContainer(t *testing.T, e *Executor, id string) {
 	t.Helper()
 	deleteTask(t, mustTask(t, e, id))

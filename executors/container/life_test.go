@@ -48,7 +48,7 @@ func must(t *testing.T, what string, err error) {
 // awaitOutput waits until the payload has written want to stdout.
 func awaitOutput(t *testing.T, id, want string) {
 	t.Helper()
-	path := filepath.Join(testConfig().RunDir, boxesDir, id, gateDir, job.StdoutFile)
+	path := filepath.Join(testConfig().RunDir, runDirsDir, id, gateDir, job.StdoutFile)
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), want) {
 			return
@@ -273,7 +273,7 @@ func TestHalfMade(t *testing.T) {
 	before := traces(t)
 
 	boxOnly := newTask("true")
-	b, err := e.boxOf(boxOnly.ID)
+	b, err := e.runDirOf(boxOnly.ID)
 	must(t, "box", err)
 	must(t, "make", b.make(boxOnly.Limits, false, e.mapped))
 	must(t, "a second mount", mountTmpfs(b.path(outDir), unix.MS_NOEXEC, "mode=0755"))
@@ -285,7 +285,7 @@ func TestHalfMade(t *testing.T) {
 	noBox := newTask("true")
 	noBox.Limits.OutFiles++ // fits no slot: that of a slot would be no task's but the pool's
 	must(t, "Prepare", e.Prepare(ctx, noBox))
-	b, err = e.boxOf(noBox.ID)
+	b, err = e.runDirOf(noBox.ID)
 	must(t, "box", err)
 	must(t, "remove", b.remove())
 
@@ -299,7 +299,7 @@ func TestHalfMade(t *testing.T) {
 			t.Errorf("List lacks %s: %v %v", id, ids, err)
 		}
 		state, want := executors.StateAbsent, ErrNoTask
-		if id == noContainer.ID || id == noTask.ID { // its box says that it was never told to start
+		if id == noContainer.ID || id == noTask.ID { // its run folder says that it was never told to start
 			state, want = executors.StateUnstarted, executors.ErrNotStarted
 		}
 		mustState(t, e, id, state)

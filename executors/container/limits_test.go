@@ -37,9 +37,9 @@ type limitRow struct {
 
 // kernel is where a sandbox's limits are read back.
 type kernel struct {
-	group string // its control group
-	pid   uint32 // process 1
-	box   box
+	group  string // its control group
+	pid    uint32 // process 1
+	runDir runDir
 }
 
 func (k kernel) group1(t *testing.T, v1, v2 string) string {
@@ -67,7 +67,7 @@ func (k kernel) rlimit(t *testing.T, resource int) string {
 func (k kernel) tmpfs(t *testing.T, dir string) (bytes, inodes string) {
 	t.Helper()
 	var fs unix.Statfs_t
-	if err := unix.Statfs(k.box.path(dir), &fs); err != nil {
+	if err := unix.Statfs(k.runDir.path(dir), &fs); err != nil {
 		t.Fatal(err)
 	}
 	return fmt.Sprint(int64(fs.Blocks) * fs.Bsize), fmt.Sprint(fs.Files)
@@ -225,10 +225,10 @@ func TestLimitsTable(t *testing.T) {
 				must(t, "Start", e.Start(t.Context(), task.ID))
 			}
 			if row.applied != nil {
-				b, err := e.boxOf(task.ID)
+				b, err := e.runDirOf(task.ID)
 				must(t, "box", err)
 				live := mustTask(t, e, task.ID)
-				k := kernel{group: e.cgroupOf(e.containerOf(task.ID)), pid: live.Pid(), box: b}
+				k := kernel{group: e.cgroupOf(e.containerOf(task.ID)), pid: live.Pid(), runDir: b}
 				for end := time.Now().Add(time.Second); ; time.Sleep(10 * time.Millisecond) {
 					if applied = row.applied(t, k); applied == row.want || !row.late || time.Now().After(end) {
 						break
@@ -303,7 +303,7 @@ func TestDeadlineWithoutGate(t *testing.T) {
 	task := newTask("sleep", "60000")
 	task.Limits.Time = time.Second
 	must(t, "Prepare", first.Prepare(t.Context(), task))
-	b, err := first.boxOf(task.ID)
+	b, err := first.runDirOf(task.ID)
 	must(t, "box", err)
 	must(t, "Start", first.Start(t.Context(), task.ID))
 	must(t, "Close", first.Close())
@@ -338,7 +338,7 @@ func TestTimeLeft(t *testing.T) {
 		"another's clock":  {now - time.Second, 40 * time.Millisecond, 9 * time.Second},
 		"that clock alone": {now - time.Second, 1, 9 * time.Second},
 	} {
-		b := box(t.TempDir())
+		b := runDir(t.TempDir())
 		must(t, "mkdir", os.Mkdir(b.path(gateDir), 0o700))
 		if tt.told > 0 {
 			must(t, "told", b.write(startFile, startRecord{Monotonic: tt.told}))
@@ -363,7 +363,7 @@ func TestRunsHaveIDsOfTheirOwn(t *testing.T) {
 		must(t, "Prepare", e.Prepare(t.Context(), task))
 		must(t, "Start", e.Start(t.Context(), task.ID))
 		tasks = append(tasks, task)
-		b, err := e.boxOf(task.ID)
+		b, err := e.runDirOf(task.ID)
 		must(t, "box", err)
 		live := mustTask(t, e, task.ID)
 		for _, path := range []string{b.path(outDir), fmt.Sprintf("/proc/%d", live.Pid())} {

@@ -17,7 +17,7 @@ import (
 func TestMasks(t *testing.T) {
 	e := openSlots(t)
 	s := e.idle()[0]
-	policy := e.policy(s.box, "", blueprint{id: s.id, model: s.model, limits: e.cfg.Slots.Limits})
+	policy := e.policy(s.runDir, "", blueprint{id: s.id, model: s.model, limits: e.cfg.Slots.Limits})
 	mnt, err := e.mountNamespace(s)
 	must(t, "namespace", err)
 	defer mnt.Close()

@@ -116,7 +116,7 @@ func (e *Executor) reapSlots(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list slots: %w", err)
 	}
-	ids, err := e.boxes()
+	ids, err := e.runDirs()
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (e *Executor) reapSlots(ctx context.Context) error {
 		if claimed[id] || checkID(id) != nil {
 			continue
 		}
-		if err := e.destroy(ctx, id, box(filepath.Join(e.cfg.RunDir, slotsDir, id))); err != nil {
+		if err := e.destroy(ctx, id, runDir(filepath.Join(e.cfg.RunDir, slotsDir, id))); err != nil {
 			return fmt.Errorf("remove the slot %s of an earlier process: %w", id, err)
 		}
 	}

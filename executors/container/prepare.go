@@ -33,7 +33,7 @@ func (e *Executor) Prepare(ctx context.Context, t executors.Task) error {
 	if _, err := e.skeleton(); err != nil {
 		return err
 	}
-	b, err := e.boxOf(t.ID)
+	b, err := e.runDirOf(t.ID)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (e *Executor) Prepare(ctx context.Context, t executors.Task) error {
 			}
 		}
 	}
-	if err := e.Cleanup(ctx, t.ID); err != nil { // a container that has lost its box
+	if err := e.Cleanup(ctx, t.ID); err != nil { // a container that has lost its run folder
 		return err
 	}
 	if err := e.prepareCold(ctx, b, t, p); err != nil {
@@ -64,7 +64,7 @@ func (e *Executor) Prepare(ctx context.Context, t executors.Task) error {
 	return nil
 }
 
-func (e *Executor) prepareCold(ctx context.Context, b box, t executors.Task, p payload) error {
+func (e *Executor) prepareCold(ctx context.Context, b runDir, t executors.Task, p payload) error {
 	if err := b.make(t.Limits, p.execTmp, e.mapped); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (e *Executor) prepareCold(ctx context.Context, b box, t executors.Task, p p
 const stagedPayload = gateDir + "/." + job.PayloadFile
 
 // addPayload writes the record of a task, and lays out what init is to run.
-func (e *Executor) addPayload(b box, rec record, p payload) error {
+func (e *Executor) addPayload(b runDir, rec record, p payload) error {
 	t := rec.Task
 	r, err := e.rootOf(context.Background(), p.image) // ready since the sandbox was made
 	if err != nil {
@@ -133,9 +133,9 @@ func (e *Executor) addPayload(b box, rec record, p payload) error {
 	return b.handOver(filepath.Base(stagedPayload))
 }
 
-// addInputs mounts the task's inputs in the box, if it has any. The mount says nothing of
+// addInputs mounts the task's inputs in the run folder, if it has any. The mount says nothing of
 // where they lie.
-func (b box) addInputs(t executors.Task) error {
+func (b runDir) addInputs(t executors.Task) error {
 	layers := []string{b.path(emptyDir)}
 	for _, dir := range []string{t.InputsDir, t.GivenDir} {
 		if dir == "" {
@@ -161,8 +161,8 @@ func (b box) addInputs(t executors.Task) error {
 	return nil
 }
 
-// unpackTrees makes the task's folder trees in the box. They were judged when the task was admitted.
-func (b box) unpackTrees(t executors.Task) error {
+// unpackTrees makes the task's folder trees in the run folder. They were judged when the task was admitted.
+func (b runDir) unpackTrees(t executors.Task) error {
 	if err := makeDir(b.path(treesDir), 0o755); err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 
 // Folders of the run folder.
 const (
-	boxesDir     = "boxes"
-	slotsDir     = "slots" // boxes that no task has yet; a claim renames one of them to be the task's
+	runDirsDir   = "boxes"
+	slotsDir     = "slots" // run folders that no task has yet; a claim renames one of them to be the task's
 	rootsDir     = "roots" // where roots are mounted while containers are made
 	skeletonsDir = "skeletons"
 )
@@ -49,7 +49,7 @@ func prepareRunDir(dir string) error {
 	if err := unix.Mount("", dir, "", unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("run folder: make %s private: %w", dir, err)
 	}
-	for d, mode := range map[string]os.FileMode{".": passMode, rootsDir: passMode, boxesDir: 0o700, slotsDir: 0o700,
+	for d, mode := range map[string]os.FileMode{".": passMode, rootsDir: passMode, runDirsDir: 0o700, slotsDir: 0o700,
 		skeletonsDir: 0o700} {
 		err := os.MkdirAll(filepath.Join(dir, d), mode)
 		if err == nil {
@@ -72,7 +72,7 @@ func prepareRunDir(dir string) error {
 	return nil
 }
 
-// Dismantle takes a run folder down, with every root and box in it. No task may
+// Dismantle takes Config.RunDir down, with every root and run folder in it. No task may
 // be left: it is for a node that is removed for good.
 func Dismantle(dir string) error {
 	found, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))

@@ -29,18 +29,18 @@ func CheckHandler(handler, daemon string) error {
 	if handler == "" || handler == DefaultRuntime {
 		return nil // comes with containerd
 	}
-	const mend = "write it like io.containerd.kata.v2 or as the path of a shim, or leave containerd.runtime out"
+	const hint = "write it like io.containerd.kata.v2 or as the path of a shim, or leave containerd.runtime out"
 	if filepath.IsAbs(handler) {
 		if _, err := os.Stat(handler); err != nil {
-			return executors.WithMend(fmt.Errorf("%w: containerd.runtime: %w", ErrConfig, err), mend)
+			return executors.WithHint(fmt.Errorf("%w: containerd.runtime: %w", ErrConfig, err), hint)
 		}
 		return nil
 	}
 	parts := strings.Split(handler, ".")
 	n := len(parts)
 	if n < 3 || parts[n-2] == "" || parts[n-1] == "" || strings.Contains(handler, "/") {
-		return executors.WithMend(fmt.Errorf("%w: containerd.runtime %q is no runtime handler", ErrConfig, handler),
-			mend)
+		return executors.WithHint(fmt.Errorf("%w: containerd.runtime %q is no runtime handler", ErrConfig, handler),
+			hint)
 	}
 	shim := "containerd-shim-" + parts[n-2] + "-" + parts[n-1]
 	places := []string{shim}
@@ -54,7 +54,7 @@ func CheckHandler(handler, daemon string) error {
 			return fmt.Errorf("%w: containerd.runtime %s: %w", ErrConfig, handler, err)
 		}
 	}
-	return executors.WithMend(fmt.Errorf("%w: containerd.runtime %s: its program %s is not installed", ErrConfig,
+	return executors.WithHint(fmt.Errorf("%w: containerd.runtime %s: its program %s is not installed", ErrConfig,
 		handler, shim),
 		"install it from those who make that runtime, or leave containerd.runtime out")
 }

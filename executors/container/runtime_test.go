@@ -29,8 +29,8 @@ func TestMissingHandlerIsARefusal(t *testing.T) {
 		if err == nil {
 			e.Close()
 		}
-		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || executors.MendOf(err) == "" {
-			t.Errorf("%s: %v (%s), want %q", handler, err, executors.MendOf(err), want)
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || executors.HintOf(err) == "" {
+			t.Errorf("%s: %v (%s), want %q", handler, err, executors.HintOf(err), want)
 		}
 	}
 	dir := t.TempDir()

@@ -77,7 +77,7 @@ var skeletonDirs = []string{"/dev", "/etc", "/proc", "/sys", job.Dir, sandbox.In
 func (e *Executor) skeleton() (string, error) {
 	info, err := os.Stat(e.cfg.InitPath)
 	if err != nil {
-		return "", executors.WithMend(fmt.Errorf("%w: %w", ErrConfig, err), initMend)
+		return "", executors.WithHint(fmt.Errorf("%w: %w", ErrConfig, err), initMend)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -86,7 +86,7 @@ func (e *Executor) skeleton() (string, error) {
 		return e.skeletonDir, nil
 	}
 	if err := CheckInit(e.cfg.InitPath); err != nil {
-		return "", executors.WithMend(fmt.Errorf("%w: %w", ErrConfig, err), initMend)
+		return "", executors.WithHint(fmt.Errorf("%w: %w", ErrConfig, err), initMend)
 	}
 	dir, err := makeSkeleton(filepath.Join(e.cfg.RunDir, skeletonsDir), e.cfg.InitPath)
 	if err != nil {

@@ -33,8 +33,8 @@ const (
 type slot struct {
 	id string // of container and control group
 	model
-	box box
-	pid int // of init
+	runDir runDir
+	pid    int // of init
 }
 
 // slotPrefix begins the ids of this run folder's slots: what is left of one, a
@@ -59,12 +59,12 @@ func (e *Executor) makeSlot(ctx context.Context, m model) (*slot, error) {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	s := &slot{id: e.slotPrefix() + hex.EncodeToString(b[:]), model: m}
-	s.box = box(filepath.Join(e.cfg.RunDir, slotsDir, s.id))
+	s.runDir = runDir(filepath.Join(e.cfg.RunDir, slotsDir, s.id))
 	l := e.cfg.Slots.Limits
 	l.MilliCPU, l.MemoryBytes = slotMilliCPU, slotMemoryBytes
-	err := s.box.make(l, m.execTmp, e.mapped)
+	err := s.runDir.make(l, m.execTmp, e.mapped)
 	if err == nil {
-		s.pid, err = e.makeSandbox(ctx, s.box, blueprint{
+		s.pid, err = e.makeSandbox(ctx, s.runDir, blueprint{
 			id: s.id, model: m, limits: l, network: schemas.NetworkNone, cpuTime: slotCPUTime,
 			labels: []string{slotLabel},
 		})
@@ -79,7 +79,7 @@ func (e *Executor) makeSlot(ctx context.Context, m model) (*slot, error) {
 func (e *Executor) sound(s *slot) error {
 	pids, err := cgroup.Procs(cgroup.Root, e.cgroupOf(s.id))
 	if err == nil && !slices.Contains(pids, s.pid) {
-		err = fmt.Errorf("the slot %s has ended: %s", s.id, s.box.failure())
+		err = fmt.Errorf("the slot %s has ended: %s", s.id, s.runDir.failure())
 	}
 	return err
 }
@@ -98,12 +98,12 @@ func (e *Executor) mountNamespace(s *slot) (*os.File, error) {
 
 // destroySlot removes a slot that no task has.
 func (e *Executor) destroySlot(ctx context.Context, s *slot) error {
-	return e.destroy(context.WithoutCancel(ctx), s.id, s.box)
+	return e.destroy(context.WithoutCancel(ctx), s.id, s.runDir)
 }
 
 // claim gives a task its slot. Until the rename the task has no trace; with it,
-// it is prepared: box, record and sandbox are its own.
-func (e *Executor) claim(b box, s *slot, t executors.Task, p payload) error {
+// it is prepared: run folder, record and sandbox are its own.
+func (e *Executor) claim(b runDir, s *slot, t executors.Task, p payload) error {
 	if s.model != p.model {
 		return fmt.Errorf("the slot %s was made for another kind of run", s.id)
 	}
@@ -112,22 +112,22 @@ func (e *Executor) claim(b box, s *slot, t executors.Task, p payload) error {
 		return err
 	}
 	defer mnt.Close()
-	policy := e.policy(s.box, "", blueprint{id: s.id, model: s.model, limits: t.Limits})
+	policy := e.policy(s.runDir, "", blueprint{id: s.id, model: s.model, limits: t.Limits})
 	if err := cgroup.Limit(cgroup.Root, e.cgroupOf(s.id), sandbox.Limits(policy)); err != nil {
 		return err
 	}
 	if t.InputsDir != "" || t.GivenDir != "" {
-		if err := s.box.addInputs(t); err != nil {
+		if err := s.runDir.addInputs(t); err != nil {
 			return err
 		}
-		if err := mountInto(mnt, s.box.path(inDir), unix.MOUNT_ATTR_NODEV, sandbox.InDir); err != nil {
+		if err := mountInto(mnt, s.runDir.path(inDir), unix.MOUNT_ATTR_NODEV, sandbox.InDir); err != nil {
 			return fmt.Errorf("inputs: %w", err)
 		}
 	}
-	if err := e.addPayload(s.box, record{Task: t, Identity: e.identity(p), Slot: s.id, Pid: s.pid}, p); err != nil {
+	if err := e.addPayload(s.runDir, record{Task: t, Identity: e.identity(p), Slot: s.id, Pid: s.pid}, p); err != nil {
 		return err
 	}
-	if err := os.Rename(string(s.box), string(b)); err != nil {
+	if err := os.Rename(string(s.runDir), string(b)); err != nil {
 		return fmt.Errorf("claim a slot: %w", err)
 	}
 	return nil

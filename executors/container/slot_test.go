@@ -87,12 +87,12 @@ func TestIdleSlotIsBoundToNothing(t *testing.T) {
 	s := e.idle()[0]
 	for _, name := range []string{taskFile, startFile, stagedPayload, filepath.Join(gateDir, job.PayloadFile),
 		filepath.Join(gateDir, job.StdinFile), filepath.Join(gateDir, job.StartedFile)} {
-		if s.box.has(name) {
+		if s.runDir.has(name) {
 			t.Errorf("an idle slot has %s", name)
 		}
 	}
 	for _, d := range []string{inDir, outDir, tmpDir, shmDir, emptyDir} {
-		if entries, err := os.ReadDir(s.box.path(d)); err != nil || len(entries) != 0 {
+		if entries, err := os.ReadDir(s.runDir.path(d)); err != nil || len(entries) != 0 {
 			t.Errorf("%s of an idle slot: %v, %v", d, entries, err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestSlotsOfADeadGate(t *testing.T) {
 			e.awaitSlots(t, testSlots)
 			task := newTask("sleep", "300")
 			must(t, "Prepare", e.Prepare(t.Context(), task))
-			b, err := e.boxOf(task.ID)
+			b, err := e.runDirOf(task.ID)
 			must(t, "box", err)
 			if !b.has(stagedPayload) || b.has(filepath.Join(gateDir, job.PayloadFile)) ||
 				b.has(filepath.Join(gateDir, job.StartedFile)) {
@@ -138,7 +138,7 @@ func TestSlotsOfADeadGate(t *testing.T) {
 				if cont, err := next.loadContainer(t.Context(), s.id); cont != nil || err != nil {
 					t.Errorf("idle slot %s of the dead gate is still there: %v", s.id, err)
 				}
-				if s.box.there() {
+				if s.runDir.there() {
 					t.Errorf("the box of idle slot %s is still there", s.id)
 				}
 			}
@@ -242,14 +242,14 @@ func TestRoomFor(t *testing.T) {
 	}
 }
 
-// What an earlier process left of a slot is removed also if its box is gone: its
+// What an earlier process left of a slot is removed also if its run folder is gone: its
 // container, or its group, tells whose it was.
 func TestSlotWithoutBox(t *testing.T) {
 	e := openSlots(t)
 	s := e.idle()[0]
 	e.pool.stop()
 	e.pool.making.Wait()
-	must(t, "remove the box", s.box.remove())
+	must(t, "remove the box", s.runDir.remove())
 	must(t, "unlock", e.pool.lock.Close())
 	next, err := Open(t.Context(), slotConfig())
 	must(t, "Open", err)
@@ -269,7 +269,7 @@ func TestVerifySees(t *testing.T) {
 	e := openSlots(t)
 	s := e.idle()[0]
 	policy := func() sandbox.Policy {
-		return e.policy(s.box, "", blueprint{id: s.id, model: s.model, limits: e.cfg.Slots.Limits})
+		return e.policy(s.runDir, "", blueprint{id: s.id, model: s.model, limits: e.cfg.Slots.Limits})
 	}
 	must(t, "a sound slot", sandbox.Verify(s.pid, policy()))
 	for want, change := range map[string]func(*sandbox.Policy){

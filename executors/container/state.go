@@ -25,7 +25,7 @@ const killGrace = 1500 * time.Millisecond
 // containerOf is the id of the task's container: its own, or that of its slot.
 func (e *Executor) containerOf(id string) string {
 	var rec record
-	if b, err := e.boxOf(id); err == nil && b.read(taskFile, &rec) == nil && rec.Slot != "" {
+	if b, err := e.runDirOf(id); err == nil && b.read(taskFile, &rec) == nil && rec.Slot != "" {
 		return rec.Slot
 	}
 	return id
@@ -89,7 +89,7 @@ func (e *Executor) alive(ctx context.Context, cid string) (bool, error) {
 
 // State reports where the task stands.
 func (e *Executor) State(ctx context.Context, id string) (executors.State, error) {
-	b, err := e.boxOf(id)
+	b, err := e.runDirOf(id)
 	if err != nil {
 		return "", err
 	}
@@ -122,7 +122,7 @@ func (e *Executor) State(ctx context.Context, id string) (executors.State, error
 // or init left word that it gave up, and not that it was about to start the payload. Both
 // are written before what they announce, on a tmpfs that is gone as a whole or not at all.
 // A task that anything else is known of, or of which this can't be read, counts as started.
-func (b box) unstarted() (why string, certain bool) {
+func (b runDir) unstarted() (why string, certain bool) {
 	for _, name := range []string{outcomeFile, endFile, filepath.Join(gateDir, job.StartedFile),
 		filepath.Join(gateDir, job.ExitFile)} {
 		if !b.lacks(name) {
@@ -130,7 +130,7 @@ func (b box) unstarted() (why string, certain bool) {
 		}
 	}
 	switch {
-	case !b.has(taskFile): // a box in the making, or half removed
+	case !b.has(taskFile): // a run folder in the making, or half removed
 		return "", false
 	case b.lacks(startFile):
 		return "its sandbox ended before it was told to start", true
@@ -141,9 +141,9 @@ func (b box) unstarted() (why string, certain bool) {
 }
 
 // notStarted is an error that matches executors.ErrNotStarted if that is certain.
-func (b box) notStarted() error {
+func (b runDir) notStarted() error {
 	if why, certain := b.unstarted(); certain {
-		return executors.WithMend(fmt.Errorf("%w: %s", executors.ErrNotStarted, why),
+		return executors.WithHint(fmt.Errorf("%w: %s", executors.ErrNotStarted, why),
 			"threegate doctor and threegate posture say whether this host can isolate; the request is tried again by "+
 				"itself")
 	}
@@ -153,7 +153,7 @@ func (b box) notStarted() error {
 // Start tells init to start the payload, once. From the record on the task counts as
 // started; should the gate die before init knows, Wait tells it.
 func (e *Executor) Start(ctx context.Context, id string) error {
-	b, err := e.boxOf(id)
+	b, err := e.runDirOf(id)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (e *Executor) Start(ctx context.Context, id string) error {
 }
 
 // tellInit lets init find its payload. It can be called again: init takes one only.
-func (b box) tellInit() error {
+func (b runDir) tellInit() error {
 	err := os.Rename(b.path(stagedPayload), b.path(gateDir, job.PayloadFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -210,7 +210,7 @@ func (e *Executor) Kill(ctx context.Context, id string) error {
 }
 
 func (e *Executor) kill(ctx context.Context, id string, why endRecord) error {
-	b, err := e.boxOf(id)
+	b, err := e.runDirOf(id)
 	if err != nil {
 		return err
 	}
@@ -258,9 +258,9 @@ func (e *Executor) end(ctx context.Context, cid string) error {
 
 func isGone(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsFailedPrecondition(err) }
 
-// List returns the ids of all tasks of this node of which a box or a container exists.
+// List returns the ids of all tasks of this node of which a run folder or a container exists.
 func (e *Executor) List(ctx context.Context) ([]string, error) {
-	ids, err := e.boxes()
+	ids, err := e.runDirs()
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (e *Executor) List(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("list containers: %w", err)
 	}
 	for _, c := range conts {
-		if c.Labels[slotLabel] == "" { // that of a task is listed by its box
+		if c.Labels[slotLabel] == "" { // that of a task is listed by its run folder
 			ids = append(ids, c.ID)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 )
 
 // spoil makes init unable to start a prepared task, and says what it will complain about.
-func spoil(t *testing.T, e *Executor, id string) (b box, why string) {
+func spoil(t *testing.T, e *Executor, id string) (b runDir, why string) {
 	t.Helper()
-	b, err := e.boxOf(id)
+	b, err := e.runDirOf(id)
 	must(t, "box", err)
 	must(t, "spoil the payload", os.WriteFile(b.path(stagedPayload), []byte(`{"argv": 1}`), 0o600))
 	return b, "read the payload"
@@ -101,7 +101,7 @@ func TestUnstarted(t *testing.T) {
 		{taskFile + " " + endFile, false},
 		{startFile + " " + failed, false}, // half removed
 	} {
-		b := box(t.TempDir())
+		b := runDir(t.TempDir())
 		must(t, "mkdir", os.Mkdir(b.path(gateDir), 0o700))
 		for _, f := range strings.Fields(tt.files) {
 			must(t, "write", os.WriteFile(b.path(f), []byte("{}\n"), 0o600))
@@ -111,7 +111,7 @@ func TestUnstarted(t *testing.T) {
 		}
 	}
 	// What can't be read may be there.
-	b := box(t.TempDir())
+	b := runDir(t.TempDir())
 	must(t, "write", os.WriteFile(b.path(taskFile), nil, 0o600))
 	must(t, "write", os.WriteFile(b.path(gateDir), nil, 0o600)) // no folder
 	if why, certain := b.unstarted(); certain {
@@ -127,7 +127,7 @@ func TestWrongInitIsRefused(t *testing.T) {
 	cfg := testConfig()
 	cfg.InitPath = wrong
 	if e, err := Open(t.Context(), cfg); !errors.Is(err, ErrConfig) ||
-		!strings.Contains(executors.MendOf(err), "make build") {
+		!strings.Contains(executors.HintOf(err), "make build") {
 		if e != nil {
 			e.Close()
 		}

@@ -23,9 +23,9 @@ const (
 )
 
 // Wait blocks until the task has ended. The outcome is judged once and then
-// kept in the box, so that every later Wait gives the same.
+// kept in the run folder, so that every later Wait gives the same.
 func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, error) {
-	b, err := e.boxOf(id)
+	b, err := e.runDirOf(id)
 	if err != nil {
 		return executors.Outcome{}, err
 	}
@@ -36,7 +36,7 @@ func (e *Executor) Wait(ctx context.Context, id string) (executors.Outcome, erro
 	return out, nil
 }
 
-func (e *Executor) wait(ctx context.Context, b box, id string) (executors.Outcome, error) {
+func (e *Executor) wait(ctx context.Context, b runDir, id string) (executors.Outcome, error) {
 	var out executors.Outcome
 	var rec record
 	if there, err := b.readIf(taskFile, &rec); err != nil {
@@ -84,7 +84,7 @@ func (rec record) container() string {
 
 // awaitEnd waits until init has left word of the end, or nothing of the sandbox lives any
 // more, and enforces the deadline.
-func (e *Executor) awaitEnd(ctx context.Context, b box, rec record) error {
+func (e *Executor) awaitEnd(ctx context.Context, b runDir, rec record) error {
 	signals, stop := b.signals()
 	defer stop()
 	limit := rec.Task.Limits.Time
@@ -110,7 +110,7 @@ func (e *Executor) awaitEnd(ctx context.Context, b box, rec record) error {
 
 // signals gives a channel that gets something when init has something to tell. stop must
 // be called.
-func (b box) signals() (c <-chan struct{}, stop func()) {
+func (b runDir) signals() (c <-chan struct{}, stop func()) {
 	out := make(chan struct{}, 1)
 	// For writing too: so it never ends. Opened before anything is read, so that
 	// nothing is missed.
@@ -139,7 +139,7 @@ func (b box) signals() (c <-chan struct{}, stop func()) {
 }
 
 // timeLeft is the time until the host ends the task; known once it was started.
-func (b box) timeLeft(limit time.Duration) (left time.Duration, known bool) {
+func (b runDir) timeLeft(limit time.Duration) (left time.Duration, known bool) {
 	var started job.Started
 	var told startRecord
 	known = b.read(startFile, &told) == nil
@@ -158,7 +158,7 @@ func (b box) timeLeft(limit time.Duration) (left time.Duration, known bool) {
 
 // gather collects all that is known of a task that has ended, while its
 // control group and its file systems are still there.
-func (e *Executor) gather(rec record, b box) (evidence, error) {
+func (e *Executor) gather(rec record, b runDir) (evidence, error) {
 	ev := evidence{task: rec.Task, ended: time.Now(), usage: cgroup.Read(cgroup.Root, e.cgroupOf(rec.container()))}
 	var end endRecord
 	var told startRecord

@@ -62,7 +62,7 @@ func HasLayout(layout, manifest string) error {
 }
 
 func noImage(layout, manifest string) error {
-	return executors.WithMend(fmt.Errorf("%w: %s has no %s", ErrNoImage, layout, manifest),
+	return executors.WithHint(fmt.Errorf("%w: %s has no %s", ErrNoImage, layout, manifest),
 		"deploy/images/build "+layout+" makes what is missing there; should the digest be another one then, pin it "+
 			"in the configuration")
 }

@@ -62,7 +62,7 @@ func ParseDomains(entries []string) (Allowlist, error) {
 
 // judge says whether a canonical endpoint may be reached, by its name alone: its
 // addresses are judged later. The cause is empty if it may.
-func (a Allowlist) judge(e endpoint) Cause {
+func (a Allowlist) decide(e endpoint) Cause {
 	cause := CauseUnlistedHost
 	look := func(p ports, ok bool) {
 		switch {

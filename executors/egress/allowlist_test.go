@@ -99,7 +99,7 @@ func allows(a Allowlist, host string, port uint16) bool {
 		host = "[" + host + "]"
 	}
 	e, err := parseEndpoint(host, port)
-	return err == nil && a.judge(e) == ""
+	return err == nil && a.decide(e) == ""
 }
 
 func TestAllows(t *testing.T) {

@@ -206,7 +206,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if cause := p.allowed.judge(to); cause != "" {
+	if cause := p.allowed.decide(to); cause != "" {
 		_ = p.log.note(to, cause)
 		refuse(w, to, cause)
 		return

@@ -1,6 +1,6 @@
 // Package job is the agreement between the host side of the container executor
 // and threegate-init, process 1 of every sandbox: the files of the folder that
-// both see, on the host a box's gate folder, inside /gate.
+// both see, on the host in the gate folder of a run, inside /gate.
 //
 // The folder is a tmpfs that only process 1 and the host's root get at. The payload
 // runs under another uid, so what lies here was written by the gate or by

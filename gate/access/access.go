@@ -21,7 +21,7 @@ func Core(c config.CoreInbound) (spool.Access, error) {
 		return a, err
 	}
 	if a.UID, err = number(c.Owner, userID); err != nil {
-		return a, executors.WithMend(fmt.Errorf("core_inbound.owner: %w", err), "adduser --system "+c.Owner)
+		return a, executors.WithHint(fmt.Errorf("core_inbound.owner: %w", err), "adduser --system "+c.Owner)
 	}
 	a.GID, err = group("core_inbound.group", c.Group)
 	return a, err
@@ -47,7 +47,7 @@ func People(c config.Access) (Groups, error) {
 func group(key, name string) (int, error) {
 	gid, err := number(name, groupID)
 	if err != nil {
-		return -1, executors.WithMend(fmt.Errorf("%s: %w", key, err), "addgroup --system "+name)
+		return -1, executors.WithHint(fmt.Errorf("%s: %w", key, err), "addgroup --system "+name)
 	}
 	return gid, nil
 }

@@ -43,7 +43,7 @@ func TestMissingThings(t *testing.T) {
 	r := era("TR-20260209-230000Z-held", "print('went on')\n")
 	n.send(r)
 	x := n.heldUp(r.id, "its run can't be started")
-	if !strings.Contains(x.Error, "image is not there") || !strings.Contains(x.Mend, "deploy/images/build") {
+	if !strings.Contains(x.Error, "image is not there") || !strings.Contains(x.Hint, "deploy/images/build") {
 		t.Errorf("without its image: %+v", x)
 	}
 	if c := n.count("spool", string(spool.StateAdmitted), "*"); c != 1 {
@@ -67,7 +67,7 @@ func TestMissingThings(t *testing.T) {
 	symlink(t, images, layout)
 	x = n.heldUp(r.id, "its result can't be delivered")
 	if strings.Contains(x.Error, "publish.") || !strings.Contains(x.Error, core) ||
-		!strings.Contains(x.Mend, "core_inbound.path") {
+		!strings.Contains(x.Hint, "core_inbound.path") {
 		t.Errorf("without CORE's folder: %+v", x)
 	}
 	rename(t, away, core)
@@ -83,7 +83,7 @@ func TestMissingThings(t *testing.T) {
 	r = era("TR-20260209-230001Z-init", "print('went on')\n")
 	n.send(r)
 	if x = n.heldUp(r.id, "its run can't be started"); !strings.Contains(x.Error, "is no threegate-init") ||
-		!strings.Contains(x.Mend, "make build") {
+		!strings.Contains(x.Hint, "make build") {
 		t.Errorf("with another init: %+v", x)
 	}
 	copyProgram(t, init)

@@ -91,13 +91,13 @@ func (n *node) temporary(name, path string) {
 
 // visible looks at one result that CORE can see.
 func (n *node) visible(id, path string) {
-	const mend = "tell CORE not to use it; archive/ holds what was delivered"
+	const hint = "tell CORE not to use it; archive/ holds what was delivered"
 	raw, err := spool.ReadRegular(path, maxResultBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return // CORE took it meanwhile
 	}
 	if err != nil {
-		n.found(CheckResult, "", path, mend, "the result can't be read: %v", err)
+		n.found(CheckResult, "", path, hint, "the result can't be read: %v", err)
 		return
 	}
 	n.report.Visible++
@@ -107,16 +107,16 @@ func (n *node) visible(id, path string) {
 		n.unjudged("", path, "the ledger knows of no delivery of this result")
 		j = &job{}
 	case j == nil || j.announced != spool.StateDelivered:
-		n.found(CheckResult, "", path, mend, "the ledger knows of no delivery of this result")
+		n.found(CheckResult, "", path, hint, "the ledger knows of no delivery of this result")
 		return
 	default:
-		n.delivered(j, path, raw, mend)
+		n.delivered(j, path, raw, hint)
 	}
 	p := validate.DefaultPolicy(n.now)
 	p.Released = j.released
 	r, findings := validate.Result(id+spool.ResultSuffix, raw, p)
 	if r == nil || blocking(findings) {
-		n.found(CheckResult, j.id, path, mend, "the result is not valid: %s", firstBlocking(findings))
+		n.found(CheckResult, j.id, path, hint, "the result is not valid: %s", firstBlocking(findings))
 		return
 	}
 	folder := strings.TrimSuffix(path, spool.ResultSuffix) + spool.ArtifactsSuffix
@@ -126,25 +126,25 @@ func (n *node) visible(id, path string) {
 		switch got, err := spool.Digest(file); {
 		case errors.Is(err, fs.ErrNotExist):
 			if _, gone := os.Lstat(path); gone == nil {
-				n.found(CheckResult, j.id, file, mend, "an artifact of the result is missing")
+				n.found(CheckResult, j.id, file, hint, "an artifact of the result is missing")
 			}
 		case err != nil:
-			n.found(CheckResult, j.id, file, mend, "an artifact of the result can't be read: %v", err)
+			n.found(CheckResult, j.id, file, hint, "an artifact of the result can't be read: %v", err)
 		case got != a.SHA256:
-			n.found(CheckResult, j.id, file, mend, "the artifact's sha256 is %s; the result says %s", got, a.SHA256)
+			n.found(CheckResult, j.id, file, hint, "the artifact's sha256 is %s; the result says %s", got, a.SHA256)
 		}
 	}
 }
 
 // delivered compares a visible result with the record of its delivery.
-func (n *node) delivered(j *job, path string, raw []byte, mend string) {
+func (n *node) delivered(j *job, path string, raw []byte, hint string) {
 	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != j.resultSHA {
-		n.found(CheckDigest, j.id, path, mend, "its sha256 is not the one that the ledger has for the result")
+		n.found(CheckDigest, j.id, path, hint, "its sha256 is not the one that the ledger has for the result")
 	}
 	switch j.kind() {
 	case spool.DirArchive, string(spool.StateFinished), "": // of a job in no folder, CheckLost tells
 	default:
-		n.found(CheckResult, j.id, path, mend, "its job is neither in the archive nor on its way there but in %s",
+		n.found(CheckResult, j.id, path, hint, "its job is neither in the archive nor on its way there but in %s",
 			orNone(j.kind()))
 	}
 }

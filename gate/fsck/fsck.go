@@ -55,7 +55,7 @@ type Finding struct {
 	// Where is a path, What says what is wrong with it, Mend what to do.
 	Where string `json:"where"`
 	What  string `json:"what"`
-	Mend  string `json:"mend"`
+	Hint  string `json:"mend"`
 	// Repaired says that it was mended.
 	Repaired bool `json:"repaired,omitempty"`
 }
@@ -243,27 +243,27 @@ func (n *node) path(elem ...string) string {
 	return filepath.Join(append([]string{n.cfg.Dir}, elem...)...)
 }
 
-func (n *node) found(c Check, job, where, mend, format string, args ...any) {
+func (n *node) found(c Check, job, where, hint, format string, args ...any) {
 	n.report.Found = append(n.report.Found, Finding{Check: c, Job: job, Where: where,
-		What: fmt.Sprintf(format, args...), Mend: mend})
+		What: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 // unjudged notes what would be wrong, or may only look so because the record is damaged.
 func (n *node) unjudged(job, where, what string) {
-	const mend = "restore the ledger from a backup first, and check again"
+	const hint = "restore the ledger from a backup first, and check again"
 	switch n.doubts++; {
 	case n.doubts < maxNamed:
-		n.found(CheckLedger, job, where, mend, "it can't be judged since the record is damaged (%s): %s", n.since, what)
+		n.found(CheckLedger, job, where, hint, "it can't be judged since the record is damaged (%s): %s", n.since, what)
 	case n.doubts == maxNamed:
-		n.found(CheckLedger, "", n.path(spool.DirLedger), mend,
+		n.found(CheckLedger, "", n.path(spool.DirLedger), hint,
 			"more than %d things can't be judged since the record is damaged", maxNamed-1)
 	}
 }
 
 // warn notes what is no fault of the node's.
-func (n *node) warn(c Check, job, where, mend, format string, args ...any) {
+func (n *node) warn(c Check, job, where, hint, format string, args ...any) {
 	n.report.Warnings = append(n.report.Warnings, Finding{Check: c, Job: job, Where: where,
-		What: fmt.Sprintf(format, args...), Mend: mend})
+		What: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 // unreadable notes that something could not be read.

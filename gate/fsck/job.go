@@ -192,7 +192,7 @@ func (n *node) quarantine() {
 	if err != nil {
 		return // the missing folder is a finding already
 	}
-	const mend = "the ledger's event of the job names the rules; restore the file from a backup"
+	const hint = "the ledger's event of the job names the rules; restore the file from a backup"
 	for _, it := range items {
 		j := n.jobs[it.ID]
 		if j == nil {
@@ -201,14 +201,14 @@ func (n *node) quarantine() {
 		path := filepath.Join(it.Dir, quarantine.FileJSON)
 		switch {
 		case it.Damage != nil:
-			n.found(CheckReasons, it.ID, path, mend, "%v", it.Damage)
+			n.found(CheckReasons, it.ID, path, hint, "%v", it.Damage)
 		case !blocking(it.Reasons.Findings):
-			n.found(CheckReasons, it.ID, path, mend, "it names no rule that refused the item")
+			n.found(CheckReasons, it.ID, path, hint, "it names no rule that refused the item")
 		case j.requestSHA != "" && it.Reasons.SHA256 != j.requestSHA:
-			n.found(CheckReasons, it.ID, path, mend, "it is about a request with sha256 %s; the ledger says %s",
+			n.found(CheckReasons, it.ID, path, hint, "it is about a request with sha256 %s; the ledger says %s",
 				orNone(it.Reasons.SHA256), j.requestSHA)
 		case !j.refusedBy(it.Reasons):
-			n.found(CheckReasons, it.ID, path, mend,
+			n.found(CheckReasons, it.ID, path, hint,
 				"the rules that it says refused the item are not those of the ledger: %s", strings.Join(j.rules, ", "))
 		}
 		path = filepath.Join(it.Dir, quarantine.FileMarkdown)

@@ -140,7 +140,7 @@ func (n *node) known(id string) *job {
 func (n *node) ledger() {
 	dir := n.path(spool.DirLedger)
 	admitted := map[string]string{}
-	const mend = "keep the folder as it is and compare it with a backup; threegate audit verify says the same"
+	const hint = "keep the folder as it is and compare it with a backup; threegate audit verify says the same"
 	seq, head, err := ledger.ReadOn(dir, func(e ledger.Event) error {
 		if e.Type == ledger.ArchivePruned {
 			n.prune(e)
@@ -158,15 +158,15 @@ func (n *node) ledger() {
 			n.blind, n.since = true, err.Error()
 			fallthrough
 		case n.damage < maxNamed:
-			n.found(CheckLedger, "", dir, mend, "the record is not whole: %v", err)
+			n.found(CheckLedger, "", dir, hint, "the record is not whole: %v", err)
 		case n.damage == maxNamed:
-			n.found(CheckLedger, "", dir, mend, "the record is damaged at more than %d places", maxNamed-1)
+			n.found(CheckLedger, "", dir, hint, "the record is damaged at more than %d places", maxNamed-1)
 		}
 	})
 	n.report.Events, n.report.Head = seq, head
 	if err != nil && n.ctx.Err() == nil {
 		n.blind, n.since = true, err.Error()
-		n.found(CheckLedger, "", dir, mend, "the record is not whole: %v", err)
+		n.found(CheckLedger, "", dir, hint, "the record is not whole: %v", err)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // maxName bounds a path that is shown as it is.
 const maxName = 200
 
-const mendSeal = "restore it from a backup, and find out who may write there; " + seal.File + " has the digests"
+const hintSeal = "restore it from a backup, and find out who may write there; " + seal.File + " has the digests"
 
 // sealed wants the folder of a job whose end is on record to be as it was sealed then, and to lie where
 // it went. What another check named already is not named again.
@@ -71,17 +71,17 @@ func (n *node) broken(j *job, dir string, broken []seal.Break) {
 			continue
 		case slices.ContainsFunc(n.report.Found, is): // by another check
 		case named == maxNamed:
-			n.found(CheckSeal, j.id, dir, mendSeal, "more is not as it was sealed: only %d are named", named)
+			n.found(CheckSeal, j.id, dir, hintSeal, "more is not as it was sealed: only %d are named", named)
 			return
 		case b.Shared:
 			n.warn(CheckSeal, j.id, where, "nothing: the file is kept as it came, and nothing of it was used",
 				"%s; when it was quarantined, whoever put it into the inbox could still write to it", b.What)
 		default:
-			mend := mendSeal
+			hint := hintSeal
 			if b.Extra {
-				mend = mendStray
+				hint = hintStray
 			}
-			n.found(CheckSeal, j.id, where, mend, "%s", b.What)
+			n.found(CheckSeal, j.id, where, hint, "%s", b.What)
 		}
 		named++
 	}

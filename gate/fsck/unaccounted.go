@@ -16,7 +16,7 @@ import (
 	"github.com/threegate/tool-exec/spool"
 )
 
-const mendStray = "find out who put it there, and move it out of the node: no record of the job tells of it"
+const hintStray = "find out who put it there, and move it out of the node: no record of the job tells of it"
 
 // unaccounted names what lies in the folder of a job that has ended, and is on no
 // record. Folders carry nothing by themselves.
@@ -40,12 +40,12 @@ func (n *node) unaccounted(j *job, dir string, c *spool.Claim, end *gate.Outcome
 		case path == filepath.Join(dir, seal.File):
 			return nil
 		case named == maxNamed:
-			n.found(CheckStray, j.id, dir, mendStray, "more lies here that is on no record: only %d are named", named)
+			n.found(CheckStray, j.id, dir, hintStray, "more lies here that is on no record: only %d are named", named)
 			return fs.SkipAll
 		}
 		named++
 		kind := map[fs.FileMode]string{0: "a file", fs.ModeDir: "a folder"}[e.Type()]
-		n.found(CheckStray, j.id, whereOf(dir, rel), mendStray, "%s that is on no record",
+		n.found(CheckStray, j.id, whereOf(dir, rel), hintStray, "%s that is on no record",
 			cmp.Or(kind, "neither a file nor a folder"))
 		return nil
 	})

@@ -71,7 +71,7 @@ func (r *Run) Judge(name, source string, p *validate.Policy, v *validate.Artifac
 	if err != nil {
 		return nil, fmt.Errorf("judge a patch: %w", err)
 	}
-	found, notes, err := r.judge(patch, p)
+	found, notes, err := r.judgePatch(patch, p)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func Read(source string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxPatch+1))
 }
 
-func (r *Run) judge(patch []byte, p *validate.Policy) (found []schemas.Finding, notes []string, err error) {
+func (r *Run) judgePatch(patch []byte, p *validate.Policy) (found []schemas.Finding, notes []string, err error) {
 	refuse := func(rule, format string, a ...any) ([]schemas.Finding, []string, error) {
 		return []schemas.Finding{refusal(rule, format, a...)}, nil, nil
 	}
@@ -145,7 +145,7 @@ func disguised(c judge.Change) bool {
 func refusal(rule, format string, a ...any) schemas.Finding {
 	known, _ := schemas.RuleByID(rule)
 	return schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: fmt.Sprintf(format, a...),
-		Hint: known.Fix}
+		Hint: known.Hint}
 }
 
 // note says that a rule is broken and does not block.

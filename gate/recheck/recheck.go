@@ -274,7 +274,7 @@ func (r *Record) Findings(dir, patch string, released func(rule string, text []b
 
 func finding(rule, message string) schemas.Finding {
 	known, _ := schemas.RuleByID(rule)
-	return schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: message, Hint: known.Fix}
+	return schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: message, Hint: known.Hint}
 }
 
 // explanation is what the second run says of broken rules, as far as it can be read: it is hostile. With cut there is

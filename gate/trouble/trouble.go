@@ -29,8 +29,8 @@ type Trouble struct {
 	Doing   string       `json:"doing"`
 	Code    schemas.Code `json:"code"`
 	Error   string       `json:"error"`
-	// Mend says what an operator can do.
-	Mend  string    `json:"mend"`
+	// Hint says what an operator can do.
+	Hint  string    `json:"mend"`
 	Since time.Time `json:"since"`
 	Tries int       `json:"tries"`
 }
@@ -92,8 +92,8 @@ func (t *List) All() []Trouble {
 	return out
 }
 
-// Mend says what an operator can do about an error, or "".
-func Mend(err error) string {
+// Hint says what an operator can do about an error, or "".
+func Hint(err error) string {
 	switch {
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT), errors.Is(err, spool.ErrNoSpace):
 		return "make room on that disk"
@@ -104,5 +104,5 @@ func Mend(err error) string {
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		return "let the node open more files (LimitNOFILE= of its service)"
 	}
-	return executors.MendOf(err)
+	return executors.HintOf(err)
 }

@@ -26,7 +26,7 @@ const (
 type CodeInfo struct {
 	Code  Code
 	Cause string
-	Mend  string
+	Hint  string
 }
 
 // Codes are all codes, in the order of the specification.

@@ -100,7 +100,7 @@ func TestCodes(t *testing.T) {
 	var got []string
 	for _, c := range Codes {
 		got = append(got, string(c.Code))
-		if c.Cause == "" || c.Mend == "" {
+		if c.Cause == "" || c.Hint == "" {
 			t.Errorf("%s has no cause or mend", c.Code)
 		}
 	}

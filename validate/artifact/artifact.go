@@ -45,7 +45,7 @@ func Label(path string) string { return "artifact " + document.Quote(path) + ": 
 // beginning) and all that is found, the first ones of each rule. The error is that of r.
 func Read(path string, r io.ReaderAt, size int64, types []string, words Judge) (string, []schemas.Finding, error) {
 	a := &reader{types: types, judged: words, left: archive.MaxUnpacked, found: document.NewReport(nil)}
-	err := a.judge(part{path: path, label: Label(path), file: r, size: size,
+	err := a.judgePart(part{path: path, label: Label(path), file: r, size: size,
 		open: func() (io.Reader, error) { return io.NewSectionReader(r, 0, size), nil }})
 	if err != nil {
 		return "", nil, fmt.Errorf("read the artifact: %w", err)
@@ -78,8 +78,8 @@ func unscanned(p part, why string) schemas.Finding {
 		Hint: "deliver less text, or without such encodings"}
 }
 
-// judge judges a part. It stops at one that may not be delivered for its type.
-func (a *reader) judge(p part) error {
+// judgePart judges one part. It stops at one that may not be delivered for its type.
+func (a *reader) judgePart(p part) error {
 	head, err := p.head()
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (a *reader) unpack(p part, media string) {
 				a.mayBe(in, []filetype.Shown{{Type: schemas.ArtifactSealed, Media: media, Why: "it can't be read"}})
 				return nil
 			}
-			return a.judge(in)
+			return a.judgePart(in)
 		})
 	}
 	if err != nil {

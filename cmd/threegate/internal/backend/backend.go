@@ -89,7 +89,7 @@ func Open(ctx context.Context, cfg *config.Node, slots *slog.Logger) (*container
 	}
 	e, err := container.Open(ctx, c)
 	if err != nil {
-		return nil, cli.Troublef(err, cmp.Or(executors.MendOf(err), "threegate doctor says what this host lacks"),
+		return nil, cli.Troublef(err, cmp.Or(executors.HintOf(err), "threegate doctor says what this host lacks"),
 			"no container can be made")
 	}
 	return e, nil

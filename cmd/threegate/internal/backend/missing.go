@@ -20,7 +20,7 @@ import (
 type Lack struct {
 	What   string `json:"what"`
 	Detail string `json:"detail"`
-	Mend   string `json:"mend"`
+	Hint   string `json:"mend"`
 }
 
 // Lacks are those that are found in an instant: serve warns of them, and status shows
@@ -39,7 +39,7 @@ func Lacks(l *config.Node) []Lack {
 			all = append(all, Lack{what,
 				fmt.Sprintf("its image %s is not in %s: unless containerd has it already, requests for it are held up",
 					digest, l.Backends.Images),
-				ImageMend(l, name)})
+				ImageHint(l, name)})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
@@ -54,19 +54,19 @@ func Lacks(l *config.Node) []Lack {
 // InitMend says how to get threegate-init.
 const InitMend = "make build, and install both programs into one folder, or set backends.init"
 
-// ImageMend says how to get the image of a language.
-func ImageMend(l *config.Node, name string) string {
+// ImageHint says how to get the image of a language.
+func ImageHint(l *config.Node, name string) string {
 	return "deploy/images/build " + l.Backends.Images + " " + name +
 		" (should its digest be another one then, pin that in " + l.File + ")"
 }
 
-// CoreMend says how to get CORE's folder.
-func CoreMend(l *config.Node) string {
+// CoreHint says how to get CORE's folder.
+func CoreHint(l *config.Node) string {
 	return "mkdir -m 750 " + l.CoreInbound.Path + ", or mount it, or correct core_inbound.path"
 }
 
-// NoticesMend says how to get CORE's folder of notices.
-func NoticesMend(l *config.Node) string {
+// NoticesHint says how to get CORE's folder of notices.
+func NoticesHint(l *config.Node) string {
 	return "mkdir -m 750 " + l.CoreNotices.Path + ", or mount it, or correct core_notices.path"
 }
 
@@ -74,13 +74,13 @@ func NoticesMend(l *config.Node) string {
 func WarnOfLacks(l *config.Node, log *slog.Logger) {
 	all := Lacks(l)
 	if _, err := os.Stat(l.CoreInbound.Path); errors.Is(err, fs.ErrNotExist) {
-		all = append(all, Lack{"core inbound", l.CoreInbound.Path + " is not there: results are held up", CoreMend(l)})
+		all = append(all, Lack{"core inbound", l.CoreInbound.Path + " is not there: results are held up", CoreHint(l)})
 	}
 	if _, err := os.Stat(l.CoreNotices.Path); l.CoreNotices.Enabled && errors.Is(err, fs.ErrNotExist) {
 		all = append(all, Lack{"core notices", l.CoreNotices.Path + " is not there: notices are held up",
-			NoticesMend(l)})
+			NoticesHint(l)})
 	}
 	for _, x := range all {
-		log.Warn(x.What+" is missing", "detail", x.Detail, "mend", x.Mend)
+		log.Warn(x.What+" is missing", "detail", x.Detail, "mend", x.Hint)
 	}
 }

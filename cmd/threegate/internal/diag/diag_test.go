@@ -76,7 +76,7 @@ func render(t *testing.T, w Writer) {
 
 func TestFormats(t *testing.T) {
 	rules := []schemas.Rule{{ID: "sec.paths.host", Level: schemas.SeverityBlocking, Must: true, Title: "No host paths",
-		Why: "why", Fix: "fix", Source: "design"}}
+		Why: "why", Hint: "fix", Source: "design"}}
 	for name, make := range map[string]func(*bytes.Buffer) Writer{
 		"text":  func(b *bytes.Buffer) Writer { return &Text{W: b, Columns: 80} },
 		"color": func(b *bytes.Buffer) Writer { return &Text{W: b, Columns: 80, Style: true} },

@@ -36,7 +36,7 @@ func NewSARIF(w io.Writer, version string, rules []schemas.Rule) *SARIF {
 		d.WithName(r.ID)
 		d.WithShortDescription(sarif.NewMultiformatMessageString().WithText(r.Title))
 		d.WithFullDescription(sarif.NewMultiformatMessageString().WithText(cmp.Or(r.Why, r.Title)))
-		d.WithHelp(sarif.NewMultiformatMessageString().WithText(cmp.Or(r.Fix, r.Title)))
+		d.WithHelp(sarif.NewMultiformatMessageString().WithText(cmp.Or(r.Hint, r.Title)))
 		d.WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(sarifLevel(r.Level)))
 		props := sarif.NewPropertyBag()
 		props.Add("must", r.Must)

@@ -13,8 +13,8 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
-	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 )

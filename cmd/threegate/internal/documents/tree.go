@@ -15,8 +15,8 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/executors/intree"
-	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -76,7 +76,7 @@ func treeFault(f bundle.File, err error) error {
 
 func treeFix() string {
 	r, _ := schemas.RuleByID(ruleTree)
-	return r.Fix
+	return r.Hint
 }
 
 // treeFindings looks into the inputs that are folder trees, as the gate does.

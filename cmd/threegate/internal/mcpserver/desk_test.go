@@ -87,7 +87,7 @@ func newDesk(t *testing.T) Desk {
 	write(t, filepath.Join(d.Inbound, theResult+".md"), string(raw))
 	n := schemas.Notice{Version: schemas.NoticeVersion, RequestID: "TR-20260209-160502Z-bad", CreatedUTC: now,
 		Job: "j01hqxyzab0123456789abcdefg", Stage: schemas.StageRefused,
-		Rules: []schemas.NoticeRule{{Rule: "sec.shell.chaining", Mend: "Write one command."}}}
+		Rules: []schemas.NoticeRule{{Rule: "sec.shell.chaining", Hint: "Write one command."}}}
 	if raw, err = n.Encode(); err != nil {
 		t.Fatal(err)
 	}

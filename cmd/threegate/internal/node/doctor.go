@@ -48,8 +48,8 @@ type check struct {
 	Name   string `json:"check"`
 	State  string `json:"state"`
 	Detail string `json:"detail"`
-	// Mend is the command, or the words, that mends it.
-	Mend string `json:"mend,omitempty"`
+	// Hint is the command, or the words, that mends it.
+	Hint string `json:"mend,omitempty"`
 }
 
 // checks are those made so far. root says whether the caller may check everything.
@@ -59,23 +59,23 @@ type checks struct {
 	dir  string
 }
 
-func (cs *checks) add(name string, err error, detail, mend string) {
+func (cs *checks) add(name string, err error, detail, hint string) {
 	c := check{Name: name, State: checkOK, Detail: detail}
 	switch {
 	case err == nil:
 	case !cs.root && errors.Is(err, fs.ErrPermission):
-		c.State, c.Detail, c.Mend = checkUnseen, "can't be checked without root: "+err.Error(), "sudo threegate doctor"
+		c.State, c.Detail, c.Hint = checkUnseen, "can't be checked without root: "+err.Error(), "sudo threegate doctor"
 		if cs.dir != "" {
-			c.Mend += " --node " + cs.dir
+			c.Hint += " --node " + cs.dir
 		}
 	default:
-		c.State, c.Detail, c.Mend = checkFail, err.Error(), mend
+		c.State, c.Detail, c.Hint = checkFail, err.Error(), hint
 	}
 	cs.list = append(cs.list, c)
 }
 
-func (cs *checks) warn(name, detail, mend string) {
-	cs.list = append(cs.list, check{Name: name, State: checkWarn, Detail: detail, Mend: mend})
+func (cs *checks) warn(name, detail, hint string) {
+	cs.list = append(cs.list, check{Name: name, State: checkWarn, Detail: detail, Hint: hint})
 }
 
 func newDoctor(a *app) *cobra.Command {
@@ -107,11 +107,11 @@ func (a *app) doctor(ctx context.Context) error {
 	landlockCheck(cs, confine.ABI())
 	l, err := a.LoadNode()
 	if err != nil {
-		mend := "threegate init DIR"
+		hint := "threegate init DIR"
 		if f, ok := errors.AsType[*cli.Fault](err); ok && f.Hint != "" {
-			mend = f.Hint
+			hint = f.Hint
 		}
-		cs.add("configuration", err, "", mend)
+		cs.add("configuration", err, "", hint)
 	} else {
 		cs.add("configuration", nil, l.File, "")
 		cs.dir = l.Dir
@@ -213,17 +213,17 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Node) {
 		}
 	}
 	err = folderCheck(l.CoreInbound.Path, unix.W_OK|unix.X_OK)
-	cs.add("core inbound", err, l.CoreInbound.Path, backend.CoreMend(l))
+	cs.add("core inbound", err, l.CoreInbound.Path, backend.CoreHint(l))
 	if l.CoreNotices.Enabled {
 		err = folderCheck(l.CoreNotices.Path, unix.W_OK|unix.X_OK)
-		cs.add("core notices", err, l.CoreNotices.Path, backend.NoticesMend(l))
+		cs.add("core notices", err, l.CoreNotices.Path, backend.NoticesHint(l))
 	}
 	coreChecks(ctx, cs, l)
 	peopleChecks(ctx, cs, l)
 	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
 		digest := l.Backends.ERA.Languages[name].Image
 		cs.add("language "+name, image.Verify(l.Backends.Images, digest), digest+programsOf(l.Programs[name]),
-			backend.ImageMend(l, name))
+			backend.ImageHint(l, name))
 		execCheck(cs, name, l.Backends.ERA.Languages[name])
 	}
 	if len(l.Backends.ERA.Languages) == 0 {
@@ -232,7 +232,7 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Node) {
 	}
 	profileChecks(cs, l)
 	if m := l.Backends.Monty.Image; m != "" {
-		cs.add("monty", image.Verify(l.Backends.Images, m), m, backend.ImageMend(l, "monty"))
+		cs.add("monty", image.Verify(l.Backends.Images, m), m, backend.ImageHint(l, "monty"))
 	} else {
 		cs.warn("monty", "there is no image: every Monty request is refused",
 			"deploy/images/build "+l.Backends.Images+" monty, then set backends.monty.image")
@@ -265,7 +265,7 @@ func profileChecks(cs *checks, l *config.Node) {
 		rules, err := registry.Parse(l.Registries[name])
 		if x := all[i]; x.Missing {
 			cs.add("image of "+name, fmt.Errorf("the profile's image %s, %s, is not in %s", p.Image, x.Digest,
-				l.Backends.Images), "", backend.ImageMend(l, p.Image))
+				l.Backends.Images), "", backend.ImageHint(l, p.Image))
 		} else if err == nil && x.HasTools != nil && !*x.HasTools {
 			err = fmt.Errorf("the image %s has no program %s", p.Image, backend.ToolsProgram)
 		}
@@ -295,10 +295,10 @@ func handlerCheck(cs *checks, address, handler string) {
 	err := container.CheckHandler(handler, "")
 	if err != nil && address != "" {
 		cs.warn("runtime handler", err.Error()+", or only where the host's containerd looks for it",
-			executors.MendOf(err))
+			executors.HintOf(err))
 		return
 	}
-	cs.add("runtime handler", err, handler, executors.MendOf(err))
+	cs.add("runtime handler", err, handler, executors.HintOf(err))
 }
 
 // lookProgram finds a program where root would find it, too.
@@ -392,9 +392,9 @@ func (a *app) printChecks(checks []check) error {
 			detail = append(detail, term.Hang(line, len(indent), len(indent), a.UI.Wide()))
 		}
 		fmt.Fprintf(&b, "%s  %-*s  %s\n", state, width, term.Visible(c.Name), strings.Join(detail, "\n"+indent))
-		if c.Mend != "" {
-			mend := term.Hang(term.Visible(c.Mend), len(indent)+6, len(indent)+6, a.UI.Wide())
-			fmt.Fprintf(&b, "%s%s %s\n", indent, s.Cyan("mend:"), mend)
+		if c.Hint != "" {
+			hint := term.Hang(term.Visible(c.Hint), len(indent)+6, len(indent)+6, a.UI.Wide())
+			fmt.Fprintf(&b, "%s%s %s\n", indent, s.Cyan("mend:"), hint)
 		}
 	}
 	if n := count[checkUnseen]; n > 0 {

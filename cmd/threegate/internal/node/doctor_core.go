@@ -39,7 +39,7 @@ func coreChecks(ctx context.Context, cs *checks, l *config.Node) {
 	const name = "core access"
 	to, err := access.Core(c)
 	if err != nil {
-		cs.add(name, err, "", executors.MendOf(err))
+		cs.add(name, err, "", executors.HintOf(err))
 		return
 	}
 	if !cs.root {
@@ -56,7 +56,7 @@ func coreChecks(ctx context.Context, cs *checks, l *config.Node) {
 			continue // said already
 		}
 		if failed := tryFolder(ctx, dir, to, as); failed != nil {
-			cs.add(name, fmt.Errorf("as %s: %w", who, failed), "", failed.mend(c, dir, as))
+			cs.add(name, fmt.Errorf("as %s: %w", who, failed), "", failed.hint(c, dir, as))
 			return
 		}
 	}
@@ -108,7 +108,7 @@ const (
 func (t *trial) Error() string { return fmt.Sprintf("can't %s %s: %s", t.Step, t.Path, t.Cause) }
 
 // mend is the command, or the words, that mends it.
-func (t *trial) mend(c config.CoreInbound, dir string, as *syscall.Credential) string {
+func (t *trial) hint(c config.CoreInbound, dir string, as *syscall.Credential) string {
 	group := c.Group
 	if group == "" {
 		group = strconv.Itoa(int(as.Gid))

@@ -201,21 +201,21 @@ func device(dir string) uint64 {
 // check says whether there is room for what is kept of each sandbox there.
 func (r room) check(cs *checks, name string) {
 	var err error
-	mend := "make room on the disk of " + r.mount
+	hint := "make room on the disk of " + r.mount
 	switch {
 	case r.bytes < minRunBytes:
 		err = fmt.Errorf("%d MiB are free in %s, %d are needed", r.bytes>>20, r.mount, minRunBytes>>20)
 		if r.memory {
-			mend = "mount -o remount,size=256M " + r.mount
+			hint = "mount -o remount,size=256M " + r.mount
 		}
 		if r.memory && r.mount == "/run" {
-			mend += ", and for good RUNSIZE=256M in /etc/initramfs-tools/initramfs.conf, then update-initramfs -u"
+			hint += ", and for good RUNSIZE=256M in /etc/initramfs-tools/initramfs.conf, then update-initramfs -u"
 		}
 	case r.files < minRunFiles:
 		err = fmt.Errorf("%d more files fit into %s, %d are needed", r.files, r.mount, minRunFiles)
 		if r.memory {
-			mend = "mount -o remount,nr_inodes=100k " + r.mount
+			hint = "mount -o remount,nr_inodes=100k " + r.mount
 		}
 	}
-	cs.add(name, err, fmt.Sprintf("%d MiB are free in %s", r.bytes>>20, r.mount), mend)
+	cs.add(name, err, fmt.Sprintf("%d MiB are free in %s", r.bytes>>20, r.mount), hint)
 }

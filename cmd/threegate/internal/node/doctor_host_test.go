@@ -32,8 +32,8 @@ func want(t *testing.T, what string, cs *checks, lines ...string) {
 	}
 	for i, line := range lines {
 		c, part := cs.list[i], strings.Split(line, "|")
-		if c.State != part[0] || !strings.Contains(c.Detail, part[1]) || !strings.Contains(c.Mend, part[2]) ||
-			(c.State != checkOK && c.Mend == "") {
+		if c.State != part[0] || !strings.Contains(c.Detail, part[1]) || !strings.Contains(c.Hint, part[2]) ||
+			(c.State != checkOK && c.Hint == "") {
 			t.Errorf("%s: %+v, want %s", what, c, line)
 		}
 	}

@@ -31,7 +31,7 @@ func peopleChecks(ctx context.Context, cs *checks, l *config.Node) {
 	}
 	groups, err := access.People(l.Access)
 	if err != nil {
-		cs.add("people", err, "", executors.MendOf(err))
+		cs.add("people", err, "", executors.HintOf(err))
 		return
 	}
 	in := func(elem ...string) string { return filepath.Join(append([]string{l.Dir}, elem...)...) }
@@ -60,11 +60,11 @@ func peopleChecks(ctx context.Context, cs *checks, l *config.Node) {
 		failed := tryAs(ctx, as, "try-people", append([]string{strconv.Itoa(len(who.read))},
 			append(who.read, who.write...)...)...)
 		if failed != nil {
-			mend := "restart the node: it gives its folders to the groups when it starts"
+			hint := "restart the node: it gives its folders to the groups when it starts"
 			if failed.Step == stepEnter && !strings.HasPrefix(failed.Path, l.Dir+"/") {
-				mend = "chmod o+x " + failed.Path
+				hint = "chmod o+x " + failed.Path
 			}
-			cs.add(who.name, failed, "", mend)
+			cs.add(who.name, failed, "", hint)
 			continue
 		}
 		cs.add(who.name, nil, "a member of "+strings.Join([]string{who.group, l.Access.All()}, " and ")+

@@ -27,7 +27,7 @@ func TestDoctorWithoutRights(t *testing.T) {
 		cs := &checks{root: tt.root, dir: "/node"}
 		cs.add("thing", tt.err, "fine", "mkdir /x")
 		c := cs.list[0]
-		if c.State != tt.state || (c.State == checkUnseen) != strings.Contains(c.Mend,
+		if c.State != tt.state || (c.State == checkUnseen) != strings.Contains(c.Hint,
 			"sudo threegate doctor --node /node") {
 			t.Errorf("root %v, %v: %+v", tt.root, tt.err, c)
 		}
@@ -68,7 +68,7 @@ func TestExecCheck(t *testing.T) {
 	execCheck(cs, "python", config.Language{})
 	execCheck(cs, "go", config.Language{ExecTmp: true})
 	if len(cs.list) != 1 || cs.list[0].State != checkWarn || cs.list[0].Name != "exec_tmp go" ||
-		!strings.Contains(cs.list[0].Mend, "backends.era.languages.go.exec_tmp") {
+		!strings.Contains(cs.list[0].Hint, "backends.era.languages.go.exec_tmp") {
 		t.Errorf("%+v", cs.list)
 	}
 }
@@ -79,7 +79,7 @@ func TestHandlerCheck(t *testing.T) {
 	for address, want := range map[string]string{"": checkFail, "/run/containerd/containerd.sock": checkWarn} {
 		cs := &checks{root: true}
 		handlerCheck(cs, address, "io.containerd.kata.v2")
-		if c := cs.list[0]; c.State != want || c.Mend == "" ||
+		if c := cs.list[0]; c.State != want || c.Hint == "" ||
 			!strings.Contains(c.Detail, "containerd-shim-kata-v2 is not installed") {
 			t.Errorf("%q: %+v", address, c)
 		}

@@ -152,7 +152,7 @@ func (a *app) printFindings(found []fsck.Finding, mark func(string) string) {
 		if f.Repaired {
 			fmt.Fprintf(a.UI.Out, "  %s\n\n", style.Green("repaired"))
 		} else {
-			fmt.Fprintf(a.UI.Out, "  %s %s\n\n", style.Cyan("mend:"), term.Visible(f.Mend))
+			fmt.Fprintf(a.UI.Out, "  %s %s\n\n", style.Cyan("mend:"), term.Visible(f.Hint))
 		}
 	}
 }

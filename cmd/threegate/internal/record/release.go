@@ -68,11 +68,11 @@ the item again.`,
 func choose(r *quarantine.Reasons, numbers []int) (chosen []schemas.Release, err error) {
 	if n := r.Unreleasable(); n > 0 {
 		rule := r.Findings[n-1].Rule
-		mend := "mend it"
+		hint := "mend it"
 		if hint := r.Findings[n-1].Hint; hint != "" {
-			mend = "to mend it: " + strings.TrimSuffix(hint, ".")
+			hint = "to mend it: " + strings.TrimSuffix(hint, ".")
 		}
-		return nil, cli.Rejectf(rule, mend+". Then promote it again; threegate explain "+rule+" says why",
+		return nil, cli.Rejectf(rule, hint+". Then promote it again; threegate explain "+rule+" says why",
 			"finding %d, %s, is none that a person can release", n, rule)
 	}
 	may := map[int][]schemas.Release{}

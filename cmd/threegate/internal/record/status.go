@@ -158,7 +158,7 @@ func (a *app) printStatus(s *view.NodeStatus, missing []backend.Lack, profiles [
 	}
 	for _, x := range missing {
 		fmt.Fprintf(a.UI.Out, "\n%s %s\n  %s\n  %s %s\n", style.Red("missing:"), term.Visible(x.What),
-			term.Block(x.Detail), style.Cyan("mend:"), term.Block(x.Mend))
+			term.Block(x.Detail), style.Cyan("mend:"), term.Block(x.Hint))
 	}
 	if s.Live == nil {
 		return nil
@@ -170,7 +170,7 @@ func (a *app) printStatus(s *view.NodeStatus, missing []backend.Lack, profiles [
 		}
 		fmt.Fprintf(a.UI.Out, "\n%s %s: %s\n  %s\n  %s %s\n  tried %s since %s, and again by itself\n",
 			style.Red("held up:"), term.Visible(what), x.Doing,
-			term.Block(x.Error), style.Cyan("mend:"), term.Block(x.Mend), term.Plural(x.Tries, "time", "times"),
+			term.Block(x.Error), style.Cyan("mend:"), term.Block(x.Hint), term.Plural(x.Tries, "time", "times"),
 			x.Since.Format(time.RFC3339))
 	}
 	for _, x := range s.Live.Stuck[:min(len(s.Live.Stuck), maxTroubles)] {

@@ -119,7 +119,7 @@ func (a *app) explain(r schemas.Rule) error {
 	section("Why", r.Why)
 	verbatim("Bad", r.Bad)
 	verbatim("Good", r.Good)
-	section("How to mend it", r.Fix)
+	section("How to mend it", r.Hint)
 	section("Where it comes from", r.Source)
 	section("How accurate it is", accuracyText(r.ID))
 	_, err := fmt.Fprint(a.UI.Out, b.String())

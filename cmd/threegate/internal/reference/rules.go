@@ -66,8 +66,8 @@ func writeRule(b *strings.Builder, r schemas.Rule) {
 				fence)
 		}
 	}
-	if r.Fix != "" {
-		fmt.Fprintf(b, "\nHow to mend it: %s\n", r.Fix)
+	if r.Hint != "" {
+		fmt.Fprintf(b, "\nHow to mend it: %s\n", r.Hint)
 	}
 	if r.Source != "" {
 		fmt.Fprintf(b, "\nWhere it comes from: %s\n", r.Source)

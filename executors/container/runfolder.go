@@ -18,11 +18,11 @@ import (
 	"github.com/threegate/tool-exec/executors/sandbox"
 )
 
-// box is the folder of one task, below RunDir/boxes. Only root gets near it;
+// runDir is the folder of one task, below Config.RunDir/boxes. Only root gets near it;
 // what lies in out and scratch belongs to the payload.
-type box string
+type runDir string
 
-// Entries of a box. The folders are mounts of their own, so that what a sandbox is told of
+// Entries of a run folder. The folders are mounts of their own, so that what a sandbox is told of
 // its mounts names nothing of the host.
 const (
 	taskFile    = "task.json"   // what was asked for; there before the container is
@@ -80,19 +80,19 @@ func checkID(id string) error {
 	return nil
 }
 
-// boxOf is the place of a task's box, whether or not it is there.
-func (e *Executor) boxOf(id string) (box, error) {
+// runDirOf is the place of a task's run folder, whether or not it is there.
+func (e *Executor) runDirOf(id string) (runDir, error) {
 	if err := checkID(id); err != nil {
 		return "", err
 	}
-	return box(filepath.Join(e.cfg.RunDir, boxesDir, id)), nil
+	return runDir(filepath.Join(e.cfg.RunDir, runDirsDir, id)), nil
 }
 
-// boxes are the ids of all tasks that have a box.
-func (e *Executor) boxes() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(e.cfg.RunDir, boxesDir))
+// runDirs are the ids of all tasks that have a run folder.
+func (e *Executor) runDirs() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(e.cfg.RunDir, runDirsDir))
 	if err != nil {
-		return nil, fmt.Errorf("list boxes: %w", err)
+		return nil, fmt.Errorf("list run folders: %w", err)
 	}
 	var ids []string
 	for _, d := range entries {
@@ -103,28 +103,28 @@ func (e *Executor) boxes() ([]string, error) {
 	return ids, nil
 }
 
-func (b box) path(elem ...string) string {
+func (b runDir) path(elem ...string) string {
 	return filepath.Join(append([]string{string(b)}, elem...)...)
 }
 
-func (b box) there() bool {
+func (b runDir) there() bool {
 	_, err := os.Lstat(string(b))
 	return err == nil
 }
 
 // has says whether the file is there.
-func (b box) has(name string) bool {
+func (b runDir) has(name string) bool {
 	_, err := os.Lstat(b.path(name))
 	return err == nil
 }
 
 // lacks says whether the file is certainly not there.
-func (b box) lacks(name string) bool {
+func (b runDir) lacks(name string) bool {
 	_, err := os.Lstat(b.path(name))
 	return errors.Is(err, os.ErrNotExist)
 }
 
-func (b box) write(name string, v any) error {
+func (b runDir) write(name string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
@@ -132,8 +132,8 @@ func (b box) write(name string, v any) error {
 	return writeFile(b.path(name), data, 0o600)
 }
 
-// read decodes a file of the box. os.ErrNotExist tells that it is not there.
-func (b box) read(name string, v any) error {
+// read decodes a file of the run folder. os.ErrNotExist tells that it is not there.
+func (b runDir) read(name string, v any) error {
 	data, err := b.readText(name, job.MaxFileBytes)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (b box) read(name string, v any) error {
 }
 
 // readIf is read, and says whether the file is there.
-func (b box) readIf(name string, v any) (bool, error) {
+func (b runDir) readIf(name string, v any) (bool, error) {
 	err := b.read(name, v)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -154,7 +154,7 @@ func (b box) readIf(name string, v any) (bool, error) {
 }
 
 // readText reads at most limit bytes of a file, and follows no link.
-func (b box) readText(name string, limit int64) ([]byte, error) {
+func (b runDir) readText(name string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(b.path(name), os.O_RDONLY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (b box) readText(name string, limit int64) ([]byte, error) {
 const maxFailureBytes = 512
 
 // failure is init's one line on why it could not do its work, or "".
-func (b box) failure() string {
+func (b runDir) failure() string {
 	data, _ := b.readText(filepath.Join(gateDir, job.FailureFile), maxFailureBytes)
 	line, _, _ := strings.Cut(string(data), "\n")
 	return line
@@ -192,16 +192,16 @@ func makeDir(path string, mode os.FileMode) error {
 	return os.Chmod(path, mode)
 }
 
-// make builds a box, with its mounts. Where /tmp is to be one in which files can be
+// make builds a run folder, with its mounts. Where /tmp is to be one in which files can be
 // executed, no mount beneath it may be noexec.
-func (b box) make(l executors.Limits, execTmp, mapped bool) error {
+func (b runDir) make(l executors.Limits, execTmp, mapped bool) error {
 	if err := b.mount(l, execTmp, mapped); err != nil {
-		return fmt.Errorf("make box: %w", err)
+		return fmt.Errorf("make run folder: %w", err)
 	}
 	return nil
 }
 
-func (b box) mount(l executors.Limits, execTmp, mapped bool) error {
+func (b runDir) mount(l executors.Limits, execTmp, mapped bool) error {
 	for _, d := range []string{"", gateDir, inDir, outDir, scratchDir} {
 		if err := makeDir(b.path(d), 0o700); err != nil {
 			return err
@@ -246,7 +246,7 @@ func (b box) mount(l executors.Limits, execTmp, mapped bool) error {
 			return err
 		}
 	}
-	// Of its own, since no other mount of a box may have devices.
+	// Of its own, since no other mount of a run folder may have devices.
 	if err := mountTmpfs(b.path(devDir), unix.MS_NOEXEC, "size=64k,nr_inodes=16,mode=0755"); err != nil {
 		return err
 	}
@@ -298,12 +298,12 @@ func makeDevices(dir string) error {
 	return makeDir(filepath.Join(dir, filepath.Base(sandbox.ShmDir)), 0o755) // its mount point
 }
 
-// firstID is the first of two ids that no other box of this host has: that of
+// firstID is the first of two ids that no other run folder of this host has: that of
 // process 1 in a user namespace, then that of the payload. The kernel gives every
 // mounted tmpfs a device number of its own, for as long as it is mounted: that of
-// /out tells the boxes of all nodes apart, and there is no list that a crash could
+// /out tells the run folders of all nodes apart, and there is no list that a crash could
 // leave wrong.
-func (b box) firstID() (int, error) {
+func (b runDir) firstID() (int, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(b.path(outDir), &st); err != nil {
 		return 0, fmt.Errorf("ids of a run: %w", err)
@@ -315,7 +315,7 @@ func (b box) firstID() (int, error) {
 }
 
 // handOver gives a file of the gate folder to who owns that: process 1.
-func (b box) handOver(name string) error {
+func (b runDir) handOver(name string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(b.path(gateDir), &st); err != nil {
 		return fmt.Errorf("hand over to init: %w", err)
@@ -335,9 +335,9 @@ func full(dir string) bool {
 	return fs.Bavail == 0 || fs.Ffree == 0
 }
 
-// remove takes the box away. It is no error if there is none. The record goes
-// first: what is left of a box when its removal is cut short says nothing of the task.
-func (b box) remove() error {
+// remove takes the run folder away. It is no error if there is none. The record goes
+// first: what is left of a run folder when its removal is cut short says nothing of the task.
+func (b runDir) remove() error {
 	err := os.Remove(b.path(taskFile))
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
@@ -351,7 +351,7 @@ func (b box) remove() error {
 		err = os.RemoveAll(string(b))
 	}
 	if err != nil {
-		return fmt.Errorf("remove box: %w", err)
+		return fmt.Errorf("remove run folder: %w", err)
 	}
 	return nil
 }

@@ -25,7 +25,6 @@ import (
 const (
 	ruleDuplicate = "request.duplicate"
 	ruleConflict  = "request.conflict"
-	ruleCancelled = "request.cancelled"
 	ruleBackend   = "request.backend.unavailable"
 	ruleTree      = "request.inputs.tree"
 )
@@ -94,7 +93,7 @@ func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admiss
 		Rules:         rules,
 		Findings:      findings,
 	}
-	if err := writeRecord(j, FileAdmission, a); err != nil {
+	if err := writeRecord(j, ledger.FileAdmission, a); err != nil {
 		return nil, err
 	}
 	return a, j.Sync()

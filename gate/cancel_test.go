@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -25,7 +24,7 @@ func (w *world) fate(t *testing.T, id string) *fate.Fate {
 // notice is what CORE is told of a request id.
 func (w *world) notice(t *testing.T, id string) (n schemas.Notice) {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(w.cfg.CoreNotices.Path, gate.NoticeFile(id)))
+	raw, err := os.ReadFile(filepath.Join(w.cfg.CoreNotices.Path, ledger.NoticeFile(id)))
 	must(t, err)
 	must(t, schemas.DecodeStrict(raw, &n))
 	return n

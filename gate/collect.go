@@ -33,10 +33,11 @@ func (g *Gate) collect(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	if err := writeRecord(j, FileOutcome, o); err != nil {
+	if err := writeRecord(j, ledger.FileOutcome, o); err != nil {
 		return err
 	}
-	if err := j.Wrote(FileStdout, FileStderr, FileTimeline, DirOut, DirRecheck); err != nil {
+	err = j.Wrote(ledger.FileStdout, ledger.FileStderr, ledger.FileTimeline, ledger.DirOut, ledger.DirRecheck)
+	if err != nil {
 		return err
 	}
 	if err := j.Sync(); err != nil {
@@ -111,7 +112,7 @@ func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admission, o *Outco
 		task.InputsDir = j.Path(spool.DirInputs)
 	}
 	return recheck.Do(ctx, uncancelled{g.exec, g, a.Request.RequestID}, task, a.Registry,
-		j.Path(DirOut, patchpolicy.File), j.Path(DirRecheck))
+		j.Path(ledger.DirOut, patchpolicy.File), j.Path(ledger.DirRecheck))
 }
 
 // uncancelled starts nothing for a request that was cancelled since it was looked at.
@@ -137,14 +138,15 @@ func (g *Gate) interrupted(ctx context.Context, j *spool.Job, a *admission) (*Ou
 	if id, err := g.exec.Identity(ctx, a.Task); err == nil {
 		o.Outcome.Identity = id
 	}
-	for _, name := range []string{DirOut, DirRecheck, FileTimeline} { // of a collection that was cut off
+	// What a collection left that was cut off goes.
+	for _, name := range []string{ledger.DirOut, ledger.DirRecheck, ledger.FileTimeline} {
 		if err := j.Remove(name); err != nil {
 			return nil, err
 		}
 	}
 	for name, s := range map[string]*executors.Stream{
-		FileStdout: &o.Collected.Stdout,
-		FileStderr: &o.Collected.Stderr,
+		ledger.FileStdout: &o.Collected.Stdout,
+		ledger.FileStderr: &o.Collected.Stderr,
 	} {
 		if err := j.WriteFile(name, nil); err != nil {
 			return nil, err

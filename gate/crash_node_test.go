@@ -16,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/fsck"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -412,7 +413,7 @@ func (w *world) answers(v *verdict) {
 				n++
 			}
 		}
-		if raw, err := os.ReadFile(filepath.Join(w.cfg.CoreNotices.Path, gate.NoticeFile(id))); err == nil {
+		if raw, err := os.ReadFile(filepath.Join(w.cfg.CoreNotices.Path, ledger.NoticeFile(id))); err == nil {
 			n, told = n+1, told+1
 			var x schemas.Notice
 			if err := schemas.DecodeStrict(raw, &x); err != nil || x.RequestID != id {

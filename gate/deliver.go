@@ -82,14 +82,14 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 
 // publish makes a staged result appear. That it appeared already is fine.
 func (g *Gate) publish(j *spool.Job) error {
-	place, err := j.ReadFile(FileStagedIn, maxPlaceBytes)
+	place, err := j.ReadFile(ledger.FileStagedIn, maxPlaceBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	id, request := g.journal.resultOf(j.ID)
 	err = g.coreInbound(j, func() error { return g.publisher.Commit(id+spool.ResultSuffix, string(place)) })
 	if errors.Is(err, spool.ErrMoved) {
-		err = executors.WithHint(err, "put that folder back; if it is lost, remove "+j.Path(FileStagedIn)+
+		err = executors.WithHint(err, "put that folder back; if it is lost, remove "+j.Path(ledger.FileStagedIn)+
 			": the job then goes to the archive, with its result in it")
 	}
 	if err != nil {
@@ -99,7 +99,7 @@ func (g *Gate) publish(j *spool.Job) error {
 	return nil
 }
 
-// maxPlaceBytes bounds FileStagedIn.
+// maxPlaceBytes bounds ledger.FileStagedIn.
 const maxPlaceBytes = 8 << 10
 
 // notePlace notes which folder is CORE's now, so that publish can tell whether a
@@ -110,7 +110,7 @@ func (g *Gate) notePlace(j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	return j.WriteFile(FileStagedIn, []byte(place))
+	return j.WriteFile(ledger.FileStagedIn, []byte(place))
 }
 
 // judge runs every rule over the bytes of the document, which has no exemption for what

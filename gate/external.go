@@ -17,6 +17,7 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/filter"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -31,7 +32,7 @@ const ruleExternal = "result.external"
 // refused: about ten minutes, as the pauses grow to one.
 const filterTries = 15
 
-// FilterRecord is the content of FileFilters: what the filters answered about a job's
+// FilterRecord is the content of ledger.FileFilters: what the filters answered about a job's
 // output, so that none is asked twice about the same text.
 type FilterRecord struct {
 	Version int            `json:"version"`
@@ -68,7 +69,7 @@ func openFilters(ctx context.Context, j *spool.Job, result string, from []config
 	if len(f.list) == 0 {
 		return f, nil
 	}
-	err := readRecord(j, FileFilters, &f.record, &f.record.Version)
+	err := readRecord(j, ledger.FileFilters, &f.record, &f.record.Version)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (f *filters) end() (*schemas.Finding, error) {
 		}
 		f.record.Tries++
 	}
-	if err := writeRecord(f.j, FileFilters, f.record); err != nil || f.failed == nil {
+	if err := writeRecord(f.j, ledger.FileFilters, f.record); err != nil || f.failed == nil {
 		return nil, err
 	}
 	if f.record.Tries < filterTries {

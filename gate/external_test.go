@@ -112,7 +112,7 @@ func TestFiltersJudgeEachChannel(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	var r gate.FilterRecord
-	b, err := os.ReadFile(filepath.Join(got["long"].job, gate.FileFilters))
+	b, err := os.ReadFile(filepath.Join(got["long"].job, ledger.FileFilters))
 	must(t, err)
 	must(t, json.Unmarshal(b, &r))
 	if len(r.Answers) < 3 || r.Tries != 0 {

@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	"gate/fsck": {"gate", "gate/patchpolicy", "toolruntime/timeline", "toolruntime/envelope", "gate/config", "gate/ledger", "gate/orders", "gate/seal", "spool", "validate", "executors", "executors/intree", "quarantine",
 		"schemas"},
 
-	"gate/metrics": {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/trouble", "gate/view", "spool"},
+	"gate/metrics": {"gate/config", "gate/hold", "gate/ledger", "gate/trouble", "gate/view", "spool"},
 	"gate/prune":   {"gate/config", "gate/fsck", "gate/ledger", "spool"},
 	"gate/fate":    {"gate/config", "gate/ledger", "spool", "schemas"},
 	"gate/seal":    {"spool", "schemas"},
@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 	"gate/hold":    {"gate/config", "spool", "schemas"},
 	"gate/trouble": {"executors", "spool", "schemas"},
 	"gate/orders":  {"spool", "validate", "validate/approval", "schemas"},
-	"gate/view":    {"gate", "gate/config", "gate/hold", "gate/ledger", "gate/trouble", "spool", "schemas"},
+	"gate/view":    {"gate/config", "gate/hold", "gate/ledger", "gate/trouble", "spool", "schemas"},
 
 	"gate/e2e": {}, // tests only
 

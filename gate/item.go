@@ -41,7 +41,7 @@ func ItemOf(dir, job string) (*Item, error) {
 		if e.RunID != job {
 			return nil
 		}
-		switch to := Announces(e); {
+		switch to := ledger.Announces(e); {
 		case to == spool.StateRequestRefused || to == spool.StateResultRefused:
 			it = Item{Refused: e, Dir: filepath.Join(dir, string(to), job)}
 		case to != "":
@@ -120,7 +120,7 @@ func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (or
 		return d, orders.Refusal(why)
 	}
 	e := it.Refused
-	if broken, err := seal.Check(it.Dir, e.Seal, FileStagedIn); err != nil {
+	if broken, err := seal.Check(it.Dir, e.Seal, ledger.FileStagedIn); err != nil {
 		return d, err
 	} else if len(broken) > 0 {
 		return d, orders.Refusef("%s is not as it was refused: %s: %s", o.Subject, spool.Quote(broken[0].Path),
@@ -219,5 +219,5 @@ func (g *Gate) tellRejected(job string) error {
 	if err != nil {
 		return err
 	}
-	return g.tellAs(it.Rejected.Notice, job, NoticeOf(*it.Rejected))
+	return g.tellAs(it.Rejected.Notice, job, ledger.NoticeOf(*it.Rejected))
 }

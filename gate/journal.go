@@ -79,33 +79,6 @@ func (g *Gate) follow(ctx context.Context, j *spool.Job) error {
 	return nil
 }
 
-// Announces is the state that a job goes to after an event, or "".
-func Announces(e ledger.Event) spool.State {
-	switch e.Type {
-	case ledger.DeliveryAttempted:
-		if e.Outcome == ledger.Delivered {
-			return spool.StateAdmitted
-		}
-		return spool.StateRequestRefused
-	case ledger.RunStarted:
-		return spool.StateRunning
-	case ledger.RunReturned:
-		return spool.StateAdmitted
-	case ledger.RunCompleted, ledger.RunFailed:
-		return spool.StateFinished
-	case ledger.ResultDelivered:
-		return spool.StateDelivered
-	case ledger.ResultQuarantined:
-		return spool.StateResultRefused
-	case ledger.QuarantineReleased:
-		if e.ResultID != "" {
-			return spool.StateFinished
-		}
-		return spool.StateClaimed
-	}
-	return ""
-}
-
 // journal is what the ledger tells, as far as steps need it: which request ids
 // were ever admitted, what the last event of each job in progress announced, and of what
 // CORE was told by a notice.
@@ -169,12 +142,12 @@ func (b *journal) note(e ledger.Event) {
 	if e.Type == ledger.QuarantineReleased {
 		b.released[e.RunID] = append(b.released[e.RunID], e)
 	}
-	to := Announces(e)
+	to := ledger.Announces(e)
 	next := announced{to: to, requestID: e.RequestID, resultID: e.ResultID, at: e.Time}
-	if notice := NoticeOf(e); notice != nil {
+	if notice := ledger.NoticeOf(e); notice != nil {
 		next.tells, next.notice = e.Notice, notice
 		b.tell(e.Notice, told{job: e.RunID, seq: e.Seq})
-	} else if was, ok := b.told[e.RequestID]; ok && !was.gone && Withdraws(e) {
+	} else if was, ok := b.told[e.RequestID]; ok && !was.gone && ledger.Withdraws(e) {
 		next.tells = e.RequestID
 		b.tell(e.RequestID, told{job: e.RunID, seq: e.Seq, gone: true})
 	}
@@ -188,12 +161,6 @@ func (b *journal) tell(subject string, t told) {
 	if t.seq >= b.told[subject].seq {
 		b.told[subject] = t
 	}
-}
-
-// Withdraws says whether what CORE was told about the event's request is no longer true.
-func Withdraws(e ledger.Event) bool {
-	to := Announces(e)
-	return to == spool.StateAdmitted || to == spool.StateDelivered
 }
 
 // toldBy is the job that told CORE last about a subject.

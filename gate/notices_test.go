@@ -8,7 +8,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -30,7 +29,7 @@ func TestNoticeOf(t *testing.T) {
 		{"no id", "TR-x", "", ledger.DeliveryAttempted, []string{"doc.empty"}, "refused"},
 		{"no name", job, "", ledger.DeliveryAttempted, []string{"spool.name"}, "refused"},
 	} {
-		n := gate.NoticeOf(ledger.Event{Type: c.typ, Time: time.Date(2026, 2, 9, 16, 5, 1, 0, time.UTC), RunID: job,
+		n := ledger.NoticeOf(ledger.Event{Type: c.typ, Time: time.Date(2026, 2, 9, 16, 5, 1, 0, time.UTC), RunID: job,
 			RequestID: c.requestID, RequestSHA256: strings.Repeat("a", 64), Notice: c.notice, Rules: c.rules})
 		if n == nil || n.Stage != c.stage || n.Subject() != c.notice ||
 			n.RequestID != c.requestID {
@@ -51,7 +50,7 @@ func TestNoticeOf(t *testing.T) {
 			}
 		}
 	}
-	if n := gate.NoticeOf(ledger.Event{Type: ledger.ResultDelivered, RequestID: id}); n != nil {
+	if n := ledger.NoticeOf(ledger.Event{Type: ledger.ResultDelivered, RequestID: id}); n != nil {
 		t.Errorf("a delivery: %+v", n)
 	}
 }

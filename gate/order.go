@@ -266,5 +266,5 @@ func (g *Gate) cancelled(requestID string) []schemas.Finding {
 	if !g.journal.isCancelled(requestID) {
 		return nil
 	}
-	return []schemas.Finding{finding(ruleCancelled, "a person cancelled the request "+requestID)}
+	return []schemas.Finding{finding(ledger.RuleCancelled, "a person cancelled the request "+requestID)}
 }

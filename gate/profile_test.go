@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/patchpolicy"
@@ -157,7 +156,7 @@ func TestRegistryChangesInTheQueue(t *testing.T) {
 		!strings.Contains(got, "- /out/changes.patch") {
 		t.Errorf("%s", got)
 	}
-	admission, err := os.ReadFile(w.one(t, "archive/*/*/*/"+gate.FileAdmission))
+	admission, err := os.ReadFile(w.one(t, "archive/*/*/*/"+ledger.FileAdmission))
 	must(t, err)
 	if !strings.Contains(string(admission), `"registry"`) {
 		t.Errorf("%s", admission)

@@ -160,10 +160,10 @@ func TestCoresReaders(t *testing.T) {
 		{Type: ledger.QuarantineRejected, RequestID: "TR-no", Notice: "TR-no", Rules: []string{"secrets.scan"}},
 		{Type: ledger.DeliveryAttempted, Notice: "TR-x", Rules: []string{"doc.empty", "spool.name"}},
 	} {
-		n := gate.NoticeOf(e)
+		n := ledger.NoticeOf(e)
 		b, err := n.Encode()
 		must(t, err)
-		must(t, os.WriteFile(filepath.Join(notices, gate.NoticeFile(n.Subject())), b, 0o600))
+		must(t, os.WriteFile(filepath.Join(notices, ledger.NoticeFile(n.Subject())), b, 0o600))
 		want = append(want, fmt.Sprintf("%s: %s, rules: %s. %s", n.Subject(), n.Stage, strings.Join(e.Rules, ", "),
 			say.Notices[string(n.Stage)]))
 	}

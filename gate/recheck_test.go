@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
@@ -133,7 +132,7 @@ func TestCommitsWithoutAPatch(t *testing.T) {
 	if got := w.result(t); e.second.ID != "" || !strings.Contains(got, "kept in the archive: /out/push.bundle of 8 bytes, all of it (tools.recheck).") {
 		t.Errorf("a second run of %+v, the result:\n%s", e.second, got)
 	}
-	b, err := os.ReadFile(w.one(t, "archive/*/*/*/"+gate.FileWithheld))
+	b, err := os.ReadFile(w.one(t, "archive/*/*/*/"+ledger.FileWithheld))
 	if must(t, err); !strings.Contains(string(b), `"channel": "/out/push.bundle"`) || strings.Contains(string(b), "other") {
 		t.Errorf("%s", b)
 	}

@@ -8,32 +8,13 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/recheck"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
-// Files that the gate keeps in a job's folder, next to those of the spool.
 const (
-	FileAdmission = "admission.json" // see admission
-	FileOutcome   = "outcome.json"   // see Outcome
-	FileResult    = "result.md"
-	FileStagedIn  = "staged-in" // the folder of CORE's that the result was staged in
-	FileStdout    = "stdout"
-	FileStderr    = "stderr"
-	DirOut        = "out"
-	FileTimeline  = "timeline.jsonl" // of tool calls: see toolruntime/timeline; only if the run told of them
-	DirGiven      = "given"          // what the node puts into /in: the registry of a profile
-	DirRecheck    = "recheck"        // of the second run: what it was given besides the inputs, and its streams
-	FileSpans     = "spans.json"     // see schemas.Spans
-	FileWithheld  = "withheld.json"  // see WithheldRecord; only if something is withheld
-	FileFilters   = "filters.json"   // see FilterRecord; only if the node has filters
-
-	// The streams as they are delivered, where that is not as they are.
-	FileStdoutShown = FileStdout + shownSuffix
-	FileStderrShown = FileStderr + shownSuffix
-	shownSuffix     = ".shown"
-
 	recordVersion  = 1
 	maxRecordBytes = 64 << 20
 )
@@ -102,7 +83,7 @@ func readRecord(j *spool.Job, name string, v any, version *int) error {
 
 func readAdmission(j *spool.Job) (*admission, error) {
 	var a admission
-	if err := readRecord(j, FileAdmission, &a, &a.Version); err != nil {
+	if err := readRecord(j, ledger.FileAdmission, &a, &a.Version); err != nil {
 		return nil, err
 	}
 	return &a, nil
@@ -110,7 +91,7 @@ func readAdmission(j *spool.Job) (*admission, error) {
 
 func readOutcome(j *spool.Job) (*Outcome, error) {
 	var o Outcome
-	if err := readRecord(j, FileOutcome, &o, &o.Version); err != nil {
+	if err := readRecord(j, ledger.FileOutcome, &o, &o.Version); err != nil {
 		return nil, err
 	}
 	return &o, nil

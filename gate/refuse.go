@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/seal"
@@ -127,44 +126,6 @@ func sealed(j *spool.Job) (string, error) {
 	return digest, j.Sync()
 }
 
-// NoticeOf is what CORE is told by an event, or nil if the event tells it nothing.
-func NoticeOf(e ledger.Event) *schemas.Notice {
-	if e.Notice == "" {
-		return nil
-	}
-	n := &schemas.Notice{Version: schemas.NoticeVersion, RequestSHA256: e.RequestSHA256, Job: e.RunID,
-		Stage: schemas.StageRefused, CreatedUTC: e.Time}
-	switch e.Notice {
-	case e.RequestID:
-		n.RequestID = e.Notice
-	case e.RunID:
-	default:
-		n.FileName = e.Notice
-	}
-	for _, id := range e.Rules {
-		r, _ := schemas.RuleByID(id)
-		n.Rules = append(n.Rules, schemas.NoticeRule{Rule: id, Hint: r.Hint})
-	}
-	switch {
-	case e.Type == ledger.QuarantineRejected:
-		n.Stage = schemas.StageRejected
-	case e.Releasable:
-		n.Stage = schemas.StageHeld
-	case slices.Contains(e.Rules, spool.RuleDamaged):
-		n.Stage = schemas.StageInterrupted
-	case e.Type == ledger.ResultQuarantined:
-		n.Stage = schemas.StageResultRefused
-	case slices.Contains(e.Rules, ruleCancelled):
-		n.Stage = schemas.StageCancelled
-	case slices.Equal(e.Rules, []string{"approval.age"}):
-		n.Stage = schemas.StageExpired
-	}
-	return n
-}
-
-// NoticeFile is the name of the file that tells CORE about a subject.
-func NoticeFile(subject string) string { return spool.NoticePrefix + subject + spool.NoticeSuffix }
-
 // noticeName is the name under which CORE is told that a job was refused: the request's id, else
 // the name of its file, else the job. It is empty if that request was admitted as another
 // job, which has or gets the answer.
@@ -215,5 +176,5 @@ func (g *Gate) tellAs(name, job string, notice *schemas.Notice) error {
 			return err
 		}
 	}
-	return g.outbox.Put(NoticeFile(name), data)
+	return g.outbox.Put(ledger.NoticeFile(name), data)
 }

@@ -84,10 +84,10 @@ func render(j *spool.Job, a *admission, o *Outcome, cfg *config.Node, released [
 	if err != nil {
 		return nil, err
 	}
-	if r.Stdout, err = m.stream(FileStdout, o.Collected.Stdout, schemas.StdoutArtifact); err != nil {
+	if r.Stdout, err = m.stream(ledger.FileStdout, o.Collected.Stdout, schemas.StdoutArtifact); err != nil {
 		return nil, err
 	}
-	if r.Stderr, err = m.stream(FileStderr, o.Collected.Stderr, schemas.StderrArtifact); err != nil {
+	if r.Stderr, err = m.stream(ledger.FileStderr, o.Collected.Stderr, schemas.StderrArtifact); err != nil {
 		return nil, err
 	}
 	m.noteReleases(released)

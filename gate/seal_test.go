@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/fsck"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/gate/seal"
 	"github.com/threegate/tool-exec/spool"
@@ -83,8 +83,8 @@ func (w *world) entries(t *testing.T, below ...string) (list []string) {
 func TestEveryChangeOfASealedFileIsNamed(t *testing.T) {
 	w := sealedNode(t)
 	files := w.entries(t, spool.DirQuarantine, spool.DirArchive)
-	for _, name := range []string{spool.FileClaim, spool.FileRequest, seal.File, gate.FileAdmission, gate.FileOutcome,
-		gate.FileResult, gate.FileSpans, gate.FileWithheld, gate.FileStagedIn, gate.FileStdout, gate.FileStderr,
+	for _, name := range []string{spool.FileClaim, spool.FileRequest, seal.File, ledger.FileAdmission, ledger.FileOutcome,
+		ledger.FileResult, ledger.FileSpans, ledger.FileWithheld, ledger.FileStagedIn, ledger.FileStdout, ledger.FileStderr,
 		"reasons.json", "REASONS.md", "x.csv", "bad\xffname", "found"} {
 		if !slices.ContainsFunc(files, func(f string) bool { return filepath.Base(f) == name }) {
 			t.Errorf("no %s is tried", name)
@@ -126,7 +126,7 @@ func TestEveryChangeOfASealedFileIsNamed(t *testing.T) {
 		}
 		change("one byte more", append(slices.Clone(raw), ' '))
 		must(t, os.Remove(file))
-		if filepath.Base(file) != gate.FileStagedIn {
+		if filepath.Base(file) != ledger.FileStagedIn {
 			w.names(t, "removed", file)
 		}
 		must(t, os.Symlink("/dev/null", file))

@@ -85,17 +85,17 @@ func writeRegistry(j *spool.Job, a *admission, t *executors.Task) error {
 	if a.Registry == nil {
 		return nil
 	}
-	if err := j.Remove(DirGiven); err != nil { // of a try before this one
+	if err := j.Remove(ledger.DirGiven); err != nil { // of a try before this one
 		return err
 	}
-	if err := os.Mkdir(j.Path(DirGiven), 0o700); err != nil {
+	if err := os.Mkdir(j.Path(ledger.DirGiven), 0o700); err != nil {
 		return fmt.Errorf("give the registry: %w", err)
 	}
-	if err := os.WriteFile(j.Path(DirGiven, patchpolicy.RegistryFile), a.Registry, 0o600); err != nil {
+	if err := os.WriteFile(j.Path(ledger.DirGiven, patchpolicy.RegistryFile), a.Registry, 0o600); err != nil {
 		return fmt.Errorf("give the registry: %w", err)
 	}
-	t.GivenDir = j.Path(DirGiven)
-	return errors.Join(j.Wrote(DirGiven), j.Sync())
+	t.GivenDir = j.Path(ledger.DirGiven)
+	return errors.Join(j.Wrote(ledger.DirGiven), j.Sync())
 }
 
 // startEvent announces that a job may run from now on.

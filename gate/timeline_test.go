@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/fsck"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -30,7 +30,7 @@ func TestEveryByteOfToolCallsCounts(t *testing.T) {
 	}
 	job := "archive/*/*/*/"
 	record := glob(spool.DirLedger + "/events-*")
-	for _, file := range []string{glob(job + spool.DirInputs + "/x.csv"), glob(job + gate.FileTimeline), record} {
+	for _, file := range []string{glob(job + spool.DirInputs + "/x.csv"), glob(job + ledger.FileTimeline), record} {
 		raw, err := os.ReadFile(file)
 		must(t, err)
 		from, to := 0, len(raw)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/ledger"
 )
 
 // TestTrees: a folder tree goes to the executor by its name; a tar that can't be unpacked is refused at admission, and
@@ -42,7 +42,7 @@ func TestTrees(t *testing.T) {
 			must(t, os.WriteFile(stem+".md", []byte(request), 0o644))
 			must(t, w.process(&injector{}))
 			if c.want == "" {
-				admission, err := os.ReadFile(w.one(t, "archive/*/*/*/"+gate.FileAdmission))
+				admission, err := os.ReadFile(w.one(t, "archive/*/*/*/"+ledger.FileAdmission))
 				must(t, err)
 				if !strings.Contains(string(admission), `"trees"`) {
 					t.Errorf("the executor is told of no tree: %s", admission)

@@ -301,7 +301,7 @@ func TestOnlyThePlaceIsWithheld(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(h.artifacts, "_stdout.txt")); err != nil || string(b) != whole {
 		t.Errorf("%v: the artifact lacks %s", err, marker)
 	}
-	if b, err := os.ReadFile(filepath.Join(h.job, gate.FileStdout)); err != nil || string(b) != long {
+	if b, err := os.ReadFile(filepath.Join(h.job, ledger.FileStdout)); err != nil || string(b) != long {
 		t.Errorf("%v: the raw stream is not in the archive", err)
 	}
 	for _, want := range []string{"one\n⟦withheld: ", "three\n", "archive: stdout, 1 place (", "archive: stderr, 1 place ("} {
@@ -310,7 +310,7 @@ func TestOnlyThePlaceIsWithheld(t *testing.T) {
 		}
 	}
 	var r gate.WithheldRecord
-	b, err := os.ReadFile(filepath.Join(h.job, gate.FileWithheld))
+	b, err := os.ReadFile(filepath.Join(h.job, ledger.FileWithheld))
 	must(t, err)
 	must(t, json.Unmarshal(b, &r))
 	if len(r.Withheld) != 2 || r.Withheld[0].First != 501 ||
@@ -496,7 +496,7 @@ func TestWithheldAfterACrash(t *testing.T) {
 		t.Fatal("it did not die")
 	}
 	read := func(dir string) (all []string) {
-		for _, name := range []string{gate.FileResult, gate.FileSpans, gate.FileWithheld, gate.FileStdoutShown} {
+		for _, name := range []string{ledger.FileResult, ledger.FileSpans, ledger.FileWithheld, ledger.FileStdoutShown} {
 			b, err := os.ReadFile(filepath.Join(w.one(t, dir), name))
 			must(t, err)
 			all = append(all, string(b))

@@ -40,7 +40,7 @@ type Withheld struct {
 	Last  int `json:"last,omitempty"`
 }
 
-// WithheldRecord is the content of FileWithheld.
+// WithheldRecord is the content of ledger.FileWithheld.
 type WithheldRecord struct {
 	Version  int        `json:"version"`
 	ResultID string     `json:"result_id"`
@@ -181,7 +181,7 @@ func (m *rendering) rawStream(file, sha string, raw []byte, v channel.Verdict, s
 		return nil
 	}
 	artifact := schemas.StdoutRawArtifact
-	if file == FileStderr {
+	if file == ledger.FileStderr {
 		artifact = schemas.StderrRawArtifact
 	}
 	verdict, err := judgeFile(artifact, m.j.Path(file), m.policy)
@@ -266,11 +266,11 @@ func (m *rendering) refuse(name string, s channel.Span) {
 func (m *rendering) wholeStream(file, artifact, sha string, raw []byte, v channel.Verdict) error {
 	source := m.j.Path(file)
 	if whole := channel.Whole(raw, v); len(v.Withheld) > 0 || channel.HasMarker(raw) {
-		if err := m.j.WriteFile(file+shownSuffix, whole); err != nil {
+		if err := m.j.WriteFile(file+ledger.ShownSuffix, whole); err != nil {
 			return err
 		}
 		sum := sha256.Sum256(whole)
-		source, sha = source+shownSuffix, hex.EncodeToString(sum[:])
+		source, sha = source+ledger.ShownSuffix, hex.EncodeToString(sum[:])
 	}
 	verdict, err := judgeFile(artifact, source, m.policy)
 	if err != nil {
@@ -293,7 +293,7 @@ func inFile(name string, fs []schemas.Finding) []schemas.Finding {
 
 // output delivers a file whole, or withholds all of it.
 func (m *rendering) output(f executors.File, describe func() string) error {
-	source := m.j.Path(DirOut, f.Path)
+	source := m.j.Path(ledger.DirOut, f.Path)
 	verdict, err := judgeFile(f.Path, source, m.policy)
 	if err != nil {
 		return err
@@ -310,12 +310,12 @@ func (m *rendering) output(f executors.File, describe func() string) error {
 			return f.Severity == schemas.SeverityBlocking
 		})]
 		m.withheld = append(m.withheld, Withheld{Channel: path, Rule: why.Rule, Why: why.Message,
-			File: DirOut + "/" + f.Path, To: f.Size})
+			File: ledger.DirOut + "/" + f.Path, To: f.Size})
 		m.unread = append(m.unread, path)
 		m.note(fmt.Sprintf("%s of %d bytes", path, f.Size), 0, why.Rule)
 		return nil
 	}
-	m.findings = append(m.findings, inFile(DirOut+"/"+f.Path, verdict.Findings)...)
+	m.findings = append(m.findings, inFile(ledger.DirOut+"/"+f.Path, verdict.Findings)...)
 	m.deliver(f.Path, source, f.SHA256)
 	m.res.Outputs = append(m.res.Outputs, schemas.Output{Path: path, SHA256: f.SHA256, Description: describe()})
 	return nil
@@ -341,7 +341,7 @@ func (m *rendering) patch(name, source string, v *validate.ArtifactVerdict) erro
 	if name != patchpolicy.File { // it was not looked at
 		second = nil
 	}
-	found, notes, err := second.Findings(m.j.Path(DirRecheck), source, m.policy.IsReleased)
+	found, notes, err := second.Findings(m.j.Path(ledger.DirRecheck), source, m.policy.IsReleased)
 	m.notes = append(m.notes, notes...)
 	if v.Findings = append(v.Findings, found...); len(found) > 0 {
 		v.Tier = max(v.Tier, content.Withhold)
@@ -358,7 +358,7 @@ func (m *rendering) unjudged(extra map[string]executors.File) {
 	for _, name := range recheck.Bundles {
 		if f, ok := extra[name]; ok {
 			m.withheld = append(m.withheld, Withheld{Channel: "/out/" + name, Rule: recheck.Rule,
-				Why: recheck.Unjudged, File: DirOut + "/" + name, To: f.Size})
+				Why: recheck.Unjudged, File: ledger.DirOut + "/" + name, To: f.Size})
 			m.note(fmt.Sprintf("/out/%s of %d bytes", name, f.Size), 0, recheck.Rule)
 		}
 	}
@@ -370,7 +370,7 @@ func (m *rendering) finish() error {
 	name := m.res.ResultID + schemas.SpansSuffix
 	// The digest has its place in the document before it is known, so that the spans tell
 	// of the document that they are listed in.
-	m.deliver(name, m.j.Path(FileSpans), strings.Repeat("0", hex.EncodedLen(sha256.Size)))
+	m.deliver(name, m.j.Path(ledger.FileSpans), strings.Repeat("0", hex.EncodedLen(sha256.Size)))
 	raw, spans, err := validate.RenderSpans(m.res)
 	if err != nil {
 		return fmt.Errorf("render the result: %w", err)
@@ -378,10 +378,10 @@ func (m *rendering) finish() error {
 	b, err := json.MarshalIndent(schemas.Spans{Version: schemas.SpansVersion, ResultID: m.res.ResultID,
 		Bytes: len(raw), Spans: spans, Released: m.policy.Released}, "", " ")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", FileSpans, err)
+		return fmt.Errorf("write %s: %w", ledger.FileSpans, err)
 	}
 	b = append(b, '\n')
-	if err := m.j.WriteFile(FileSpans, b); err != nil {
+	if err := m.j.WriteFile(ledger.FileSpans, b); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(b)
@@ -391,14 +391,14 @@ func (m *rendering) finish() error {
 	if m.raw, err = validate.RenderResult(m.res); err != nil {
 		return fmt.Errorf("render the result: %w", err)
 	}
-	if err := m.j.WriteFile(FileResult, m.raw); err != nil {
+	if err := m.j.WriteFile(ledger.FileResult, m.raw); err != nil {
 		return err
 	}
 	if len(m.withheld) == 0 {
-		if _, err := os.Lstat(m.j.Path(FileWithheld)); err == nil { // of a try before this one
-			return m.j.Remove(FileWithheld)
+		if _, err := os.Lstat(m.j.Path(ledger.FileWithheld)); err == nil { // of a try before this one
+			return m.j.Remove(ledger.FileWithheld)
 		}
 		return nil
 	}
-	return writeRecord(m.j, FileWithheld, WithheldRecord{recordVersion, m.res.ResultID, m.withheld})
+	return writeRecord(m.j, ledger.FileWithheld, WithheldRecord{recordVersion, m.res.ResultID, m.withheld})
 }

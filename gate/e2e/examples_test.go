@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
@@ -183,8 +182,8 @@ func compare(t *testing.T, n *node, f *fate.Fate, w want) {
 			}
 		}
 	}
-	if _, ok := w.Outputs[gate.FileTimeline]; ok { // n.check compares its hashes with the plan
-		if f.Tools == nil || f.Tools.Calls == 0 || f.Tools.SHA256 != fileSHA256(t, filepath.Join(artifacts, gate.FileTimeline)) {
+	if _, ok := w.Outputs[ledger.FileTimeline]; ok { // n.check compares its hashes with the plan
+		if f.Tools == nil || f.Tools.Calls == 0 || f.Tools.SHA256 != fileSHA256(t, filepath.Join(artifacts, ledger.FileTimeline)) {
 			t.Errorf("the ledger tells of these tool calls: %+v", f.Tools)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/toolruntime/timeline"
 )
@@ -60,7 +60,7 @@ for name in ['one.py', 'two.py']:
 		if fields[schemas.ProvProfile] != "fix" || !strings.HasPrefix(fields[schemas.ProvBackend], "monty ") {
 			t.Errorf("%s: %v", slug, r.Provenance)
 		}
-		kept, err := filepath.Glob(filepath.Join(n.dir, "archive", "*", "*", f.Job, gate.FileTimeline))
+		kept, err := filepath.Glob(filepath.Join(n.dir, "archive", "*", "*", f.Job, ledger.FileTimeline))
 		if err != nil || len(kept) != 1 {
 			t.Fatalf("%q, %v", kept, err)
 		}

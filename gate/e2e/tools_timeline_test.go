@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/toolruntime/timeline"
 )
 
@@ -56,7 +56,7 @@ func TestToolTimelineIsNotThePayloads(t *testing.T) {
 	if got := read(t, filepath.Join(delivered, "timeline.jsonl")); got != `{"tool":"forged"}`+"\n" {
 		t.Errorf("the program's own timeline is %q", got)
 	}
-	kept, err := filepath.Glob(filepath.Join(n.dir, "archive", "*", "*", f.Job, gate.FileTimeline))
+	kept, err := filepath.Glob(filepath.Join(n.dir, "archive", "*", "*", f.Job, ledger.FileTimeline))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("%q, %v", kept, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -163,7 +163,7 @@ func (n *node) artifacts(id, path string) {
 		if _, err := os.Lstat(strings.TrimSuffix(path, spool.ArtifactsSuffix) + spool.ResultSuffix); err == nil {
 			return
 		}
-		raw, err := spool.ReadRegular(filepath.Join(j.places[0].dir, gate.FileResult), maxResultBytes)
+		raw, err := spool.ReadRegular(filepath.Join(j.places[0].dir, ledger.FileResult), maxResultBytes)
 		if err != nil {
 			return // named already
 		}

@@ -24,7 +24,8 @@ const (
 )
 
 // ranFiles are what the folder of a job that came to a result must hold.
-var ranFiles = []string{gate.FileAdmission, gate.FileOutcome, gate.FileResult, gate.FileStdout, gate.FileStderr}
+var ranFiles = []string{ledger.FileAdmission, ledger.FileOutcome, ledger.FileResult, ledger.FileStdout,
+	ledger.FileStderr}
 
 // oldDelivery is a file that the layout before the sequential journal wrote into the folder of such a job.
 const oldDelivery = "delivery.json"
@@ -67,7 +68,7 @@ func (n *node) job(j *job) {
 		end = n.outcome(j, dir)
 	}
 	if j.resultSHA != "" {
-		n.digest(CheckDigest, j, filepath.Join(dir, gate.FileResult), j.resultSHA, "the ledger")
+		n.digest(CheckDigest, j, filepath.Join(dir, ledger.FileResult), j.resultSHA, "the ledger")
 	}
 	if ended && claim != nil {
 		n.unaccounted(j, dir, claim, end)
@@ -78,7 +79,7 @@ func (n *node) job(j *job) {
 // what was collected to be as it was then. It gives nil if the file can't be used.
 func (n *node) outcome(j *job, dir string) *gate.Outcome {
 	var o gate.Outcome
-	path := filepath.Join(dir, gate.FileOutcome)
+	path := filepath.Join(dir, ledger.FileOutcome)
 	data, err := spool.ReadRegular(path, maxRecordBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a finding already
@@ -124,16 +125,16 @@ func (e end) String() string {
 
 // collected compares what was taken out of the sandbox with what is there now.
 func (n *node) collected(j *job, dir string, c *executors.Collected) {
-	n.digest(CheckFiles, j, filepath.Join(dir, gate.FileStdout), c.Stdout.SHA256, "the outcome")
-	n.digest(CheckFiles, j, filepath.Join(dir, gate.FileStderr), c.Stderr.SHA256, "the outcome")
+	n.digest(CheckFiles, j, filepath.Join(dir, ledger.FileStdout), c.Stdout.SHA256, "the outcome")
+	n.digest(CheckFiles, j, filepath.Join(dir, ledger.FileStderr), c.Stderr.SHA256, "the outcome")
 	for _, f := range c.Files {
 		name := filepath.FromSlash(f.Path)
 		if !filepath.IsLocal(name) {
-			n.found(CheckFiles, j.id, filepath.Join(dir, gate.FileOutcome), "look for the file in a backup",
+			n.found(CheckFiles, j.id, filepath.Join(dir, ledger.FileOutcome), "look for the file in a backup",
 				"the outcome names %q, which is no path below out", f.Path)
 			continue
 		}
-		n.digest(CheckFiles, j, filepath.Join(dir, gate.DirOut, name), f.SHA256, "the outcome")
+		n.digest(CheckFiles, j, filepath.Join(dir, ledger.DirOut, name), f.SHA256, "the outcome")
 	}
 }
 

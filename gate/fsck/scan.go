@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -215,16 +214,16 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 			n.results[e.ResultID] = j
 		}
 	}
-	if notice := gate.NoticeOf(e); notice != nil {
+	if notice := ledger.NoticeOf(e); notice != nil {
 		next := told{notice: notice, by: j}
 		if e.Type == ledger.QuarantineRejected {
 			next.before = n.told[e.Notice].notice
 		}
 		n.told[e.Notice] = next
-	} else if _, was := n.told[e.RequestID]; was && gate.Withdraws(e) {
+	} else if _, was := n.told[e.RequestID]; was && ledger.Withdraws(e) {
 		n.told[e.RequestID] = told{by: j}
 	}
-	to, from := gate.Announces(e), cmp.Or(j.announced, spool.StateClaimed)
+	to, from := ledger.Announces(e), cmp.Or(j.announced, spool.StateClaimed)
 	if to == "" {
 		return
 	}

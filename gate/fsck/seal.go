@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/seal"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -37,8 +37,8 @@ func (n *node) sealed(j *job, dir string) {
 			"its end was recorded without a seal")
 		return
 	}
-	// A person may have removed the note of the folder of CORE's: see gate.FileStagedIn.
-	broken, err := seal.Check(dir, j.seal, gate.FileStagedIn)
+	// A person may have removed the note of the folder of CORE's: see ledger.FileStagedIn.
+	broken, err := seal.Check(dir, j.seal, ledger.FileStagedIn)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) { // it moved on
 			n.unreadable(j.id, dir, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/intree"
 	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/toolruntime/envelope"
@@ -34,13 +35,13 @@ func (n *node) timeline(j *job, dir string, o *gate.Outcome) {
 	if told == nil && j.tools == nil {
 		return
 	}
-	file := filepath.Join(dir, gate.FileTimeline)
+	file := filepath.Join(dir, ledger.FileTimeline)
 	wrong := func(format string, args ...any) {
 		n.found(CheckTimeline, j.id, file, mendTimeline, format, args...)
 	}
 	if told == nil || j.tools == nil || !sameCalls(*told, *j.tools) {
 		const what = "the outcome and the ledger do not tell the same of the tool calls"
-		outcome := filepath.Join(dir, gate.FileOutcome)
+		outcome := filepath.Join(dir, ledger.FileOutcome)
 		if j.tools == nil && n.blind {
 			n.unjudged(j.id, outcome, what)
 		} else {
@@ -100,7 +101,7 @@ var errNoPlan = errors.New("a program made the calls")
 
 // planOf is the plan of a job: the input that its command names and that is one, or lies in one that is a folder tree.
 func planOf(dir string) ([]*envelope.ToolRequest, error) {
-	raw, err := spool.ReadRegular(filepath.Join(dir, gate.FileAdmission), maxRecordBytes)
+	raw, err := spool.ReadRegular(filepath.Join(dir, ledger.FileAdmission), maxRecordBytes)
 	var a struct {
 		Task executors.Task `json:"task"`
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -72,7 +72,7 @@ func TestPlanOf(t *testing.T) {
 		}
 		raw, err := json.Marshal(map[string]any{"task": executors.Task{Argv: c.argv, Trees: c.trees}})
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, gate.FileAdmission), raw, 0o600)
+			err = os.WriteFile(filepath.Join(dir, ledger.FileAdmission), raw, 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/seal"
 	"github.com/threegate/tool-exec/quarantine"
@@ -55,18 +56,18 @@ func (n *node) unaccounted(j *job, dir string, c *spool.Claim, end *gate.Outcome
 }
 
 // sometimes are files that the folder of a job that came to a result may hold.
-var sometimes = []string{oldDelivery, gate.FileStagedIn, gate.FileSpans, gate.FileWithheld, gate.FileFilters,
-	gate.FileTimeline, gate.FileStdoutShown, gate.FileStderrShown}
+var sometimes = []string{oldDelivery, ledger.FileStagedIn, ledger.FileSpans, ledger.FileWithheld, ledger.FileFilters,
+	ledger.FileTimeline, ledger.FileStdoutShown, ledger.FileStderrShown}
 
 // onRecord is what the folder of a job may hold by its records, and the folders
 // that are not looked into. A verdict that a crash took back has left its reasons,
 // or the admission. A run that was lost may have been cut short while its outputs
 // were copied, and then its outcome tells of none.
 func onRecord(j *job, c *spool.Claim, end *gate.Outcome) (known, skip map[string]bool) {
-	known = map[string]bool{spool.FileClaim: true, gate.FileAdmission: true, quarantine.FileJSON: true,
-		quarantine.FileMarkdown: true, filepath.Join(gate.DirGiven, patchpolicy.RegistryFile): true,
+	known = map[string]bool{spool.FileClaim: true, ledger.FileAdmission: true, quarantine.FileJSON: true,
+		quarantine.FileMarkdown: true, filepath.Join(ledger.DirGiven, patchpolicy.RegistryFile): true,
 		spool.FileRequest: c.HasRequest, spool.FileSignature: c.HasSignature}
-	skip = map[string]bool{spool.DirRaw: true, gate.DirRecheck: true}
+	skip = map[string]bool{spool.DirRaw: true, ledger.DirRecheck: true}
 	for _, in := range c.InputFiles {
 		known[filepath.Join(spool.DirInputs, strings.TrimPrefix(in.Path, "/in/"))] = true
 	}
@@ -77,11 +78,11 @@ func onRecord(j *job, c *spool.Claim, end *gate.Outcome) (known, skip map[string
 		known[name] = true
 	}
 	if end == nil || end.Outcome.Cause == schemas.CauseInterrupted && len(end.Collected.Files) == 0 {
-		skip[gate.DirOut] = true
+		skip[ledger.DirOut] = true
 		return known, skip
 	}
 	for _, f := range end.Collected.Files {
-		known[filepath.Join(gate.DirOut, filepath.FromSlash(f.Path))] = true
+		known[filepath.Join(ledger.DirOut, filepath.FromSlash(f.Path))] = true
 	}
 	return known, skip
 }

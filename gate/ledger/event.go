@@ -75,7 +75,7 @@ type Event struct {
 	// RequestID is set once it is known to be well formed.
 	RequestID     string `json:"requestId,omitempty"`
 	RequestSHA256 string `json:"requestSha256,omitempty"`
-	// Notice is the name under which CORE is told of a refusal: see gate.NoticeOf. It is empty
+	// Notice is the name under which CORE is told of a refusal: see NoticeOf. It is empty
 	// if CORE has or gets another answer.
 	Notice string `json:"notice,omitempty"`
 	// Releasable says that a person may release what was refused, so that the notice is not CORE's last answer.

@@ -21,7 +21,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -213,7 +212,7 @@ func (c *collector) count(e ledger.Event) error {
 		return nil
 	}
 	c.last = e.Seq
-	to := gate.Announces(e)
+	to := ledger.Announces(e)
 	for _, rule := range e.Rules {
 		if to.Ended() {
 			c.refusals.WithLabelValues(rule).Inc()

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
@@ -111,7 +110,7 @@ func (r *Result) follow(cfg *config.Node, e ledger.Event) {
 	if e.Type == ledger.ToolsRecorded {
 		r.Tools = e.Tools
 	}
-	switch to := gate.Announces(e); to {
+	switch to := ledger.Announces(e); to {
 	case spool.StateAdmitted:
 		r.State, r.StartedUTC = string(to), nil
 	case spool.StateRunning:

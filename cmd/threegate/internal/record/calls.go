@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -41,7 +41,7 @@ func readCalls(l *config.Node, r *view.Result) ([]timeline.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := spool.ReadRegular(filepath.Join(dir, gate.FileTimeline), timeline.MaxBytes)
+	raw, err := spool.ReadRegular(filepath.Join(dir, ledger.FileTimeline), timeline.MaxBytes)
 	if err != nil {
 		return nil, err
 	}

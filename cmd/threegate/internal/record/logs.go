@@ -17,9 +17,9 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/fate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -60,8 +60,8 @@ With -f it waits for the run to begin, and ends with it.`,
 // logs prints what there is of a run's streams and, if it follows, what comes.
 func (a *app) logs(ctx context.Context, l *config.Node, id string, follow bool) error {
 	streams := []*logStream{
-		{name: gate.FileStdout, out: a.UI.Out, visible: a.UI.OutTTY},
-		{name: gate.FileStderr, out: a.UI.Err, visible: a.UI.ErrTTY},
+		{name: ledger.FileStdout, out: a.UI.Out, visible: a.UI.OutTTY},
+		{name: ledger.FileStderr, out: a.UI.Err, visible: a.UI.ErrTTY},
 	}
 	if a.JSON {
 		streams[1].out = a.UI.Out
@@ -134,7 +134,7 @@ const (
 // readOn prints what came. The files in the sandbox's folder and in the job's hold the same bytes.
 func (s *logStream) readOn(l *config.Node, job string, asJSON bool) error {
 	stdout, stderr := backend.StreamPaths(l, job)
-	live := map[string]string{gate.FileStdout: stdout, gate.FileStderr: stderr}[s.name]
+	live := map[string]string{ledger.FileStdout: stdout, ledger.FileStderr: stderr}[s.name]
 	buf := make([]byte, logChunk)
 	for {
 		n, err := s.read(live, buf)

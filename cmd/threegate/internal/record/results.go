@@ -13,7 +13,6 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
@@ -219,7 +218,7 @@ func artifactsOf(l *config.Node, r *view.Result) ([]artifact, error) {
 	dir, err := view.JobDir(l, r.Job)
 	var raw []byte
 	if err == nil {
-		raw, err = spool.ReadRegular(filepath.Join(dir, gate.FileResult), maxShownResult)
+		raw, err = spool.ReadRegular(filepath.Join(dir, ledger.FileResult), maxShownResult)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		raw, err = spool.ReadRegular(r.Path, maxShownResult)
@@ -240,7 +239,7 @@ func artifactsOf(l *config.Node, r *view.Result) ([]artifact, error) {
 		x := artifact{Artifact: f, Bytes: -1}
 		for _, path := range []string{
 			filepath.Join(strings.TrimSuffix(r.Path, spool.ResultSuffix)+spool.ArtifactsSuffix, f.Path),
-			filepath.Join(dir, gate.DirOut, f.Path)} {
+			filepath.Join(dir, ledger.DirOut, f.Path)} {
 			if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && x.Bytes < 0 {
 				x.Bytes = fi.Size()
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/seal"
 	"github.com/threegate/tool-exec/quarantine"
 )
@@ -33,7 +34,7 @@ func changed(dir string, it quarantine.Item) []changeJSON {
 	case record.Refused.Seal == "":
 		return []changeJSON{{Path: ".", What: "nobody can tell: it was refused before items were sealed"}}
 	}
-	broken, err := seal.Check(it.Dir, record.Refused.Seal, gate.FileStagedIn)
+	broken, err := seal.Check(it.Dir, record.Refused.Seal, ledger.FileStagedIn)
 	if err != nil {
 		return []changeJSON{{Path: ".", What: "it can't be read: " + err.Error()}}
 	}

@@ -102,7 +102,7 @@ func withheldOf(node string, e ledger.Event) ([]withheldJSON, error) {
 		return nil, err
 	}
 	for _, dir := range append(dirs, filepath.Join(node, spool.DirQuarantineResults, e.RunID)) {
-		b, err := spool.ReadRegular(filepath.Join(dir, gate.FileWithheld), maxWithheldRecord)
+		b, err := spool.ReadRegular(filepath.Join(dir, ledger.FileWithheld), maxWithheldRecord)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -111,7 +111,7 @@ func withheldOf(node string, e ledger.Event) ([]withheldJSON, error) {
 			err = json.Unmarshal(b, &r)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("job %s: %s: %w", e.RunID, gate.FileWithheld, err)
+			return nil, fmt.Errorf("job %s: %s: %w", e.RunID, ledger.FileWithheld, err)
 		}
 		var list []withheldJSON
 		for _, w := range r.Withheld {

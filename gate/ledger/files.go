@@ -1,0 +1,23 @@
+package ledger
+
+// Files that a node keeps in a job's folder, next to those of the spool.
+const (
+	FileAdmission = "admission.json" // what was checked and will run
+	FileOutcome   = "outcome.json"   // how the run ended, and what was taken out of the sandbox
+	FileResult    = "result.md"
+	FileStagedIn  = "staged-in" // the folder of CORE's that the result was staged in
+	FileStdout    = "stdout"
+	FileStderr    = "stderr"
+	DirOut        = "out"
+	FileTimeline  = "timeline.jsonl" // of tool calls: see toolruntime/timeline; only if the run told of them
+	DirGiven      = "given"          // what the node puts into /in: the registry of a profile
+	DirRecheck    = "recheck"        // of the second run: what it was given besides the inputs, and its streams
+	FileSpans     = "spans.json"     // see schemas.Spans
+	FileWithheld  = "withheld.json"  // what the result does not hold; only if something is withheld
+	FileFilters   = "filters.json"   // what filters said; only if the node has filters
+
+	// The streams as they are delivered, where that is not as they are.
+	FileStdoutShown = FileStdout + ShownSuffix
+	FileStderrShown = FileStderr + ShownSuffix
+	ShownSuffix     = ".shown"
+)

@@ -35,7 +35,6 @@ func probe() {
 // unconfined are commands that keep their rights, and why.
 var unconfined = map[string]string{
 	"serve": "mounts, and starts containerd", "run": "mounts, and starts containerd",
-	"qualify":     "mounts, and starts containerd",
 	"posture":     "mounts, and starts containerd",
 	"doctor":      "starts runtimes and makes namespaces to try them",
 	"init":        "reads images of the operator's",
@@ -115,7 +114,6 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"quarantine list --node node", 0},
 		{"quarantine show " + id + " --node node", cli.ExitNotFound},
 		{"quarantine reject " + id + " --as alice --reason no --node node", cli.ExitNotFound},
-		{"quarantine export " + id + " --node node", cli.ExitNotFound},
 		{"quarantine release " + id + " --as alice --reason no --node node", cli.ExitNotFound},
 		{"cancel " + id + " --as alice --reason no --node node", cli.ExitTimeout}, // nobody serves the node
 		{"hold default --reason test --as alice --node node", 0},

@@ -1,5 +1,5 @@
 // Package node holds the commands that make, check and serve a node: init, config, image,
-// doctor, posture, serve, hold, resume, run and qualify.
+// doctor, posture, serve, hold, resume and run.
 package node
 
 import (
@@ -20,5 +20,5 @@ func Hidden(c *cli.App) []*cobra.Command {
 func Commands(c *cli.App) []*cobra.Command {
 	a := &app{c}
 	return []*cobra.Command{newInit(a), newConfig(a), newImage(a), newDoctor(a), newPosture(a), newServe(a), newRun(a),
-		newQuickstart(a), newQualify(a), newHold(a), newResume(a)}
+		newQuickstart(a), newHold(a), newResume(a)}
 }

@@ -95,23 +95,14 @@ func (a *app) run(ctx context.Context, l *config.Node, file, inputs, out string)
 	return a.runOutcome(f, out)
 }
 
-// serve serves the private node until the request has come to its end.
+// serve serves the private node until the request has come to its end. If it does not, what still runs is ended.
 func (p *private) serve(ctx context.Context, id string, log *slog.Logger) (f *fate.Fate, err error) {
-	err = p.serving(ctx, log, func(ctx context.Context) (err error) {
-		f, err = record.Follow(ctx, fate.Follow(p.cfg, id), func(*fate.Fate) error { return nil })
-		return err
-	})
-	return f, err
-}
-
-// serving serves the private node until wait returns. If wait fails, what still runs is ended.
-func (p *private) serving(ctx context.Context, log *slog.Logger, wait func(context.Context) error) (err error) {
 	if p.exec, err = backend.Open(ctx, p.cfg, nil); err != nil {
-		return err
+		return nil, err
 	}
 	g, err := gate.Open(p.cfg, gate.Options{Executor: p.exec, Logger: log})
 	if err != nil {
-		return cli.Troublef(err, "", "can't open the node")
+		return nil, cli.Troublef(err, "", "can't open the node")
 	}
 	serving, stop := context.WithCancelCause(ctx)
 	ended := make(chan error, 1)
@@ -120,15 +111,15 @@ func (p *private) serving(ctx context.Context, log *slog.Logger, wait func(conte
 		stop(err)
 		ended <- err
 	}()
-	err = wait(serving)
+	f, err = record.Follow(serving, fate.Follow(p.cfg, id), func(*fate.Fate) error { return nil })
 	if err != nil { // interrupted: nobody will ask for what still runs
 		err = errors.Join(err, p.kill())
 	}
 	stop(nil)
 	if gerr := errors.Join(<-ended, g.Close()); gerr != nil && ctx.Err() == nil {
-		return cli.Troublef(gerr, "", "the run broke off")
+		return nil, cli.Troublef(gerr, "", "the run broke off")
 	}
-	return err
+	return f, err
 }
 
 // runOutcome shows what came of the run.

@@ -41,7 +41,7 @@ first: if anything was changed since it was refused, show says so, and what.`,
 	}
 	a.NodeFlag(show)
 	return cli.Group("quarantine", "Look at what was refused, and decide on it", newQuarantineList(a), show,
-		newRelease(a), newReject(a), newExport(a))
+		newRelease(a), newReject(a))
 }
 
 func newReject(a *app) *cobra.Command {

@@ -69,8 +69,8 @@ func choose(r *quarantine.Reasons, numbers []int) (chosen []schemas.Release, err
 	if n := r.Unreleasable(); n > 0 {
 		rule := r.Findings[n-1].Rule
 		hint := "mend it"
-		if hint := r.Findings[n-1].Hint; hint != "" {
-			hint = "to mend it: " + strings.TrimSuffix(hint, ".")
+		if mend := r.Findings[n-1].Hint; mend != "" {
+			hint = "to mend it: " + strings.TrimSuffix(mend, ".")
 		}
 		return nil, cli.Rejectf(rule, hint+". Then promote it again; threegate explain "+rule+" says why",
 			"finding %d, %s, is none that a person can release", n, rule)

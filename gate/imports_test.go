@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"cmd/threegate/internal/bundle":      {"cmd/threegate/internal/source"},
 	"cmd/threegate/internal/confine":     {},
 	"cmd/threegate/internal/diag":        {"cmd/threegate/internal/term", "schemas"},
-	"cmd/threegate/internal/frontmatter": {},
+	"cmd/threegate/internal/frontmatter": {"validate/document"},
 	"cmd/threegate/internal/loopback":    {},
 	"cmd/threegate/internal/source":      {"schemas"},
 	"cmd/threegate/internal/term":        {"validate/text"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adrg/frontmatter"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -22,45 +23,85 @@ const (
 	MaxNodes = 10000
 )
 
-// A line with blanks counts as one that delimits, and is reported.
+// delimiter matches a line of three dashes. One with blanks counts, and is reported.
 var delimiter = regexp.MustCompile(`(?m)^[ \t]*---[ \t]*$`)
+
+// Why a text has no front matter that every reader finds at the same place.
+var (
+	ErrNoFront      = errors.New(`its first line is not "---"`)
+	ErrUnterminated = errors.New(`no line "---" ends the front matter`)
+	ErrDashes       = errors.New(`only some readers take a line of the front matter for its end`)
+)
+
+// Delimiters are the places of the two lines of dashes around front matter, without their newlines.
+type Delimiters struct{ Open, Close [2]int }
+
+// Split finds the front matter of a text whose lines end with a newline alone, and has read look at what stands
+// between the dashes. An error is one of the above, with the places as far as they are known, or that of read.
+//
+// The library that splits has no places, takes a text without a second line of dashes for one without front matter,
+// and takes any blank of Unicode next to dashes: so the lines are looked at before.
+func Split(text []byte, read func(block []byte) error) (d Delimiters, err error) {
+	at := delimiter.FindAllIndex(text, 2)
+	if len(at) == 0 || len(bytes.TrimSpace(text[:at[0][0]])) > 0 {
+		return d, ErrNoFront
+	}
+	d.Open = [2]int(at[0])
+	if len(at) == 1 {
+		return d, ErrUnterminated
+	}
+	d.Close = [2]int(at[1])
+	end := d.Open[1] + 1
+	for line := range bytes.Lines(text[end:d.Close[0]]) {
+		if string(bytes.TrimSpace(line)) == "---" {
+			d.Close = [2]int{end, end + len(bytes.TrimSuffix(line, []byte("\n")))}
+			return d, ErrDashes
+		}
+		end += len(line)
+	}
+	format := frontmatter.NewFormat("---", "---", func(block []byte, _ any) error { return read(block) })
+	_, err = frontmatter.MustParse(bytes.NewReader(text[d.Open[0]:d.Close[1]]), nil, format)
+	return d, err
+}
 
 // split finds the front matter and parses it.
 func (d *Document) split() {
 	r := d.report
-	at := delimiter.FindAllIndex(d.Text, 2)
-	if len(at) == 0 || len(bytes.TrimSpace(d.Text[:at[0][0]])) > 0 {
+	var block []byte
+	at, err := Split(d.Text, func(b []byte) error { block = b; return nil })
+	switch {
+	case errors.Is(err, ErrNoFront):
 		r.AtLine("doc.frontmatter.missing", 1, 1,
 			"the document has no front matter: its first line is "+Quote(string(r.lines.Text(1)))+`, not "---"`,
 			`begin with a line "---", the YAML keys, and a line "---"`)
 		return
-	}
-	if len(at) == 1 {
+	case errors.Is(err, ErrUnterminated):
 		r.AtLine("doc.frontmatter.unterminated", 1, 1, `the front matter that starts here never ends`,
 			`put a line with just "---" behind the last key`)
 		d.BodyOffset = len(d.Text)
 		return
 	}
-	if at[0][0] > 0 {
+	if at.Open[0] > 0 {
 		r.AtLine("doc.frontmatter.delimiter", 1, 1, `the document does not start with its front matter`,
 			`make "---" the very first line`)
 	}
-	for _, ix := range at {
+	for _, ix := range [][2]int{at.Open, at.Close} {
 		if line := string(d.Text[ix[0]:ix[1]]); line != "---" {
 			r.At("doc.frontmatter.delimiter", ix[0], "the line that delimits the front matter is "+Quote(line),
 				`write "---" alone on its line, from the first column`)
 		}
 	}
-	d.BodyOffset = min(at[1][1]+1, len(d.Text))
-	block := d.Text[at[0][1]+1 : at[1][0]]
-	above, _ := d.Pos(at[0][0])
-	if len(block) > MaxFrontMatterBytes {
+	d.BodyOffset = min(at.Close[1]+1, len(d.Text))
+	above, _ := d.Pos(at.Open[0])
+	switch {
+	case err != nil: // reported as the line that it is
+	case len(block) > MaxFrontMatterBytes:
 		r.AtLine("doc.size", above, 1,
 			fmt.Sprintf("the front matter has %d bytes, %d are allowed", len(block), MaxFrontMatterBytes),
 			"keep data out of the front matter")
-		return
+	default:
+		d.parseYAML(block, above)
 	}
-	d.parseYAML(block, above)
 }
 
 var secondYAML = regexp.MustCompile(`(?m)^(?:---|\.\.\.)(?:[ \t].*)?$`)

@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/threegate/tool-exec/validate/document"
 )
 
 // ErrShape says that the front matter is not the plain list of keys that can be
@@ -44,27 +46,22 @@ type Doc struct {
 
 // Parse finds the front matter and its keys.
 func Parse(raw []byte) (*Doc, error) {
-	first, rest, ok := bytes.Cut(raw, []byte("\n"))
-	if !ok || strings.TrimRight(string(bytes.TrimPrefix(first, []byte("\xef\xbb\xbf"))), " \t\r") != "---" {
-		return nil, fmt.Errorf("%w: the document does not begin with a line ---", ErrShape)
-	}
-	d := &Doc{head: raw[:len(first)+1], eol: "\n", Values: map[string]string{}}
-	if bytes.HasSuffix(first, []byte("\r")) {
+	d := &Doc{eol: "\n", Values: map[string]string{}}
+	text := bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	if first, _, _ := bytes.Cut(text, []byte("\n")); bytes.HasSuffix(first, []byte("\r")) {
 		d.eol = "\r\n"
 	}
-	for {
-		if len(rest) == 0 {
-			return nil, fmt.Errorf("%w: there is no line --- that closes it", ErrShape)
-		}
-		line, after, _ := bytes.Cut(rest, []byte("\n"))
-		if string(bytes.TrimRight(line, " \t\r")) == "---" {
-			d.tail = rest
-			break
-		}
-		d.lines = append(d.lines, strings.TrimSuffix(string(line), "\r"))
-		rest = after
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	at, err := document.Split(text, d.parse)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrShape, err)
 	}
-	return d, d.parse()
+	if at.Open[0] > 0 {
+		return nil, fmt.Errorf("%w: the document does not begin with a line ---", ErrShape)
+	}
+	parts := bytes.SplitAfterN(raw, []byte("\n"), 2+len(d.lines))
+	d.head, d.tail = parts[0], parts[len(parts)-1]
+	return d, nil
 }
 
 // otherBreaks end a line in YAML, too. With one of them, YAML counts lines differently.
@@ -73,26 +70,26 @@ const otherBreaks = "\r\u0085\u2028\u2029"
 var keyLine = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]*):(?:[ \t]|$)`)
 
 // parse wants a key of YAML for every line that looks like one, and the reverse.
-func (d *Doc) parse() error {
-	text := strings.Join(d.lines, "\n") + "\n"
-	if strings.ContainsAny(text, otherBreaks) {
-		return fmt.Errorf("%w: a line in it ends with another character than a newline", ErrShape)
+func (d *Doc) parse(block []byte) error {
+	if bytes.ContainsAny(block, otherBreaks) {
+		return errors.New("a line in it ends with another character than a newline")
 	}
 	var top map[string]yaml.Node
-	if err := yaml.Load([]byte(text), &top); err != nil {
-		return fmt.Errorf("%w: %w", ErrShape, err)
+	if err := yaml.Load(block, &top); err != nil {
+		return err
 	}
+	d.lines = strings.Split(strings.TrimSuffix(string(block), "\n"), "\n")
 	keys := 0
 	for _, l := range d.lines {
 		if m := keyLine.FindStringSubmatch(l); m != nil {
 			keys++
 			if _, ok := top[m[1]]; !ok {
-				return fmt.Errorf("%w: its keys are not one a line", ErrShape)
+				return errors.New("its keys are not one a line")
 			}
 		}
 	}
 	if keys == 0 || keys != len(top) {
-		return fmt.Errorf("%w: it is no list of `key: value` lines", ErrShape)
+		return errors.New("it is no list of `key: value` lines")
 	}
 	for name, value := range top {
 		if value.Kind == yaml.ScalarNode {
@@ -128,7 +125,7 @@ func (d *Doc) parseInputs(n *yaml.Node) error {
 		return nil
 	}
 	if err := n.Load(&d.Inputs, yaml.WithKnownFields()); err != nil {
-		return fmt.Errorf("%w: inputs must list `path` and `sha256`, and may say `unpack` and `copy_to`: %w", ErrShape, err)
+		return fmt.Errorf("inputs must list `path` and `sha256`, and may say `unpack` and `copy_to`: %w", err)
 	}
 	return nil
 }

@@ -77,13 +77,19 @@ approved_by: not this
 }
 
 func TestLineEndsStay(t *testing.T) {
-	d, err := Parse([]byte("\xef\xbb\xbf---\r\na: b\r\n---\r\nbody\r\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Set("a", "c", "")
-	if got := string(d.Bytes()); got != "\xef\xbb\xbf---\r\na: \"c\"\r\n---\r\nbody\r\n" {
-		t.Errorf("%q", got)
+	for in, want := range map[string]string{
+		"\xef\xbb\xbf---\r\na: b\r\n---\r\nbody\r\n": "\xef\xbb\xbf---\r\na: \"c\"\r\n---\r\nbody\r\n",
+		"--- \na: b\r\n---\t\r\nbody\r\n\n---\n":     "--- \na: \"c\"\n---\t\r\nbody\r\n\n---\n",
+		"---\na: b\n---":                             "---\na: \"c\"\n---",
+	} {
+		d, err := Parse([]byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Set("a", "c", "")
+		if got := string(d.Bytes()); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

@@ -5,28 +5,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"slices"
 	"time"
 
-	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/executors/intree"
+	admissions "github.com/threegate/tool-exec/gate/admission"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
-	"github.com/threegate/tool-exec/validate"
 	"github.com/threegate/tool-exec/validate/approval"
-)
-
-// Rules that only the gate can judge.
-const (
-	ruleDuplicate = "request.duplicate"
-	ruleConflict  = "request.conflict"
-	ruleBackend   = "request.backend.unavailable"
-	ruleTree      = "request.inputs.tree"
 )
 
 // admit gives the verdict on a claimed job: it is admitted, or refused.
@@ -61,7 +51,7 @@ func (g *Gate) readmit(ctx context.Context, j *spool.Job) (refused bool, err err
 		return false, err
 	}
 	if cancelled {
-		return true, g.refuse(j, &a.Request, g.cancelled(a.Request.RequestID))
+		return true, g.refuse(j, &a.Request, []schemas.Finding{admissions.Cancelled(a.Request.RequestID)})
 	}
 	again, err := g.verdict(ctx, j, a.AdmittedAt)
 	return again == nil && err == nil, err
@@ -70,28 +60,29 @@ func (g *Gate) readmit(ctx context.Context, j *spool.Job) (refused bool, err err
 // verdict judges a job as of a time, and refuses it or writes down what was decided. It gives nil if it was
 // refused.
 func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admission, error) {
-	rules := g.config().Rules() // before: should others come meanwhile, it is judged again
-	req, findings, err := g.judge(ctx, j, at)
+	cfg := g.config()
+	rules := cfg.Rules() // before: should others come meanwhile, it is judged again
+	v, err := g.judge(ctx, j, cfg, at)
 	if err != nil {
 		return nil, err
 	}
-	if req == nil || schemas.VerdictOf(findings) == schemas.VerdictReject {
-		return nil, g.refuse(j, req, findings)
-	}
-	approvers, err := g.approvers(j, req, at)
-	if err != nil {
-		return nil, err
+	if v.Refused() {
+		return nil, g.refuse(j, v.Request, v.Findings)
 	}
 	a := &admission{
 		Version:       recordVersion,
-		Request:       *req,
+		Request:       *v.Request,
 		RequestSHA256: j.SHA256,
-		Approvers:     approvers,
-		Task:          g.task(j, req),
-		Registry:      g.config().Registry(req),
+		Task:          v.Task,
+		Registry:      v.Registry,
 		AdmittedAt:    at,
 		Rules:         rules,
-		Findings:      findings,
+		Findings:      v.Findings,
+	}
+	for _, by := range v.Approvers {
+		if by.How == approval.Signed {
+			a.Approvers = append(a.Approvers, by.Name)
+		}
 	}
 	if err := writeRecord(j, ledger.FileAdmission, a); err != nil {
 		return nil, err
@@ -102,130 +93,59 @@ func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admiss
 // attempt counts the verdicts on a claimed job, this one included.
 func (g *Gate) attempt(j *spool.Job) int { return 1 + len(g.journal.releasesOf(j)) }
 
-// judge runs every rule over the document and all that came with it. What was
-// wrong with the files themselves is enough to refuse: the document is not read
-// then, as it may not be whole.
-func (g *Gate) judge(ctx context.Context, j *spool.Job, at time.Time) (*schemas.Request, []schemas.Finding,
-	error) {
-	findings := j.Findings()
-	if schemas.VerdictOf(findings) == schemas.VerdictReject {
-		return nil, findings, nil
+// judge gives the verdict on a job. What was wrong with the files themselves is enough to refuse: the document is not
+// read then, as it may not be whole.
+func (g *Gate) judge(ctx context.Context, j *spool.Job, cfg *config.Node, at time.Time) (admissions.Verdict, error) {
+	early := admissions.Verdict{Findings: j.Findings()}
+	if early.Refused() {
+		return early, nil
 	}
 	raw, err := j.Request()
 	if errors.Is(err, spool.ErrDamaged) {
-		return nil, append(findings, finding(spool.RuleDamaged, "the claimed bytes are not what was claimed")), nil
+		early.Findings = append(early.Findings,
+			schemas.Refusal(spool.RuleDamaged, "the claimed bytes are not what was claimed"))
+		return early, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return early, err
 	}
 	sig, err := j.Signature()
 	if err != nil {
-		return nil, nil, err
+		return early, err
 	}
-	p := g.policy(j, at)
-	req, fs := validate.Request(j.Origin.Name, raw, p)
-	findings = append(findings, fs...)
-	if req == nil {
-		return nil, schemas.SortFindings(findings), nil
-	}
-	findings = append(findings, validate.Inputs(req, j.InputHashes(), p)...)
-	inTrees, err := trees(j, req)
-	if err != nil {
-		return nil, nil, err
-	}
-	findings = append(findings, inTrees...)
-	registry, task := g.config().Registry(req), g.task(j, req)
-	if registry != nil {
-		findings = append(findings, patchpolicy.OfProfile(req)...)
-	}
-	names, err := toolsOf(j, &task, registry).OfPlan(&p)
-	if err != nil {
-		return nil, nil, err
-	}
-	findings = append(findings, names...)
-	findings = append(findings, validate.Signature(raw, sig, req, p)...)
-	findings = append(findings, validate.Plan(sig, g.plan(j, req, task), p)...)
-	findings = append(findings, g.repeated(j, req)...)
-	findings = append(findings, g.cancelled(req.RequestID)...)
-	if _, err := g.exec.Identity(ctx, task); err != nil {
-		if !errors.Is(err, executors.ErrUnavailable) {
-			return nil, nil, err
-		}
-		findings = append(findings, finding(ruleBackend, fmt.Sprintf("this node can't run it: %v", err)))
-	}
-	return req, schemas.SortFindings(findings), nil
+	p := cfg.Policy(at)
+	p.Released = g.released(j)
+	v, err := admissions.Judge(ctx, admissions.Case{Name: j.Origin.Name, Raw: raw, Policy: p, Config: cfg, Signature: sig,
+		Files: claimed{j}, Record: earlier{g.journal}, Job: j.ID, Identity: g.exec.Identity})
+	v.Findings = schemas.SortFindings(append(early.Findings, v.Findings...))
+	return v, err
 }
 
-// approvers are the persons who signed an admitted request; none where the node verifies no signatures.
-func (g *Gate) approvers(j *spool.Job, req *schemas.Request, at time.Time) ([]string, error) {
-	p := g.config().Policy(at)
-	if len(p.AllowedSigners) == 0 {
-		return nil, nil
+// claimed are the input files of a job.
+type claimed struct{ *spool.Job }
+
+// Hashes implements admissions.Files.
+func (c claimed) Hashes() map[string]string { return c.InputHashes() }
+
+// Open implements admissions.Files.
+func (c claimed) Open(name string) (io.ReadCloser, error) {
+	if _, ok := c.InputHashes()["/in/"+name]; !ok {
+		return nil, fs.ErrNotExist
 	}
-	raw, err := j.Request()
-	if err != nil {
-		return nil, err
-	}
-	sig, err := j.Signature()
-	return validate.ApprovedBy(raw, sig, req, p), err
+	return patchpolicy.In(c.Path(spool.DirInputs))(name)
 }
 
-// trees looks into each input that is a folder tree, whether it can be unpacked.
-func trees(j *spool.Job, req *schemas.Request) (fs []schemas.Finding, err error) {
-	faults, err := intree.Verdict(req.Trees(), func(name string) (io.ReadCloser, error) {
-		return os.OpenInRoot(j.Path(spool.DirInputs), name)
-	})
-	for _, text := range faults {
-		fs = append(fs, finding(ruleTree, text))
-	}
-	return fs, err
+// earlier is what is on record of requests.
+type earlier struct{ b *journal }
+
+// Admitted implements admissions.Record.
+func (e earlier) Admitted(requestID string) (job, sha256 string, ok bool) {
+	a, ok := e.b.admittedAs(requestID)
+	return a.job, a.sha256, ok
 }
 
-// finding is a blocking finding of the gate's own about a whole document.
-func finding(rule, message string) schemas.Finding {
-	f := schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: message}
-	if r, ok := schemas.RuleByID(rule); ok {
-		f.Hint = r.Hint
-	}
-	return f
-}
-
-// repeated finds a request id that was admitted before under another job.
-func (g *Gate) repeated(j *spool.Job, req *schemas.Request) []schemas.Finding {
-	first, ok := g.journal.admittedAs(req.RequestID)
-	switch {
-	case !ok || first.job == j.ID:
-		return nil
-	case first.sha256 == j.SHA256:
-		return []schemas.Finding{finding(ruleDuplicate, fmt.Sprintf(
-			"request_id %s was taken in before, with the same bytes, as job %s", req.RequestID, first.job))}
-	default:
-		return []schemas.Finding{finding(ruleConflict, fmt.Sprintf(
-			"request_id %s was taken in before with other bytes (sha256 %s), as job %s", req.RequestID, first.sha256,
-			first.job))}
-	}
-}
-
-func (g *Gate) task(j *spool.Job, req *schemas.Request) executors.Task {
-	return executors.Task{
-		ID:         j.ID,
-		Backend:    req.Backend,
-		Language:   g.config().ImageName(req.Language),
-		Argv:       patchpolicy.Argv(req),
-		Code:       req.Code,
-		InputsJSON: req.InputsJSON,
-		Trees:      req.Trees(),
-		Work:       req.Work(),
-		Network:    req.Network,
-		Domains:    g.config().Network.AllowedDomains,
-		Limits:     g.config().TaskLimits(req),
-	}
-}
-
-// plan is what would run now as a task of a job.
-func (g *Gate) plan(j *spool.Job, req *schemas.Request, t executors.Task) approval.Plan {
-	return g.config().PlanOf(req, j.SHA256, j.InputHashes(), t.Limits, t.Domains)
-}
+// Cancelled implements admissions.Record.
+func (e earlier) Cancelled(requestID string) bool { return e.b.isCancelled(requestID) }
 
 // dedupKey is opaque, as OpenWOP asks: it shows nothing of the id.
 func dedupKey(requestID string) string {

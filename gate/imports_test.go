@@ -63,7 +63,9 @@ var mayImport = map[string][]string{
 	"deploy/mcp":           {}, // tests only
 	"docs/core":            {}, // to be copied by others
 	"deploy/package/sbom":  {},
-	"gate": {"gate/access", "gate/patchpolicy", "gate/config", "gate/ending", "gate/fate", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/recheck", "gate/seal",
+	"gate/admission": {"gate/config", "gate/ledger", "gate/patchpolicy", "executors", "executors/intree", "validate",
+		"validate/approval", "schemas"},
+	"gate": {"gate/access", "gate/admission", "gate/patchpolicy", "gate/config", "gate/ending", "gate/fate", "gate/hold", "gate/filter", "gate/ledger", "gate/orders", "gate/recheck", "gate/seal",
 		"gate/trouble", "spool", "validate", "validate/approval", "validate/channel", "validate/content",
 		"executors", "executors/intree", "quarantine",
 		"schemas"},

@@ -17,7 +17,6 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/gate/recheck"
-	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -259,12 +258,4 @@ func (g *Gate) stopRun(ctx context.Context, job string) error {
 		return fmt.Errorf("stop the run of a cancelled request: %w", err)
 	}
 	return nil
-}
-
-// cancelled refuses a request that a person cancelled.
-func (g *Gate) cancelled(requestID string) []schemas.Finding {
-	if !g.journal.isCancelled(requestID) {
-		return nil
-	}
-	return []schemas.Finding{finding(ledger.RuleCancelled, "a person cancelled the request "+requestID)}
 }

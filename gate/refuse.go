@@ -75,8 +75,7 @@ func (g *Gate) refuseDamaged(ctx context.Context, j *spool.Job) error {
 			return fmt.Errorf("clean up after a damaged job: %w", err)
 		}
 	}
-	f := finding(spool.RuleDamaged, fmt.Sprintf("what lies in spool/%s is no job as the node writes it: %v", j.State,
-		j.Damage))
+	f := schemas.Refusal(spool.RuleDamaged, "what lies in spool/%s is no job as the node writes it: %v", j.State, j.Damage)
 	ev := ledger.Event{Type: ledger.ResultQuarantined, RunID: j.ID, Rules: []string{f.Rule}}
 	kind := schemas.KindResult
 	if id, sum, ok := g.journal.requestOf(j.ID); ok { // else it was never admitted, and its id may not be well formed

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -56,6 +57,12 @@ type Finding struct {
 	// Span is the SHA-256 of each text that the finding is about, with blanks between, if a person may
 	// release it. It is not written out with findings: the digest of a short secret betrays it.
 	Span string `json:"-"`
+}
+
+// Refusal is a blocking finding about a whole document or file, with the hint of its rule.
+func Refusal(rule, format string, args ...any) Finding {
+	r, _ := RuleByID(rule)
+	return Finding{Rule: rule, Severity: SeverityBlocking, Message: fmt.Sprintf(format, args...), Hint: r.Hint}
 }
 
 // Releases are what a person releases who says that the finding is a false alarm.

@@ -33,6 +33,8 @@ type Policy struct {
 	MaxMilliCPU, MaxMemoryMB, MaxTimeSec int
 	MaxInputs, MaxOutputs                int
 	MaxInputBytes                        int64
+	// Unapproved leaves out the rules about approver and time of approval: nobody has approved the request yet.
+	Unapproved bool
 	// Approvers are the names that may approve; empty means anybody named.
 	Approvers []string
 	// Forbidden are patterns of names that may not: machines have them (approval.Machine).

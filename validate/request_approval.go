@@ -45,16 +45,23 @@ func (p Policy) Forbids(name string) (rule, why string) {
 	return "", ""
 }
 
-// approval checks who asked, who approved and when.
+// approval checks who asked, who approved and when. Before anybody approved it, only who asked.
 func (rr *requestReader) approval() {
 	m, req := rr.doc.Front, rr.req
-	for _, key := range approvalKeys {
+	keys := approvalKeys
+	if rr.p.Unapproved {
+		keys = approvalKeys[:1]
+	}
+	for _, key := range keys {
 		if v, ok := m.Get(key); !ok || v.Empty() {
 			rr.key("approval.missing", key, "give "+key+" a value; threegate approve fills in approver and time",
 				"%s is missing: a request is valid only if it says who asked for it and who approved it when", key)
 		}
 	}
 	req.RequestedBy = rr.person("requested_by")
+	if rr.p.Unapproved {
+		return
+	}
 	req.ApprovedBy = rr.person("approved_by")
 	approved, ok := m.Time(rr.rep, "approved_utc")
 	req.ApprovedUTC = approved

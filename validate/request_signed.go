@@ -21,29 +21,34 @@ func (m MinApprovers) Of(level string) int {
 	return map[string]int{"low": m.Low, "medium": m.Medium, "high": m.High}[level]
 }
 
-// Signature checks the signature file sig of an approval: the signature over the exact bytes raw of req,
+const signHint = "sign the file as it is: threegate approve --sign KEY, or ssh-keygen -Y sign -f KEY -n " +
+	approval.Namespace + " FILE"
+
+// Approved is what a signature file proves.
+type Approved struct {
+	// Approvers are those whose approval counts: the one that the request names, and all whose signature is with it.
+	Approvers []approval.Approver
+	// Plan is the signed plan, or nil. Whether its signature is right is among the findings.
+	Plan []byte
+}
+
+// Signature reads the signature file sig of an approval, or nil: the signature over the exact bytes raw of req,
 // the plan that may be with it, and the signatures of further approvers. It reports a missing one only if
 // the policy requires it, and a wrong one whenever it can be checked. The key must be valid at p.Now.
-func Signature(raw, sig []byte, req *schemas.Request, p Policy) []schemas.Finding {
+func Signature(raw, sig []byte, req *schemas.Request, p Policy) (Approved, []schemas.Finding) {
 	rep := document.NewReport(nil)
-	const hint = "sign the file as it is: threegate approve --sign KEY, or ssh-keygen -Y sign -f KEY -n " +
-		approval.Namespace + " FILE"
 	const planHint = "sign its plan, too: threegate approve --plan --config NODE/threegate.yaml --sign KEY"
+	by := Approved{Approvers: []approval.Approver{{Name: req.ApprovedBy, How: approval.Named}}}
 	parts, err := approval.Split(sig)
 	switch {
 	case len(sig) == 0 && !p.RequireSignature:
 	case len(sig) == 0:
-		rep.Whole("approval.signature", "this node wants a signature of the approver, and there is none", hint)
+		rep.Whole("approval.signature", "this node wants a signature of the approver, and there is none", signHint)
 	case len(p.AllowedSigners) == 0 && !p.RequireSignature:
 	case err != nil:
-		rep.Whole("approval.signature", err.Error(), hint)
-	case req == nil:
-		rep.Whole("approval.signature", "the signature can't be checked: the request can't be read", hint)
+		rep.Whole("approval.signature", err.Error(), signHint)
 	default:
-		if err := approval.Verify(p.AllowedSigners, req.ApprovedBy, raw, parts.Signature, p.Now); err != nil {
-			rep.Whole("approval.signature",
-				"the approval signature is not valid for "+document.Quote(req.ApprovedBy)+": "+err.Error(), hint)
-		}
+		by.Approvers = p.cosigners(rep, raw, parts, req)
 		if parts.Plan != nil {
 			err := approval.VerifyPlan(p.AllowedSigners, req.ApprovedBy, parts.Plan, parts.PlanSignature, p.Now)
 			if err != nil {
@@ -51,23 +56,22 @@ func Signature(raw, sig []byte, req *schemas.Request, p Policy) []schemas.Findin
 					"the plan's signature is not valid for "+document.Quote(req.ApprovedBy)+": "+err.Error(), planHint)
 			}
 		}
-		p.cosigners(rep, raw, parts, req)
 	}
 	if p.RequirePlan && parts.Plan == nil {
 		rep.Whole("approval.plan", "this node wants a signed plan, and there is none", planHint)
 	}
-	return p.severities(rep.Findings())
+	by.Plan = parts.Plan
+	return by, p.severities(rep.Findings())
 }
 
-// Plan compares the plan in the signature file sig, if there is one, with what would run now.
-func Plan(sig []byte, now approval.Plan, p Policy) []schemas.Finding {
+// Plan compares a signed plan, if there is one, with what would run now.
+func Plan(signed []byte, now approval.Plan, p Policy) []schemas.Finding {
+	if signed == nil {
+		return nil
+	}
 	rep := document.NewReport(nil)
 	const hint = "look at what changed, and approve it as it is now: threegate approve --plan"
-	parts, err := approval.Split(sig)
-	if err != nil || parts.Plan == nil {
-		return nil // Signature says so
-	}
-	plan, err := approval.ParsePlan(parts.Plan)
+	plan, err := approval.ParsePlan(signed)
 	if err != nil {
 		rep.Whole("approval.plan", err.Error(), hint)
 	} else if drift := plan.Drift(now); len(drift) > 0 {
@@ -77,20 +81,42 @@ func Plan(sig []byte, now approval.Plan, p Policy) []schemas.Finding {
 }
 
 // cosigners verifies the signatures of further approvers, and reports if fewer persons approved than the risk
-// level asks for.
-func (p Policy) cosigners(rep *document.Report, raw []byte, parts approval.Approval, req *schemas.Request) {
+// level asks for. It returns those whose signatures count. A person counts once, as does a key.
+func (p Policy) cosigners(rep *document.Report, raw []byte, parts approval.Approval,
+	req *schemas.Request) (who []approval.Approver) {
 	const hint = "have one more person read it and sign the same bytes: threegate approve FILE --add-signature " +
 		"--as NAME --sign KEY"
-	for _, c := range parts.Also {
+	var names, not []string
+	keys := map[string]string{}
+	all := append([]approval.Cosigner{{Name: req.ApprovedBy, Signature: parts.Signature}}, parts.Also...)
+	for i, c := range all {
+		name := document.Quote(c.Name)
 		if err := approval.Verify(p.AllowedSigners, c.Name, raw, c.Signature, p.Now); err != nil {
-			rep.Whole("approval.signature", "the further signature is not valid for "+document.Quote(c.Name)+": "+
-				err.Error(), "remove it, or have it made anew: threegate approve FILE --add-signature")
+			what, mend := "approval", signHint
+			if i > 0 {
+				what, mend = "further", "remove it, or have it made anew: threegate approve FILE --add-signature"
+			}
+			rep.Whole("approval.signature", "the "+what+" signature is not valid for "+name+": "+err.Error(), mend)
+			continue
+		}
+		key := approval.Fingerprint(c.Signature)
+		switch _, why := p.Forbids(c.Name); {
+		case why != "":
+			not = append(not, name+" "+why)
+		case i > 0 && !p.AllowSelfApproval && approval.Same(c.Name, req.RequestedBy):
+			not = append(not, name+" asked for the run")
+		case approval.Among(names, c.Name):
+			not = append(not, name+" approved it already, by this or another spelling")
+		case keys[key] != "":
+			not = append(not, name+" signed with the key of "+keys[key])
+		default:
+			names, keys[key] = append(names, c.Name), name
+			who = append(who, approval.Approver{Name: c.Name, How: approval.Signed, Fingerprint: key})
 		}
 	}
 	want := p.MinApprovers.Of(req.Risk.Level)
-	who, not := p.approvedBy(raw, parts, req)
 	if want <= 1 || len(who) >= want { // of the first one there are rules of its own
-		return
+		return who
 	}
 	message := fmt.Sprintf("for the risk level %s this node wants %d approvers, and %d approved", req.Risk.Level, want,
 		len(who))
@@ -98,41 +124,5 @@ func (p Policy) cosigners(rep *document.Report, raw []byte, parts approval.Appro
 		message += "; " + strings.Join(not, "; ")
 	}
 	rep.Whole("approval.approvers", message, hint)
-}
-
-// ApprovedBy names the persons whose approval counts: the approver that the request names, and all whose
-// signature is with it. It is empty where a node verifies no signatures.
-func ApprovedBy(raw, sig []byte, req *schemas.Request, p Policy) []string {
-	parts, err := approval.Split(sig)
-	if err != nil || len(p.AllowedSigners) == 0 {
-		return nil
-	}
-	who, _ := p.approvedBy(raw, parts, req)
 	return who
-}
-
-// approvedBy also says who does not count, and why. A person counts once, as does a key.
-func (p Policy) approvedBy(raw []byte, parts approval.Approval, req *schemas.Request) (who, not []string) {
-	keys := map[string]string{}
-	all := append([]approval.Cosigner{{Name: req.ApprovedBy, Signature: parts.Signature}}, parts.Also...)
-	for i, c := range all {
-		name := document.Quote(c.Name)
-		if approval.Verify(p.AllowedSigners, c.Name, raw, c.Signature, p.Now) != nil {
-			continue // that is a finding of its own
-		}
-		key, _ := approval.KeyOf(c.Signature)
-		switch _, why := p.Forbids(c.Name); {
-		case why != "":
-			not = append(not, name+" "+why)
-		case i > 0 && !p.AllowSelfApproval && approval.Same(c.Name, req.RequestedBy):
-			not = append(not, name+" asked for the run")
-		case approval.Among(who, c.Name):
-			not = append(not, name+" approved it already, by this or another spelling")
-		case keys[key] != "":
-			not = append(not, name+" signed with the key of "+keys[key])
-		default:
-			who, keys[key] = append(who, c.Name), name
-		}
-	}
-	return who, not
 }

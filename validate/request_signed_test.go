@@ -70,7 +70,7 @@ func TestMinApprovers(t *testing.T) {
 			"is not listed", "j.okafor bob"},
 	} {
 		sig := approval.Approval{Signature: sign("j.okafor", raw), Also: c.also}.Join()
-		fs := Signature(raw, sig, req, p)
+		by, fs := Signature(raw, sig, req, p)
 		var rules []string
 		var all strings.Builder
 		for _, f := range fs {
@@ -81,22 +81,29 @@ func TestMinApprovers(t *testing.T) {
 		if !slices.Equal(rules, c.want) || !strings.Contains(all.String(), c.says) {
 			t.Errorf("%s: %v, want %v, %q: %s", name, rules, c.want, c.says, all.String())
 		}
-		if who := strings.Join(ApprovedBy(raw, sig, req, p), " "); who != c.who {
+		var who []string
+		for _, a := range by.Approvers {
+			who = append(who, a.Name)
+			if a.How != approval.Signed || !strings.HasPrefix(a.Fingerprint, "SHA256:") {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		if who := strings.Join(who, " "); who != c.who {
 			t.Errorf("%s: approved by %q, want %q", name, who, c.who)
 		}
 	}
 	// The requester does not count, unless the node lets requesters approve.
 	sig := approval.Approval{Signature: sign("j.okafor", raw), Also: []approval.Cosigner{also("bob@x.org", "bob")}}.Join()
 	req.RequestedBy = "Bob"
-	if fs := Signature(raw, sig, req, p); len(fs) != 1 || !strings.Contains(fs[0].Message, "asked for the run") {
+	if _, fs := Signature(raw, sig, req, p); len(fs) != 1 || !strings.Contains(fs[0].Message, "asked for the run") {
 		t.Errorf("the requester as second: %v", fs)
 	}
 	p.AllowSelfApproval = true
-	if fs := Signature(raw, sig, req, p); len(fs) != 0 {
+	if _, fs := Signature(raw, sig, req, p); len(fs) != 0 {
 		t.Errorf("the requester as second, where that is allowed: %v", fs)
 	}
 	p.AllowSelfApproval, req.Risk.Level = false, "medium"
-	if fs := Signature(raw, sig, req, p); len(fs) != 0 {
+	if _, fs := Signature(raw, sig, req, p); len(fs) != 0 {
 		t.Errorf("at a lower level: %v", fs)
 	}
 }

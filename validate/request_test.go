@@ -271,10 +271,11 @@ func TestRequestRules(t *testing.T) {
 			}
 		})
 	}
+	_, unsigned := Signature(nil, nil, &schemas.Request{}, Policy{RequireSignature: true, RequirePlan: true})
 	for _, fs := range [][]schemas.Finding{
+		unsigned,
 		Inputs(&schemas.Request{Inputs: []schemas.Input{{Path: "/in/a", SHA256: "0"}, {Path: "/in/b"}}},
 			map[string]string{"/in/a": "1", "/in/c": "2"}, testPolicy()),
-		Signature(nil, nil, nil, Policy{RequireSignature: true, RequirePlan: true}),
 	} {
 		checkFindings(t, "", fs)
 		for _, f := range fs {

@@ -5,6 +5,8 @@ import (
 	"encoding/pem"
 	"fmt"
 	"regexp"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // Blocks of an approval, as it lies next to a request in an inbox: the signature of the request as
@@ -143,11 +145,26 @@ func (s *splitter) take(kind string) *pem.Block {
 	return nil
 }
 
-// KeyOf names the key that made a signature; whether it did is not looked at.
-func KeyOf(sig []byte) (string, error) {
+// Fingerprint names the key that made a signature, as ssh-keygen does; whether it did is not looked at. It is empty if
+// that is no signature.
+func Fingerprint(sig []byte) string {
 	s, err := parseSignature(sig)
 	if err != nil {
-		return "", err
+		return ""
 	}
-	return string(s.PublicKey.Marshal()), nil
+	return ssh.FingerprintSHA256(s.PublicKey)
+}
+
+// How an approver was shown to be one.
+const (
+	Named  = "named"     // the request says so, and nothing proves it
+	Signed = "signature" // a signature over the request, by a key that the node lists for that name
+)
+
+// Approver is a person who approved a request.
+type Approver struct {
+	Name string `json:"name"`
+	How  string `json:"how"`
+	// Fingerprint is that of the key of a signature.
+	Fingerprint string `json:"fingerprint,omitempty"`
 }

@@ -211,7 +211,8 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []str
 		return b, err
 	}
 	hashes := hashesOf(files)
-	found = append(validate.Inputs(request, hashes, policy), validate.Signature(raw, sig, request, policy)...)
+	by, signed := validate.Signature(raw, sig, request, policy)
+	found = append(validate.Inputs(request, hashes, policy), signed...)
 	inTrees, err := treeFindings(ctx, request, files)
 	if err != nil {
 		return b, err
@@ -224,7 +225,7 @@ func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []str
 	}
 	found = append(found, names...)
 	if node != nil {
-		found = append(found, validate.Plan(sig, planOf(node, raw, request, hashes), policy)...)
+		found = append(found, validate.Plan(by.Plan, planOf(node, raw, request, hashes), policy)...)
 	}
 	if err := a.refuseBlocking(file, raw, schemas.SortFindings(found), "promoted"); err != nil {
 		return b, err

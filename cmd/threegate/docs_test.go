@@ -168,3 +168,15 @@ func TestCommandsInDocuments(t *testing.T) {
 		t.Errorf("only %d commands were found", n)
 	}
 }
+
+// TestVersion holds the version of this build to the newest release of the change log.
+func TestVersion(t *testing.T) {
+	text, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d{2}-\d{2}$`).FindSubmatch(text)
+	if release == nil || string(release[1]) != cli.Version {
+		t.Errorf("CHANGELOG.md has the release %q, this build is %s", release, cli.Version)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -76,10 +75,5 @@ func Complete(cmd *cobra.Command, flag string, values ...string) {
 	}
 }
 
-// Version is the version of the module that the program was built from.
-func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
-}
+// Version is the release that this build is, or comes after. CHANGELOG.md names the same.
+const Version = "0.9.0"

@@ -199,7 +199,7 @@ func (a *app) lintWriter(format string) (diag.Writer, error) {
 	case "jsonl":
 		return &diag.JSONL{W: out}, nil
 	case "sarif":
-		return diag.NewSARIF(out, cli.Version(), schemas.Rules()), nil
+		return diag.NewSARIF(out, cli.Version, schemas.Rules()), nil
 	}
 	return nil, cli.Usagef("", "--format is text, jsonl or sarif, not %q", format)
 }

@@ -96,7 +96,7 @@ func serve(cmd *cobra.Command, a *cli.App, f flags) error {
 // deskOf is what a client may know of the node: names of people and keys are left out.
 func deskOf(a *cli.App, l *config.Node, drafts string) Desk {
 	d := Desk{Policy: l.Policy(a.Now()), Monty: l.Backends.Monty.Image != "", Inbound: l.CoreInbound.Path,
-		Drafts: drafts, Now: a.Now, Version: cli.Version(),
+		Drafts: drafts, Now: a.Now, Version: cli.Version,
 		Profiles: slices.Sorted(maps.Keys(l.Registries)),
 		Log:      slog.New(slog.NewTextHandler(a.UI.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	if l.CoreNotices.Enabled {

@@ -28,7 +28,7 @@ type buildInfo struct {
 // buildVersion reads what the Go toolchain has put into the binary.
 func buildVersion() buildInfo {
 	b := buildInfo{
-		Version: cli.Version(), Commit: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Version: cli.Version, Commit: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		RequestVersions: schemas.RequestVersions, ResultVersions: schemas.ResultVersions,
 	}
 	info, ok := debug.ReadBuildInfo()

@@ -14,10 +14,11 @@ GOTEST := go test -timeout 30m
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build bin/threegate, bin/threegate-init and bin/threegate-tools
+build: ## build bin/threegate and the programs of its sandboxes: threegate-init, threegate-payload and threegate-tools
 	@mkdir -p $(BIN)
 	go build -trimpath -o $(BIN)/threegate ./cmd/threegate
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-init ./cmd/threegate-init
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-payload ./cmd/threegate-payload
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-tools ./cmd/threegate-tools
 
 setup: ## install what this machine lacks (containerd, runc, npm), as root

@@ -49,7 +49,6 @@ var mayImport = map[string][]string{
 	"executors/...":        {"executors", "schemas"},
 	"executors/image":      {},
 	"executors/intree":     {},
-	"executors/workdir":    {"executors/job"},
 	"executors/cgroup":     {},
 	"executors/sandbox":    {"executors", "executors/cgroup", "executors/job"},
 	"executors/monty":      {"schemas", "executors/monty/..."},
@@ -127,8 +126,9 @@ var mayImport = map[string][]string{
 	"toolruntime/...":     {"toolruntime/...", "validate/secrets"},
 	"cmd/threegate-tools": {"cmd/internal/mcpstdio", "executors/monty/driver", "toolruntime", "toolruntime/..."},
 
-	"cmd/threegate-init":  {"executors/..."},
-	"cmd/threegate-bench": {"executors/image", "gate/config", "spool"},
+	"cmd/threegate-init":    {"executors/job"},
+	"cmd/threegate-payload": {"executors/job", "executors/monty/driver", "executors/posture"},
+	"cmd/threegate-bench":   {"executors/image", "gate/config", "spool"},
 }
 
 // containerOnly are modules whose types may not appear outside executors.

@@ -15,7 +15,6 @@ import (
 	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/executors/monty/driver"
 	"github.com/threegate/tool-exec/executors/posture"
-	"github.com/threegate/tool-exec/executors/workdir"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -24,7 +23,7 @@ import (
 const eraName = "ERA/1"
 
 // montyArgv is the command of Monty tasks that have none.
-var montyArgv = []string{job.InitPath, job.MontyMode}
+var montyArgv = []string{job.PayloadPath, job.MontyMode}
 
 // model is what sandboxes are made after. A slot serves tasks of its own model only.
 type model struct {
@@ -55,7 +54,7 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 		// By its name alone it is the image's, which an operator chose; its programs then do not get the descriptor.
 		p.tools = len(t.Argv) > 1 && t.Argv[0] == "threegate-tools" && t.Argv[1] == "run"
 		if len(t.Work) > 0 {
-			p.argv = workdir.Argv(schemas.WorkDir, t.Work, t.Argv)
+			p.argv = job.WorkArgv(schemas.WorkDir, t.Work, t.Argv)
 		}
 		if p.image == "" {
 			return p, fmt.Errorf("language %q is %w: the configuration names no image for it", t.Language,
@@ -83,7 +82,7 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 		}
 	case executors.BackendPosture:
 		p = payload{backend: string(t.Backend), model: model{image: e.anyImage()},
-			argv: []string{job.InitPath, job.PostureMode}}
+			argv: []string{job.PayloadPath, job.PostureMode}}
 		if t.Network == schemas.NetworkAllowlist {
 			p.argv = append(p.argv, posture.ArgNetworked)
 		}

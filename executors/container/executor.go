@@ -36,7 +36,7 @@ var (
 // DefaultRuntime is containerd's runtime handler for runc.
 const DefaultRuntime = "io.containerd.runc.v2"
 
-const cgroupMend = "systemctl start threegate-sandboxes, or leave containerd.cgroup out"
+const cgroupHint = "systemctl start threegate-sandboxes, or leave containerd.cgroup out"
 
 // Config is the executor's configuration; it comes from the operator.
 type Config struct {
@@ -44,7 +44,7 @@ type Config struct {
 	Node string
 	// RunDir is where run folders and roots are: a tmpfs is mounted there.
 	RunDir string
-	// InitPath is the static program threegate-init.
+	// InitPath is the static program threegate-init; threegate-payload lies beside it.
 	InitPath string
 	// ImagesDir is an OCI image layout.
 	ImagesDir string
@@ -88,8 +88,8 @@ type Executor struct {
 
 	mu          sync.Mutex
 	roots       map[string]*root // by image digest
-	init        os.FileInfo      // the program of init that was found sound
-	skeletonDir string           // which has that program
+	programs    []os.FileInfo    // those that were found sound, as Programs names them
+	skeletonDir string           // which has them
 
 	egressMu sync.Mutex
 	egress   map[string]*egress.Proxy // by task; those that this process holds
@@ -110,10 +110,7 @@ func (c *Config) check() error {
 			return fmt.Errorf("%w: the %s must be a clean absolute path, not %q", ErrConfig, p.name, p.path)
 		}
 	}
-	if err := CheckInit(c.InitPath); err != nil {
-		return executors.WithHint(fmt.Errorf("%w: %w", ErrConfig, err), initMend)
-	}
-	return nil
+	return checkPrograms(Programs(c.InitPath))
 }
 
 // Open connects to containerd, starting a private one if so configured, and
@@ -138,7 +135,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 		cfg.Cgroup = DefaultCgroup
 	}
 	if err := cgroup.Prepare(cgroup.Root, cfg.Cgroup); err != nil {
-		return nil, executors.WithHint(fmt.Errorf("%w: %w", ErrConfig, err), cgroupMend)
+		return nil, executors.WithHint(fmt.Errorf("%w: %w", ErrConfig, err), cgroupHint)
 	}
 	if err := prepareRunDir(cfg.RunDir); err != nil {
 		return nil, err

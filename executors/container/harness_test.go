@@ -62,7 +62,8 @@ func inWorld(m *testing.M) (code int, err error) {
 	world.hostile = filepath.Join(world.dir, "hostile")
 	visitor := filepath.Join(world.dir, "visitor")
 	for out, build := range map[string][]string{
-		world.init:    {"build", "-trimpath", "-ldflags", "-s -w", "-o", world.init, "../../cmd/threegate-init"},
+		world.init: {"build", "-trimpath", "-ldflags", "-s -w", "-o", world.dir, "../../cmd/threegate-init",
+			"../../cmd/threegate-payload"},
 		world.hostile: {"test", "-c", "-trimpath", "-ldflags", "-s -w", "-o", world.hostile, "./internal/hostile"},
 		visitor:       {"test", "-c", "-trimpath", "-ldflags", "-s -w", "-o", visitor, "./internal/visitor"},
 	} {

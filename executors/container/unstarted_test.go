@@ -119,13 +119,21 @@ func TestUnstarted(t *testing.T) {
 	}
 }
 
-// A program that can't isolate is refused when the node starts, and when it takes
-// the place of the right one later.
-func TestWrongInitIsRefused(t *testing.T) {
-	wrong := filepath.Join(t.TempDir(), initName)
+// A wrong program is refused when the node starts, and when it takes the place of the right one later.
+func TestWrongProgramIsRefused(t *testing.T) {
+	for i, name := range []string{"threegate-init", "threegate-payload"} {
+		t.Run(name, func(t *testing.T) { testWrongProgram(t, i) })
+	}
+}
+
+func testWrongProgram(t *testing.T, i int) {
+	wrong := filepath.Join(t.TempDir(), "wrong")
 	must(t, "copy", copyFile(wrong, world.hostile))
 	cfg := testConfig()
-	cfg.InitPath = wrong
+	cfg.InitPath = copyPrograms(t)
+	programs := Programs(cfg.InitPath)
+	must(t, "remove", os.Remove(programs[i].Path))
+	must(t, "copy", copyFile(programs[i].Path, world.hostile))
 	if e, err := Open(t.Context(), cfg); !errors.Is(err, ErrConfig) ||
 		!strings.Contains(executors.HintOf(err), "make build") {
 		if e != nil {
@@ -134,19 +142,28 @@ func TestWrongInitIsRefused(t *testing.T) {
 		t.Errorf("Open: %v", err)
 	}
 
-	cfg.InitPath = filepath.Join(t.TempDir(), initName)
-	must(t, "copy", copyFile(cfg.InitPath, world.init))
+	must(t, "copy", copyFile(programs[i].Path, Programs(world.init)[i].Path))
 	e, err := Open(t.Context(), cfg)
 	must(t, "Open", err)
 	defer e.Close()
 	task := newTask("true")
 	must(t, "Prepare", e.Prepare(t.Context(), task))
 	must(t, "Cleanup", e.Cleanup(t.Context(), task.ID))
-	must(t, "replace", os.Rename(wrong, cfg.InitPath))
+	must(t, "replace", os.Rename(wrong, programs[i].Path))
 	if err := e.Prepare(t.Context(), task); !errors.Is(err, ErrConfig) {
-		t.Errorf("Prepare with another init: %v", err)
+		t.Errorf("Prepare with another program: %v", err)
 	}
 	mustState(t, e, task.ID, executors.StateAbsent)
+}
+
+// copyPrograms copies the right programs into a folder, and gives the path of threegate-init.
+func copyPrograms(t *testing.T) string {
+	t.Helper()
+	init := filepath.Join(t.TempDir(), "threegate-init")
+	for i, p := range Programs(init) {
+		must(t, "copy", copyFile(p.Path, Programs(world.init)[i].Path))
+	}
+	return init
 }
 
 func copyFile(to, from string) error {

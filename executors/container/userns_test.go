@@ -21,14 +21,14 @@ import (
 // trial fails.
 func refusingInit(t *testing.T) string {
 	t.Helper()
-	program, err := os.ReadFile(world.init)
-	must(t, "read", err)
 	dir := t.TempDir()
 	must(t, "mount", unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOEXEC, ""))
 	t.Cleanup(func() { must(t, "unmount", unix.Unmount(dir, 0)) })
-	path := filepath.Join(dir, "threegate-init")
-	must(t, "write", os.WriteFile(path, program, 0o755))
-	return path
+	init := filepath.Join(dir, "threegate-init")
+	for i, p := range Programs(init) {
+		must(t, "copy", copyFile(p.Path, Programs(world.init)[i].Path))
+	}
+	return init
 }
 
 func TestMissingUserNamespaceIsARefusal(t *testing.T) {

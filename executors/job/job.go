@@ -9,14 +9,16 @@
 package job
 
 import (
+	"slices"
 	"syscall"
 	"time"
 )
 
-// Where the folder and init itself lie inside a sandbox.
+// Where the folder and the node's two programs lie inside a sandbox.
 const (
-	Dir      = "/gate"
-	InitPath = "/gate-init"
+	Dir         = "/gate"
+	InitPath    = "/gate-init"
+	PayloadPath = "/gate-payload"
 	// OutDir is the payload's own folder.
 	OutDir = "/out"
 )
@@ -82,17 +84,28 @@ const (
 	ExitInit = 125
 )
 
-// Modes of threegate-init, its first argument. Without one it is process 1.
+// TrialMode, as the argument of threegate-init, tries in a user namespace what a sandbox needs of it. Without an
+// argument threegate-init is process 1.
+const TrialMode = "trial"
+
+// Modes of threegate-payload, its first argument.
 const (
-	// MontyMode is the payload of a Monty run; its job comes on stdin.
+	// MontyMode runs the code of a Monty request; its job comes on stdin.
 	MontyMode = "monty"
-	// PostureMode is the payload of a self-test.
+	// PostureMode is the self-test.
 	PostureMode = "posture"
-	// WorkMode makes the working folder of a run and becomes its program (package workdir).
+	// WorkMode makes the working folder of a run and becomes its program.
 	WorkMode = "work"
-	// TrialMode tries, in a user namespace, what a sandbox needs of it.
-	TrialMode = "trial"
 )
+
+// WorkEnd divides the paths of WorkArgv from the command.
+const WorkEnd = "--"
+
+// WorkArgv is the command line that copies the paths, which are relative to /in, to the new folder work, and then
+// runs argv there.
+func WorkArgv(work string, paths, argv []string) []string {
+	return slices.Concat([]string{PayloadPath, WorkMode, work}, paths, []string{WorkEnd}, argv)
+}
 
 // Payload is payload.json: what init runs and within which bounds.
 type Payload struct {

@@ -1,6 +1,6 @@
 // Package posture tries, from inside of a sandbox, what a sandbox must not let
 // happen, and says what came of each attempt. It is the payload of a node's
-// self-test and of the escape suite: `/gate-init posture`.
+// self-test and of the escape suite: `threegate-payload posture`.
 //
 // Every technique is made to do no harm where it succeeds: files are opened and
 // not written to, system calls are given arguments that change nothing. Bombs,

@@ -337,7 +337,7 @@ const secretNames = `(?i)ssh_|k8s|kube|docker|podman|container|secret|token|pass
 	`aws_|azure|google|threegate|_host=|_port=`
 
 func environment() error {
-	rule := regexp.MustCompile(secretNames) // used once: threegate-init starts twice for each sandbox
+	rule := regexp.MustCompile(secretNames)
 	return reported(slices.ContainsFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return rule.MatchString(name + "=")

@@ -36,7 +36,7 @@ type technique struct {
 
 const columns = 5
 
-// techniques reads the table. It is read when it is used: threegate-init starts twice for each sandbox.
+// techniques reads the table. It is read when it is used: threegate-payload has other work, too.
 var techniques = sync.OnceValue(func() []technique {
 	var all []technique
 	for line := range strings.Lines(attemptsText) {
@@ -288,7 +288,7 @@ func execWritten(dir string, mode os.FileMode) error {
 // withProgram makes a program, a script of this one's, which takes no room.
 func withProgram(dir string, mode os.FileMode, try func(*os.File) error) error {
 	const bits = 0o7000
-	script := []byte("#!/gate-init posture\n")
+	script := []byte("#!/gate-payload posture\n")
 	return withFile(filepath.Join(dir, "threegate-posture-exec"), script, mode&^bits, func(f *os.File) error {
 		if err := unix.Chmod(f.Name(), uint32(mode)); err != nil {
 			return err

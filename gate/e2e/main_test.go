@@ -17,7 +17,7 @@ const imagesEnv = "THREEGATE_IMAGES"
 var (
 	repo      string // the repository's folder
 	images    string // the OCI image layout
-	threegate string // the program under test, threegate-init in the same folder
+	threegate string // the program under test, those of its sandboxes in the same folder
 	scratch   string // what tests share; it goes with the last of them
 )
 
@@ -62,7 +62,7 @@ func setUp(m *testing.M) (int, error) {
 		return 0, err
 	}
 	bin := filepath.Join(scratch, "bin")
-	for _, name := range []string{"threegate", "threegate-init"} {
+	for _, name := range []string{"threegate", "threegate-init", "threegate-payload"} {
 		cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(bin, name), "./cmd/"+name)
 		cmd.Dir, cmd.Env = repo, append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

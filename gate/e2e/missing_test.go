@@ -26,7 +26,7 @@ func TestMissingThings(t *testing.T) {
 	layout := filepath.Join(t.TempDir(), "images")
 	symlink(t, t.TempDir(), layout)
 	init := filepath.Join(filepath.Dir(threegate), "missing-test", "threegate-init")
-	copyProgram(t, init)
+	copyPrograms(t, filepath.Dir(init))
 	file := filepath.Join(n.dir, config.FileName)
 	text := strings.Replace(read(t, file), images, layout, 1)
 	text = strings.Replace(text, "backends:\n", "backends:\n  init: "+init+"\n", 1)
@@ -75,6 +75,20 @@ func TestMissingThings(t *testing.T) {
 		t.Errorf("stdout %q", got)
 	}
 
+	// Its program for payloads is gone, and comes back.
+	payload := filepath.Join(filepath.Dir(init), "threegate-payload")
+	rename(t, payload, payload+".away")
+	r = era("TR-20260209-230002Z-payload", "print('went on')\n")
+	n.send(r)
+	n.heldUp(r.id, "its run can't be started")
+	if out := n.threegate("status", "--node", n.dir); !strings.Contains(out, "missing: threegate-payload") {
+		t.Errorf("status without a program:\n%s", out)
+	}
+	rename(t, payload+".away", payload)
+	if got := n.result(n.await(r.id)).Stdout.Text; got != "went on\n" {
+		t.Errorf("stdout %q", got)
+	}
+
 	// Another program takes the place of threegate-init beneath the gate.
 	if err := os.WriteFile(init+".new", []byte("#!/bin/true\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -86,7 +100,7 @@ func TestMissingThings(t *testing.T) {
 		!strings.Contains(x.Hint, "make build") {
 		t.Errorf("with another init: %+v", x)
 	}
-	copyProgram(t, init)
+	copyPrograms(t, filepath.Dir(init))
 	if got := n.result(n.await(r.id)).Stdout.Text; got != "went on\n" {
 		t.Errorf("stdout %q", got)
 	}
@@ -148,15 +162,18 @@ func rename(t *testing.T, from, to string) {
 	}
 }
 
-// copyProgram puts the right threegate-init at a path, at once.
-func copyProgram(t *testing.T, path string) {
+// copyPrograms puts the right programs of sandboxes into a folder, each at once.
+func copyPrograms(t *testing.T, dir string) {
 	t.Helper()
-	data := read(t, filepath.Join(filepath.Dir(threegate), "threegate-init"))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path+".new", []byte(data), 0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"threegate-init", "threegate-payload"} {
+		path := filepath.Join(dir, name)
+		data := read(t, filepath.Join(filepath.Dir(threegate), name))
+		if err := os.WriteFile(path+".new", []byte(data), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		rename(t, path+".new", path)
 	}
-	rename(t, path+".new", path)
 }

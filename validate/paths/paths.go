@@ -56,7 +56,7 @@ const MaxRefs = 50
 // host path in any context. Roots in deepRoots are also usual in URLs, so they
 // count only with something below them.
 var roots = set(`bin boot dev etc lib32 lib64 libx32 lost+found mnt opt proc root sbin srv sys usr var
-	gate gate-init Applications Volumes efi initrd afs nix selinux vmlinuz cdrom hostfs rootfs
+	gate gate-init gate-payload Applications Volumes efi initrd afs nix selinux vmlinuz cdrom hostfs rootfs
 	.ssh .aws .kube .docker .gnupg .netrc .pgpass`)
 var deepRoots = set(`home lib media run Users Library System private snap net nfs cores host data`)
 

@@ -18,8 +18,7 @@ import (
 
 var _ gate.Executor = (*container.Executor)(nil)
 
-// InitName is the program that is process 1 of every sandbox.
-const InitName = "threegate-init"
+const initName = "threegate-init"
 
 // InitPath finds threegate-init: as configured, in the folder of this program, or where
 // packages put it.
@@ -30,17 +29,17 @@ func InitPath(cfg *config.Node) (string, error) {
 	var places []string
 	if self, err := os.Executable(); err == nil {
 		if self, err = filepath.EvalSymlinks(self); err == nil {
-			places = append(places, filepath.Join(filepath.Dir(self), InitName))
+			places = append(places, filepath.Join(filepath.Dir(self), initName))
 		}
 	}
-	places = append(places, "/usr/libexec/threegate/"+InitName)
+	places = append(places, "/usr/libexec/threegate/"+initName)
 	for _, p := range places {
 		if _, err := os.Stat(p); err == nil {
 			return p, nil
 		}
 	}
 	return "", cli.NotFoundf("build it (make build), or name it in "+config.FileName+": backends: {init: PATH}",
-		"%s is neither in the folder of threegate nor in /usr/libexec/threegate", InitName)
+		"%s is neither in the folder of threegate nor in /usr/libexec/threegate", initName)
 }
 
 // executorConfig is what the node's configuration means for the executor.

@@ -27,12 +27,10 @@ type Lack struct {
 // them. doctor checks more. CORE's folder is left out: it may be a mount that hangs.
 func Lacks(l *config.Node) []Lack {
 	all := []Lack{}
-	program, err := InitPath(l)
-	if err == nil {
-		err = container.CheckInit(program)
-	}
-	if err != nil && !errors.Is(err, fs.ErrPermission) {
-		all = append(all, Lack{InitName, err.Error() + ": nothing can be run", InitMend})
+	for _, p := range Programs(l) {
+		if p.Err != nil && !errors.Is(p.Err, fs.ErrPermission) {
+			all = append(all, Lack{p.Name, p.Err.Error() + ": nothing can be run", InitHint})
+		}
 	}
 	image := func(what, name, digest string) {
 		if err := containerd.HasLayout(l.Backends.Images, digest); errors.Is(err, executors.ErrNoImage) {
@@ -51,8 +49,27 @@ func Lacks(l *config.Node) []Lack {
 	return all
 }
 
-// InitMend says how to get threegate-init.
-const InitMend = "make build, and install both programs into one folder, or set backends.init"
+// Program is one of those that every sandbox holds, and what is wrong with it.
+type Program struct {
+	Name, Path string
+	Err        error
+}
+
+// Programs are all that every sandbox holds; threegate-init is the first.
+func Programs(l *config.Node) []Program {
+	init, err := InitPath(l)
+	if err != nil {
+		return []Program{{initName, "", err}}
+	}
+	var all []Program
+	for _, p := range container.Programs(init) {
+		all = append(all, Program{p.Name, p.Path, p.Check()})
+	}
+	return all
+}
+
+// InitHint says how to get the programs of every sandbox.
+const InitHint = "make build, and install all programs into one folder, or set backends.init"
 
 // ImageHint says how to get the image of a language.
 func ImageHint(l *config.Node, name string) string {

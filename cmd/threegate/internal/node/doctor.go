@@ -159,11 +159,10 @@ const fullABI = 6
 
 // nodeChecks checks what the configuration names.
 func nodeChecks(ctx context.Context, cs *checks, l *config.Node) {
-	program, err := backend.InitPath(l)
-	if err == nil {
-		err = container.CheckInit(program)
+	programs := backend.Programs(l)
+	for _, p := range programs {
+		cs.add(p.Name, p.Err, p.Path, backend.InitHint)
 	}
-	cs.add(backend.InitName, err, program, backend.InitMend)
 	if l.Containerd.Address != "" {
 		_, err := os.Stat(l.Containerd.Address)
 		cs.add("containerd", err, "the host's, at "+l.Containerd.Address,
@@ -183,8 +182,8 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Node) {
 	if runtime != "" {
 		ownKernel = runtimeCheck(ctx, cs, runtime) || ownKernel
 	}
-	if !ownKernel && program != "" && notRoot() == nil {
-		switch err := sandbox.TryUserNamespace(ctx, program); {
+	if init := programs[0].Path; !ownKernel && init != "" && notRoot() == nil {
+		switch err := sandbox.TryUserNamespace(ctx, init); {
 		case err == nil:
 			cs.add("user namespaces", nil, "every sandbox has one, with ids of its own", "")
 		case l.Containerd.UserNamespace == config.UserNamespaceOptional:

@@ -1,8 +1,4 @@
-// Package workdir makes the working folder of a run that asks for one, and starts the run's program in it.
-//
-// It is the first program of such a run: it runs in the sandbox as the unprivileged user, within the run's limits,
-// copies what the request named from /in, and becomes the program. It guards nothing: the sandbox does.
-package workdir
+package main
 
 import (
 	"errors"
@@ -17,28 +13,20 @@ import (
 	"github.com/threegate/tool-exec/executors/job"
 )
 
-// end divides the paths of Main's arguments from the command.
-const end = "--"
-
-// Argv is the command line for Main that copies the paths, which are relative to /in, to the new folder work, and
-// then runs argv there.
-func Argv(work string, paths, argv []string) []string {
-	return slices.Concat([]string{job.InitPath, job.WorkMode, work}, paths, []string{end}, argv)
-}
-
-// Main does what Argv asks for. It returns an exit code only if that can't be done, and says why on stderr.
-func Main(args []string) int {
-	i := slices.Index(args, end)
+// work makes the working folder of a run, copies what the request named from /in, and becomes the run's program.
+// job.WorkArgv says which arguments it gets. It returns an exit code only if that can't be done, and says why on stderr.
+func work(args []string) int {
+	i := slices.Index(args, job.WorkEnd)
 	if i < 1 || i == len(args)-1 {
-		fmt.Fprintln(os.Stderr, "say where to copy which inputs, then "+end+" and the command")
+		fmt.Fprintln(os.Stderr, "say where to copy which inputs, then "+job.WorkEnd+" and the command")
 		return job.ExitNotExec
 	}
-	work := args[0]
-	if err := fill("/in", work, args[1:i]); err != nil {
+	dir := args[0]
+	if err := fill("/in", dir, args[1:i]); err != nil {
 		fmt.Fprintf(os.Stderr, "the working folder could not be made, and nothing was run: %v\n", err)
 		return job.ExitNotExec
 	}
-	err := os.Chdir(work)
+	err := os.Chdir(dir)
 	if err == nil {
 		err = become(args[i+1:])
 	}

@@ -1,4 +1,4 @@
-package workdir
+package main
 
 import (
 	"errors"

@@ -31,6 +31,7 @@ func main() {
 	case job.WorkMode:
 		os.Exit(work(args))
 	}
-	fmt.Fprintln(os.Stderr, "threegate-payload runs in sandboxes only: "+job.MontyMode+", "+job.PostureMode+" or "+job.WorkMode)
+	fmt.Fprintln(os.Stderr, "threegate-payload runs in sandboxes only, and is told what to do: "+
+		job.MontyMode+", "+job.PostureMode+" or "+job.WorkMode)
 	os.Exit(job.ExitNotExec)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // work makes the working folder of a run, copies what the request named from /in, and becomes the run's program.
-// job.WorkArgv says which arguments it gets. It returns an exit code only if that can't be done, and says why on stderr.
+// job.WorkArgv gives its arguments. It returns an exit code only if that can't be done, and says why on stderr.
 func work(args []string) int {
 	i := slices.Index(args, job.WorkEnd)
 	if i < 1 || i == len(args)-1 {

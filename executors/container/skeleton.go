@@ -35,8 +35,8 @@ func Programs(init string) []Program {
 }
 
 // programsHint says what to do about a program that Check refuses.
-const programsHint = "install the threegate-init and threegate-payload that were built with this threegate (make build " +
-	"makes all three) into one folder, or correct backends.init"
+const programsHint = "install the threegate-init and threegate-payload that were built with this threegate (make " +
+	"build makes them) into one folder, or correct backends.init"
 
 // Check says what is wrong with the program. A threegate-init that was built with cgo starts, but can't give up its
 // rights on all of its threads, so that no run would ever begin.

@@ -152,7 +152,7 @@ type Limits struct {
 type Backends struct {
 	// Images is an OCI image layout folder that holds the pinned images.
 	Images string `yaml:"images"`
-	// Init is the program threegate-init, which has threegate-payload beside it; empty means those installed with threegate.
+	// Init is the program threegate-init, with threegate-payload beside it; empty means those that came with threegate.
 	Init  string `yaml:"init"`
 	ERA   ERA    `yaml:"era"`
 	Monty Monty  `yaml:"monty"`

@@ -141,7 +141,7 @@ type earlier struct{ b *journal }
 // Admitted implements admissions.Record.
 func (e earlier) Admitted(requestID string) (job, sha256 string, ok bool) {
 	a, ok := e.b.admittedAs(requestID)
-	return a.job, a.sha256, ok
+	return a.ID, a.SHA256, ok
 }
 
 // Cancelled implements admissions.Record.

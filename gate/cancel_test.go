@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 )
 
-func (w *world) fate(t *testing.T, id string) *fate.Fate {
+func (w *world) fate(t *testing.T, id string) *view.RequestStatus {
 	t.Helper()
-	f, err := fate.Of(w.cfg, id)
+	f, err := view.Of(w.cfg, id)
 	must(t, err)
 	return f
 }

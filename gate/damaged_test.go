@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -23,7 +23,7 @@ func TestADamagedJobEndsItsRequest(t *testing.T) {
 			}
 			must(t, os.WriteFile(filepath.Join(w.one(t, "spool/"+string(state)+"/*"), "job.json"), []byte("{}"), 0o600))
 			must(t, w.process(&injector{}))
-			f, err := fate.Of(w.cfg, crashID)
+			f, err := view.Of(w.cfg, crashID)
 			must(t, err)
 			if !f.Ended() || f.State != "result-quarantined" || len(f.Rules) != 1 || f.Rules[0] != "spool.job.damaged" {
 				t.Errorf("it became %+v", f)

@@ -86,8 +86,8 @@ func (g *Gate) publish(j *spool.Job) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	id, request := g.journal.resultOf(j.ID)
-	err = g.coreInbound(j, func() error { return g.publisher.Commit(id+spool.ResultSuffix, string(place)) })
+	end := g.journal.lastOf(j.ID)
+	err = g.coreInbound(j, func() error { return g.publisher.Commit(end.ResultID+spool.ResultSuffix, string(place)) })
 	if errors.Is(err, spool.ErrMoved) {
 		err = executors.WithHint(err, "put that folder back; if it is lost, remove "+j.Path(ledger.FileStagedIn)+
 			": the job then goes to the archive, with its result in it")
@@ -95,7 +95,7 @@ func (g *Gate) publish(j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	g.log.Info("result delivered", "job", j.ID, "request", request, "result", id)
+	g.log.Info("result delivered", "job", j.ID, "request", end.RequestID, "result", end.ResultID)
 	return nil
 }
 

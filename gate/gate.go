@@ -53,8 +53,8 @@ type Gate struct {
 	out       *deliveries
 	cleaner   *cleaner
 	// deciding keeps apart verdicts on requests and what people order, up to their event.
-	deciding sync.Mutex
-	telling  sync.Mutex // who tells CORE something is the last that may
+	deciding  sync.Mutex
+	notifying sync.Mutex // who tells CORE something is the last that may
 	// claimed are jobs without a verdict. They belong to the intake.
 	claimed []*spool.Job
 	back    returned // released jobs for the intake
@@ -83,7 +83,7 @@ type Options struct {
 // process owns gives spool.ErrLocked.
 func Open(cfg *config.Node, o Options) (_ *Gate, err error) {
 	g := &Gate{exec: o.Executor, log: o.Logger, now: o.Now, troubles: trouble.NewList(o.Retry), runs: newQueue(),
-		journal: newJournal(), alive: o.Alive}
+		journal: &journal{}, alive: o.Alive}
 	g.back.wake = make(chan struct{}, 1)
 	g.cleaner = newCleaner(g)
 	g.out = newDeliveries(g)
@@ -140,6 +140,7 @@ func Open(cfg *config.Node, o Options) (_ *Gate, err error) {
 	if err != nil {
 		return nil, err
 	}
+	g.journal.last = map[string]ledger.Event{}
 	return g, nil
 }
 
@@ -153,16 +154,8 @@ func (g *Gate) Close() error {
 	return errors.Join(g.ledger.Close(), g.spool.Close())
 }
 
-// record makes events durable and takes them in.
-func (g *Gate) record(events ...ledger.Event) error {
-	if err := g.ledger.Append(events...); err != nil {
-		return err
-	}
-	for _, e := range events {
-		g.journal.note(e)
-	}
-	return nil
-}
+// record makes events durable; the journal has them then.
+func (g *Gate) record(events ...ledger.Event) error { return g.ledger.Append(events...) }
 
 // Run serves the node until ctx ends, then lets running jobs end within the
 // configured drain time. Jobs that are left stay in their state folder, their
@@ -254,11 +247,14 @@ func (g *Gate) begin(ctx context.Context) error {
 // resume queues every job that an earlier gate left, and removes what no job owns.
 func (g *Gate) resume(ctx context.Context) error {
 	for _, job := range g.journal.releasing() { // a crash came between the event and the rename
+		if err := g.recall(job); err != nil {
+			return err
+		}
 		if _, err := g.unquarantine(ctx, job); err != nil {
 			return err
 		}
 	}
-	inProgress, mayRun := map[string]bool{}, map[string]bool{}
+	mayRun := map[string]bool{}
 	// What is nearest to its end goes first; within a state, in order of arrival.
 	for _, st := range []spool.State{spool.StateFinished, spool.StateRunning, spool.StateAdmitted, spool.StateClaimed} {
 		jobs, err := g.spool.Jobs(st)
@@ -266,7 +262,9 @@ func (g *Gate) resume(ctx context.Context) error {
 			return err
 		}
 		for _, j := range jobs {
-			inProgress[j.ID] = true
+			if err := g.recall(j.ID); err != nil {
+				return err
+			}
 			mayRun[j.ID] = st == spool.StateAdmitted || st == spool.StateRunning
 			switch {
 			case st == spool.StateClaimed:
@@ -278,7 +276,6 @@ func (g *Gate) resume(ctx context.Context) error {
 			}
 		}
 	}
-	g.journal.keep(inProgress)
 	ids, err := g.exec.List(ctx)
 	if err != nil {
 		return fmt.Errorf("look for leftovers: %w", err)

@@ -20,49 +20,6 @@ import (
 	"github.com/threegate/tool-exec/validate"
 )
 
-// Item is what the ledger tells of a quarantined item. What lies in its folder may have been
-// changed since.
-type Item struct {
-	// Refused is the event that put it there.
-	Refused ledger.Event
-	// Rejected is the order of a person that ended it, if there is one.
-	Rejected *ledger.Event
-	// Dir is the item's folder.
-	Dir string
-}
-
-// ErrNoItem says that a job is not in quarantine.
-var ErrNoItem = errors.New("no such item in quarantine")
-
-// ItemOf reads the record of a quarantined item of the node in dir.
-func ItemOf(dir, job string) (*Item, error) {
-	var it Item
-	_, _, err := ledger.Read(filepath.Join(dir, spool.DirLedger), func(e ledger.Event) error {
-		if e.RunID != job {
-			return nil
-		}
-		switch to := ledger.Announces(e); {
-		case to == spool.StateRequestRefused || to == spool.StateResultRefused:
-			it = Item{Refused: e, Dir: filepath.Join(dir, string(to), job)}
-		case to != "":
-			it = Item{}
-		case e.Type == ledger.QuarantineRejected:
-			it.Rejected = &e
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if it.Dir == "" {
-		return nil, ErrNoItem
-	}
-	if _, err = os.Lstat(it.Dir); errors.Is(err, fs.ErrNotExist) {
-		err = ErrNoItem
-	}
-	return &it, err
-}
-
 // released is what of a job was released so far.
 func (g *Gate) released(j *spool.Job) (all []schemas.Release) {
 	for _, e := range g.journal.releasesOf(j) {
@@ -78,17 +35,26 @@ func (g *Gate) policy(j *spool.Job, at time.Time) validate.Policy {
 	return p
 }
 
-// openItem is a quarantined item that no person ended. The error says why there is none.
-func (g *Gate) openItem(job string) (*Item, error) {
-	it, err := ItemOf(g.config().Dir, job)
-	if errors.Is(err, ErrNoItem) {
+// openItem is the event by which a quarantined item was refused that no person ended, and the item's folder. The
+// error says why there is none.
+func (g *Gate) openItem(job string) (refused ledger.Event, dir string, err error) {
+	x, _ := g.journal.job(job)
+	dir = filepath.Join(g.config().Dir, string(x.Place), job)
+	_, err = os.Lstat(dir)
+	switch {
+	case x.Place != spool.StateRequestRefused && x.Place != spool.StateResultRefused, errors.Is(err, fs.ErrNotExist):
 		err = orders.Refusef("%s is not in quarantine", spool.Quote(job))
-	} else if err == nil && it.Rejected != nil {
-		err = orders.Refusef("%s was rejected before, by %s", job, spool.Quote(it.Rejected.By))
-	} else if err == nil && g.journal.at(job).Ended() { // whoever moves it there still has it in hand
+	case err == nil && g.journal.at(job).Ended(): // whoever moves it there still has it in hand
 		err = fmt.Errorf("job %s is still on its way into quarantine", job)
 	}
-	return it, err
+	if err != nil {
+		return refused, dir, err
+	}
+	refused, err = g.eventAt(x.At)
+	if err == nil && x.Rejected {
+		err = orders.Refusef("%s was rejected before, by %s", job, spool.Quote(refused.By))
+	}
+	return refused, dir, err
 }
 
 // releaseItem has a quarantined item judged again, by all rules, without the findings that a person
@@ -98,7 +64,7 @@ func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (or
 	if known {
 		return d, nil
 	}
-	it, err := g.openItem(o.Subject)
+	e, dir, err := g.openItem(o.Subject)
 	if err != nil {
 		return d, err
 	}
@@ -119,15 +85,14 @@ func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (or
 	if why := shown.Reasons.NotReleasable(o.Released); why != "" {
 		return d, orders.Refusal(why)
 	}
-	e := it.Refused
-	if broken, err := seal.Check(it.Dir, e.Seal, ledger.FileStagedIn); err != nil {
+	if broken, err := seal.Check(dir, e.Seal, ledger.FileStagedIn); err != nil {
 		return d, err
 	} else if len(broken) > 0 {
 		return d, orders.Refusef("%s is not as it was refused: %s: %s", o.Subject, spool.Quote(broken[0].Path),
 			broken[0].What)
 	}
-	if first, ok := g.journal.admittedAs(e.RequestID); ok && first.job != j.ID {
-		return d, orders.Refusef("%s was taken in as job %s since", e.RequestID, first.job)
+	if first, ok := g.journal.admittedAs(e.RequestID); ok && first.ID != j.ID {
+		return d, orders.Refusef("%s was taken in as job %s since", e.RequestID, first.ID)
 	}
 	d.event = ledger.Event{Type: ledger.QuarantineReleased, RunID: e.RunID, RequestID: e.RequestID,
 		RequestSHA256: e.RequestSHA256, ResultID: e.ResultID, Released: o.Released}
@@ -192,32 +157,32 @@ func (r *returned) take() []*spool.Job {
 // rejectItem ends a quarantined item for good. If CORE was told that it is held, it is told now that
 // nothing more comes.
 func (g *Gate) rejectItem(o *orders.Order, known bool) (orderEffect, error) {
-	d := orderEffect{act: func() error { return g.tellRejected(o.Subject) }}
+	d := orderEffect{act: func() error { return g.notifyRejected(o.Subject) }}
 	if known {
 		return d, nil
 	}
-	it, err := g.openItem(o.Subject)
+	e, _, err := g.openItem(o.Subject)
 	if err != nil {
 		return d, err
 	}
-	e := it.Refused
 	d.event = ledger.Event{Type: ledger.QuarantineRejected, RunID: e.RunID, RequestID: e.RequestID,
 		RequestSHA256: e.RequestSHA256, Rules: e.Rules}
 	// A request that was promoted under the same id since has an answer of its own.
-	if by, _ := g.journal.toldBy(e.Notice); e.Releasable && by == e.RunID && !g.journal.withdrawn(e.Notice) {
+	if by, withdrawn, _ := g.journal.notifier(e.Notice); e.Releasable && by == e.RunID && !withdrawn {
 		d.event.Notice = e.Notice
 	}
 	return d, nil
 }
 
-// tellRejected tells CORE of a rejection that is on record.
-func (g *Gate) tellRejected(job string) error {
-	it, err := ItemOf(g.config().Dir, job)
-	if errors.Is(err, ErrNoItem) || err == nil && (it.Rejected == nil || it.Rejected.Notice == "") {
+// notifyRejected tells CORE of a rejection that is on record.
+func (g *Gate) notifyRejected(job string) error {
+	x, _ := g.journal.job(job)
+	if !x.Rejected {
 		return nil
 	}
-	if err != nil {
+	e, err := g.eventAt(x.At)
+	if err != nil || e.Notice == "" {
 		return err
 	}
-	return g.tellAs(it.Rejected.Notice, job, ledger.NoticeOf(*it.Rejected))
+	return g.putNotice(e.Notice, job, ledger.NoticeOf(e))
 }

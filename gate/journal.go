@@ -3,10 +3,8 @@ package gate
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
+	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
@@ -59,10 +57,10 @@ func (g *Gate) follow(ctx context.Context, j *spool.Job) error {
 		err = g.publish(j)
 	}
 	if err == nil {
-		err = g.tell(j)
+		err = g.notify(j)
 	}
 	if err == nil && to == spool.StateDelivered {
-		err = j.Archive(g.journal.endOf(j.ID))
+		err = j.Archive(g.journal.lastOf(j.ID).Time) // its month in the archive is that of its end
 	} else if err == nil {
 		err = j.Move(to)
 	}
@@ -79,163 +77,67 @@ func (g *Gate) follow(ctx context.Context, j *spool.Job) error {
 	return nil
 }
 
-// journal is what the ledger tells, as far as steps need it: which request ids
-// were ever admitted, what the last event of each job in progress announced, and of what
-// CORE was told by a notice.
+// journal is what the ledger tells, as far as steps need it. It is safe for concurrent use.
 type journal struct {
-	mu   sync.Mutex
-	ids  map[string]admitted
-	jobs map[string]announced
-	told map[string]told
-	// orders are the orders of people that are on record, by digest.
-	orders map[string]ledger.Type
-	// released are the releases of jobs, in order.
-	released map[string][]ledger.Event
-	// cancelled are the request ids, in small letters, that people cancelled.
-	cancelled map[string]bool
+	mu      sync.Mutex
+	history ledger.History
+	// last are the last events of the jobs that are in the spool, or on their way out of it: they say where
+	// each goes. In the replay at the start there is none; see recall.
+	last map[string]ledger.Event
 }
 
-// told is who told CORE last about a subject: the job, by the event of that number. The last one
-// on record counts, whoever comes first to the folder.
-type told struct {
-	job  string
-	seq  int64
-	gone bool // that an earlier notice is no longer true
-}
-
-// admitted is the job under which a request id was admitted.
-type admitted struct {
-	request string
-	job     string
-	sha256  string
-}
-
-// announced is what the last event of a job tells of where it goes.
-type announced struct {
-	to        spool.State
-	requestID string
-	resultID  string
-	at        time.Time
-	// tells is the name of a notice: that of notice, or without one of a notice that is no longer true.
-	tells  string
-	notice *schemas.Notice
-}
-
-func newJournal() *journal {
-	return &journal{ids: map[string]admitted{}, jobs: map[string]announced{}, told: map[string]told{},
-		orders: map[string]ledger.Type{}, released: map[string][]ledger.Event{}, cancelled: map[string]bool{}}
-}
-
-// note takes in one event, in the replay at the start and when it was recorded.
+// note takes in the next event of the record.
 func (b *journal) note(e ledger.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.Delivered {
-		b.ids[strings.ToLower(e.RequestID)] = admitted{request: e.RequestID, job: e.RunID, sha256: e.RequestSHA256}
-	}
-	if e.Type == ledger.RequestCancelled {
-		b.cancelled[strings.ToLower(e.RequestID)] = true
-	}
-	if e.Order != "" {
-		b.orders[e.Order] = e.Type
-	}
-	if e.Type == ledger.QuarantineReleased {
-		b.released[e.RunID] = append(b.released[e.RunID], e)
-	}
-	to := ledger.Announces(e)
-	next := announced{to: to, requestID: e.RequestID, resultID: e.ResultID, at: e.Time}
-	if notice := ledger.NoticeOf(e); notice != nil {
-		next.tells, next.notice = e.Notice, notice
-		b.tell(e.Notice, told{job: e.RunID, seq: e.Seq})
-	} else if was, ok := b.told[e.RequestID]; ok && !was.gone && ledger.Withdraws(e) {
-		next.tells = e.RequestID
-		b.tell(e.RequestID, told{job: e.RunID, seq: e.Seq, gone: true})
-	}
-	if to != "" {
-		b.jobs[e.RunID] = next
+	b.history.Note(e)
+	if b.last != nil && ledger.Announces(e) != "" {
+		b.last[e.RunID] = e
 	}
 }
 
-// tell notes who told CORE about a subject, unless an event behind that one is noted already.
-func (b *journal) tell(subject string, t told) {
-	if t.seq >= b.told[subject].seq {
-		b.told[subject] = t
+// recall reads again the last event of a job that an earlier gate left in the spool.
+func (g *Gate) recall(job string) error {
+	x, ok := g.journal.job(job)
+	if !ok || x.Place == "" {
+		return nil
 	}
-}
-
-// toldBy is the job that told CORE last about a subject.
-func (b *journal) toldBy(subject string) (job string, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t, ok := b.told[subject]
-	return t.job, ok
-}
-
-// withdrawn says whether what CORE was told about a subject is no longer true.
-func (b *journal) withdrawn(subject string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.told[subject].gone
-}
-
-// ordered returns the event that an order led to, if it is on record.
-func (b *journal) ordered(sha256 string) (ledger.Type, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t, ok := b.orders[sha256]
-	return t, ok
-}
-
-// releasesOf are the releases of a job and of the request that it is about.
-func (b *journal) releasesOf(j *spool.Job) []ledger.Event {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var list []ledger.Event
-	for _, e := range b.released[j.ID] {
-		if e.RequestSHA256 == j.SHA256 {
-			list = append(list, e)
-		}
+	e, err := g.eventAt(x.At)
+	if err == nil {
+		g.journal.mu.Lock()
+		defer g.journal.mu.Unlock()
+		g.journal.last[job] = e
 	}
-	return list
+	return err
 }
 
-// releasing are the jobs whose last event takes them out of quarantine.
-func (b *journal) releasing() (jobs []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for id := range b.released {
-		if to := b.jobs[id].to; to == spool.StateClaimed || to == spool.StateFinished {
-			jobs = append(jobs, id)
-		}
-	}
-	slices.Sort(jobs)
-	return jobs
+// eventAt reads one event again.
+func (g *Gate) eventAt(offset int64) (ledger.Event, error) {
+	return ledger.EventAt(filepath.Join(g.config().Dir, spool.DirLedger), offset)
 }
 
-// keep forgets all jobs but these.
-func (b *journal) keep(jobs map[string]bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for id := range b.jobs {
-		if !jobs[id] {
-			delete(b.jobs, id)
-		}
-	}
-}
-
+// forget takes a job out of hand that lies where its end announced it.
 func (b *journal) forget(job string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.jobs, job)
+	delete(b.last, job)
 }
+
+// lastOf is the last event of a job in hand; the zero Event if it has none, or is not in hand.
+func (b *journal) lastOf(job string) ledger.Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last[job]
+}
+
+// at is where the last event of a job in hand announced it, or "".
+func (b *journal) at(job string) spool.State { return ledger.Announces(b.lastOf(job)) }
 
 // next is the state that a job has yet to go to, or "" if it is where its last
 // event announced it. A node of the layout before this journal may have left a job
 // several states behind; see TestTakesOverAnOlderNode.
 func (b *journal) next(j *spool.Job) spool.State {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	to := b.jobs[j.ID].to
+	to := b.at(j.ID)
 	switch {
 	case to == "" || to == j.State:
 		return ""
@@ -248,59 +150,76 @@ func (b *journal) next(j *spool.Job) spool.State {
 	return j.State.Step(to)
 }
 
+// job is what is known of a job.
+func (b *journal) job(id string) (ledger.Job, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.history.Job(id)
+}
+
+// request is what became of a request id.
+func (b *journal) request(id string) ledger.Request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.history.Request(id)
+}
+
+// admittedAs is the job as which a request id was admitted, if it ever was.
+func (b *journal) admittedAs(requestID string) (ledger.Job, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.history.Admitted(requestID)
+}
+
 // isCancelled says whether a person cancelled a request id.
 func (b *journal) isCancelled(requestID string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.cancelled[strings.ToLower(requestID)]
+	return b.history.Cancelled(requestID)
 }
 
-// at is where a job's last event announced it, or "" if it has ended.
-func (b *journal) at(job string) spool.State {
+// ordered is the type of the event that an order led to, if it is on record.
+func (b *journal) ordered(sha256 string) (ledger.Type, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.jobs[job].to
+	return b.history.Ordered(sha256)
 }
 
-// resultOf are the ids of the result that a job's last event announced, and of its request.
-func (b *journal) resultOf(job string) (result, request string) {
+// releasing are the jobs that were released and have not come to their end.
+func (b *journal) releasing() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.jobs[job].resultID, b.jobs[job].requestID
+	return b.history.Releasing()
 }
 
-// endOf is when a job's last event was recorded. Its month in the archive is that one's.
-func (b *journal) endOf(job string) time.Time {
+// releasesOf are the releases of a job and of the request that it is about.
+func (b *journal) releasesOf(j *spool.Job) (list []ledger.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.jobs[job].at
-}
-
-// tells returns the name and the content of the notice that a job's last event announced;
-// without a content the one of that name is no longer true.
-func (b *journal) tells(job string) (name string, notice *schemas.Notice) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.jobs[job].tells, b.jobs[job].notice
-}
-
-// admittedAs returns the job under which a request id was admitted, if ever. People and
-// file systems may not tell capitals from small letters, so ids that differ only by them are one.
-func (b *journal) admittedAs(requestID string) (admitted, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	a, ok := b.ids[strings.ToLower(requestID)]
-	return a, ok
-}
-
-// requestOf returns the request that was admitted as a job, if any was.
-func (b *journal) requestOf(job string) (id, sha256 string, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, a := range b.ids {
-		if a.job == job {
-			return a.request, a.sha256, true
+	for _, e := range b.history.Released(j.ID) {
+		if e.RequestSHA256 == j.SHA256 {
+			list = append(list, e)
 		}
 	}
-	return "", "", false
+	return list
+}
+
+// notifier is the job that told CORE last about a subject; withdrawn says that what it told is no longer true.
+func (b *journal) notifier(subject string) (job string, withdrawn, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.history.Told(subject)
+}
+
+// noticeOf is the name and the content of the notice that a job's last event announced; without a content the one
+// of that name is no longer true.
+func (b *journal) noticeOf(job string) (name string, notice *schemas.Notice) {
+	e := b.lastOf(job)
+	if notice = ledger.NoticeOf(e); notice != nil {
+		return e.Notice, notice
+	}
+	if by, withdrawn, _ := b.notifier(e.RequestID); withdrawn && by == job && ledger.Withdraws(e) {
+		return e.RequestID, nil
+	}
+	return "", nil
 }

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/gate/access"
-	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/gate/recheck"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -194,7 +194,7 @@ func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (
 	e := ledger.Event{Type: ledger.RequestCancelled, RequestID: o.Subject}
 	first, admitted := g.journal.admittedAs(o.Subject)
 	if admitted {
-		e.RequestID, e.RunID, e.RequestSHA256 = first.request, first.job, first.sha256
+		e.RequestID, e.RunID, e.RequestSHA256 = first.RequestID, first.ID, first.SHA256
 	}
 	d := orderEffect{event: e, act: func() error { return g.stop(ctx, o.Subject) }}
 	switch {
@@ -210,23 +210,25 @@ func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (
 		}
 		return d, nil
 	}
-	f, err := fate.Of(g.config(), o.Subject)
-	switch {
+	waits, claimed, err := view.Waits(g.config(), o.Subject)
+	switch r := g.journal.request(o.Subject); {
 	case err != nil:
 		return d, err
-	case f.State == "quarantined":
-		return d, orders.Refusef("%s is over: it was refused, and lies in quarantine as %s", o.Subject, f.Job)
-	case f.State == "unknown":
+	case waits && (r.Job == "" || r.Job != claimed): // also put in again, after it was mended
+		return d, nil
+	case r.State == ledger.StateQuarantined:
+		return d, orders.Refusef("%s is over: it was refused, and lies in quarantine as %s", o.Subject, r.Job)
+	case r.State == ledger.StateUnknown:
 		return d, orders.Refusef("the node knows no request %s", o.Subject)
 	}
-	return d, nil // it waits, or was admitted since
+	return d, nil // it was released, and waits
 }
 
 // stop ends at once what can be reached of a cancelled request: its run, or its job that waits for one. Whoever works
 // on it otherwise finds that it was cancelled. It can be called again.
 func (g *Gate) stop(ctx context.Context, requestID string) error {
 	first, _ := g.journal.admittedAs(requestID)
-	job := first.job
+	job := first.ID
 	if g.journal.at(job) == spool.StateRunning {
 		return g.stopRun(ctx, job)
 	}

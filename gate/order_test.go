@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -120,7 +120,7 @@ func TestReject(t *testing.T) {
 func TestNotedRefusals(t *testing.T) {
 	w := ended(t, "refused request")
 	item := w.items(t)[0]
-	before, err := fate.Of(w.cfg, crashID)
+	before, err := view.Of(w.cfg, crashID)
 	must(t, err)
 	sum := strings.Repeat("ab", 32)
 	give := func(o orders.Order) (string, error) {
@@ -164,7 +164,7 @@ func TestNotedRefusals(t *testing.T) {
 			t.Errorf("on record: %+v", e)
 		}
 	}
-	after, err := fate.Of(w.cfg, crashID)
+	after, err := view.Of(w.cfg, crashID)
 	must(t, err)
 	if before.State != after.State || before.Job != after.Job {
 		t.Errorf("it was %+v, and is %+v", before, after)

@@ -78,8 +78,8 @@ func (g *Gate) refuseDamaged(ctx context.Context, j *spool.Job) error {
 	f := schemas.Refusal(spool.RuleDamaged, "what lies in spool/%s is no job as the node writes it: %v", j.State, j.Damage)
 	ev := ledger.Event{Type: ledger.ResultQuarantined, RunID: j.ID, Rules: []string{f.Rule}}
 	kind := schemas.KindResult
-	if id, sum, ok := g.journal.requestOf(j.ID); ok { // else it was never admitted, and its id may not be well formed
-		ev.RequestID, ev.RequestSHA256 = id, sum
+	if x, _ := g.journal.job(j.ID); x.Admitted { // else its id may not be well formed
+		ev.RequestID, ev.RequestSHA256 = x.RequestID, x.SHA256
 	}
 	if j.State == spool.StateClaimed {
 		ev.Type, ev.Outcome, ev.Attempt = ledger.DeliveryAttempted, ledger.DeadLettered, 1
@@ -139,33 +139,33 @@ func (g *Gate) noticeName(j *spool.Job, requestID string) string {
 	if name == "" {
 		return j.ID
 	}
-	if by, ok := g.journal.toldBy(name); ok && requestID == "" && by != j.ID {
+	if by, _, ok := g.journal.notifier(name); ok && requestID == "" && by != j.ID {
 		return "" // it may be another request's, which has its answer
 	}
-	if first, ok := g.journal.admittedAs(name); ok && first.job != j.ID {
+	if first, ok := g.journal.admittedAs(name); ok && first.ID != j.ID {
 		return ""
 	}
 	return name
 }
 
-// tell notes what CORE is to find in its folder of notices after a job's last event.
-func (g *Gate) tell(j *spool.Job) error {
-	name, notice := g.journal.tells(j.ID)
+// notify notes what CORE is to find in its folder of notices after a job's last event.
+func (g *Gate) notify(j *spool.Job) error {
+	name, notice := g.journal.noticeOf(j.ID)
 	if name == "" {
 		return nil
 	}
-	return g.tellAs(name, j.ID, notice)
+	return g.putNotice(name, j.ID, notice)
 }
 
-// tellAs notes what CORE is to find in its folder of notices by a job, unless another one told it
+// putNotice notes what CORE is to find in its folder of notices by a job, unless another one told it
 // something about the same subject since. Without a notice it is to find none.
-func (g *Gate) tellAs(name, job string, notice *schemas.Notice) error {
+func (g *Gate) putNotice(name, job string, notice *schemas.Notice) error {
 	if !g.config().CoreNotices.Enabled {
 		return nil
 	}
-	g.telling.Lock()
-	defer g.telling.Unlock()
-	if by, _ := g.journal.toldBy(name); by != job {
+	g.notifying.Lock()
+	defer g.notifying.Unlock()
+	if by, _, _ := g.journal.notifier(name); by != job {
 		return nil
 	}
 	var data []byte

@@ -3,13 +3,14 @@ package gate_test
 import (
 	"testing"
 
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 )
 
 // TestListResults: what CORE got, and what it may still get.
 func TestListResults(t *testing.T) {
-	list := func(w *world) []*view.Result {
+	list := func(w *world) []*view.RequestStatus {
 		t.Helper()
 		l, err := view.Results(w.cfg)
 		must(t, err)
@@ -22,7 +23,7 @@ func TestListResults(t *testing.T) {
 	}
 	running := 0
 	for _, r := range list(w) {
-		if r.State == "running" && r.StartedUTC != nil && r.EndedUTC == nil && r.Path == "" {
+		if r.State == "running" && r.StartedUTC != nil && r.EndedUTC == nil && r.ResultPath == "" {
 			running++
 		}
 	}
@@ -30,18 +31,19 @@ func TestListResults(t *testing.T) {
 		t.Errorf("none is running: %+v", list(w))
 	}
 	must(t, w.process(&injector{}))
-	states := map[string]string{}
+	states := map[string]ledger.State{}
 	for _, r := range list(w) {
 		states[r.RequestID] = r.State
 		if _, err := view.JobDir(w.cfg, r.Job); err != nil {
 			t.Errorf("%s: %v", r.RequestID, err)
 		}
-		if r.State == "delivered" && (r.Artifacts == 0 || r.SHA256 == "" || r.ExitCode == nil ||
+		if r.State == "delivered" && (r.Artifacts == 0 || r.ResultSHA256 == "" || r.ExitCode == nil ||
 			r.Cause != schemas.CauseNone) {
 			t.Errorf("%+v", r)
 		}
 	}
-	want := map[string]string{requestID(0): "delivered", requestID(1): "delivered", requestID(2): "quarantined"}
+	want := map[string]ledger.State{requestID(0): "delivered", requestID(1): "delivered",
+		requestID(2): "result-quarantined"}
 	if len(states) != len(want) {
 		t.Errorf("%v", states)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate/fate"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -42,7 +42,7 @@ func TestEscapeByLocks(t *testing.T) {
 			if r := n.result(n.await(other.id)); r.ExitCode != 0 || r.Stdout.Text != "taken: []\n" {
 				t.Errorf("exit code %d, printed %q %q", r.ExitCode, r.Stdout.Text, r.Stderr.Text)
 			}
-			if f, err := fate.Of(n.cfg, holder.id); err != nil || f.State != "running" {
+			if f, err := view.Of(n.cfg, holder.id); err != nil || f.State != "running" {
 				t.Errorf("the one that holds the locks: %+v, %v", f, err)
 			}
 			n.until("its end", func() bool { return killInit(n, rand.New(rand.NewPCG(0, 0))) })

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors/job"
-	"github.com/threegate/tool-exec/gate/fate"
+	"github.com/threegate/tool-exec/gate/view"
 )
 
 // descriptors bounds the open files of the gate, as it serves; the answer puts
@@ -74,7 +74,7 @@ func TestTooManyOpenFiles(t *testing.T) {
 					n.mustBeWhole()
 					n.serve()
 				}
-				f, err := fate.Of(n.cfg, r.id)
+				f, err := view.Of(n.cfg, r.id)
 				return err == nil && f.Ended()
 			})
 			f := n.await(r.id)

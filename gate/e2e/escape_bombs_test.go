@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -23,7 +23,7 @@ type bomb struct {
 	outputs []string        // that are declared
 	want    []string        // of these, those that must be delivered
 	seconds int             // 20 if 0
-	check   func(t *testing.T, f *fate.Fate, r *schemas.Result)
+	check   func(t *testing.T, f *view.RequestStatus, r *schemas.Result)
 }
 
 const anyCode = -1000
@@ -155,7 +155,7 @@ func throwBombs(t *testing.T, n *node, slots bool) {
 }
 
 // endOf is the event that says how the run ended.
-func endOf(t *testing.T, n *node, f *fate.Fate) ledger.Event {
+func endOf(t *testing.T, n *node, f *view.RequestStatus) ledger.Event {
 	t.Helper()
 	for _, e := range n.events() {
 		if e.RunID == f.Job && (e.Type == ledger.RunCompleted || e.Type == ledger.RunFailed) {
@@ -167,14 +167,14 @@ func endOf(t *testing.T, n *node, f *fate.Fate) ledger.Event {
 }
 
 // quick: what still ran did not keep the run from ending before its limit.
-func quick(t *testing.T, _ *fate.Fate, r *schemas.Result) {
+func quick(t *testing.T, _ *view.RequestStatus, r *schemas.Result) {
 	if r.RuntimeSec > 15 {
 		t.Errorf("it lasted %.1f s", r.RuntimeSec)
 	}
 }
 
 // harmless: neither a terminal nor a Markdown reader is addressed.
-func harmless(t *testing.T, f *fate.Fate, r *schemas.Result) {
+func harmless(t *testing.T, f *view.RequestStatus, r *schemas.Result) {
 	doc := read(t, f.ResultPath)
 	for _, bad := range []string{"\x1b", "\x9b", "\x07", "\x08", "\x00", "\u202e", "\u200b"} {
 		if strings.Contains(doc, bad) {
@@ -187,7 +187,7 @@ func harmless(t *testing.T, f *fate.Fate, r *schemas.Result) {
 }
 
 // inert: markers stand where a viewer would have run or fetched something.
-func inert(t *testing.T, _ *fate.Fate, r *schemas.Result) {
+func inert(t *testing.T, _ *view.RequestStatus, r *schemas.Result) {
 	if len(r.Stdout.Withheld) == 0 {
 		t.Error("nothing is withheld")
 	}
@@ -199,7 +199,7 @@ func inert(t *testing.T, _ *fate.Fate, r *schemas.Result) {
 }
 
 // honest: no artifact shows a file of the host or of the image.
-func honest(t *testing.T, f *fate.Fate, r *schemas.Result) {
+func honest(t *testing.T, f *view.RequestStatus, r *schemas.Result) {
 	for _, a := range r.Artifacts {
 		if a.Path == r.ResultID+schemas.SpansSuffix { // the gate's own
 			continue

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -124,7 +124,7 @@ func applies(t *testing.T, inputs, patch string, cmds []string) {
 // usageRe is how a result says what a run used.
 var usageRe = regexp.MustCompile(`wall \d+\.\d{3} s, cpu \d+\.\d{3} s, peak memory (?:[1-9]\d*\.\d|0\.[1-9]) MB`)
 
-func compare(t *testing.T, n *node, f *fate.Fate, w want) {
+func compare(t *testing.T, n *node, f *view.RequestStatus, w want) {
 	t.Helper()
 	if w.ExitCode != nil && (f.ExitCode == nil || *f.ExitCode != *w.ExitCode) {
 		t.Errorf("exit code %v, want %d", f.ExitCode, *w.ExitCode)
@@ -213,7 +213,7 @@ func compare(t *testing.T, n *node, f *fate.Fate, w want) {
 	}
 }
 
-func readResultOf(t *testing.T, f *fate.Fate) *schemas.Result {
+func readResultOf(t *testing.T, f *view.RequestStatus) *schemas.Result {
 	t.Helper()
 	if f.State != "delivered" {
 		reasons, _ := os.ReadFile(filepath.Join(f.ReasonsPath, "reasons.json"))

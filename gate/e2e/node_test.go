@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -254,12 +254,12 @@ func (n *node) promote(name string, request []byte, inputs string) {
 }
 
 // await waits until a request id has come to its end.
-func (n *node) await(id string) *fate.Fate {
+func (n *node) await(id string) *view.RequestStatus {
 	n.t.Helper()
-	var f *fate.Fate
+	var f *view.RequestStatus
 	n.until("request "+id+" to be decided", func() bool {
 		var err error
-		if f, err = fate.Of(n.cfg, id); err != nil {
+		if f, err = view.Of(n.cfg, id); err != nil {
 			n.t.Fatal(err)
 		}
 		// The record is written first; what it announces comes right after.
@@ -304,7 +304,7 @@ func (n *node) count(elem ...string) int {
 }
 
 // result reads a delivered result as CORE would, validating it once more.
-func (n *node) result(f *fate.Fate) *schemas.Result {
+func (n *node) result(f *view.RequestStatus) *schemas.Result {
 	n.t.Helper()
 	if f.State != "delivered" {
 		n.t.Fatalf("request %s was not delivered: %+v", f.RequestID, *f)

@@ -36,8 +36,6 @@ const (
 	// are written at once.
 	stepBack    = 1000
 	maxPosition = 4 << 10
-	// ruleCancelled is the rule of a request that a person cancelled.
-	ruleCancelled = "request.cancelled"
 )
 
 // Message is what a hook is told: its standard input, or the body of a POST.
@@ -60,14 +58,14 @@ type Message struct {
 
 // answerOf is the final answer that an event is, or "".
 func answerOf(e ledger.Event) config.Answer {
-	switch {
-	case e.Type == ledger.DeliveryAttempted && slices.Contains(e.Rules, ruleCancelled):
+	switch to := ledger.Announces(e); {
+	case to == spool.StateRequestRefused && slices.Contains(e.Rules, ledger.RuleCancelled):
 		return config.AnswerCancelled
-	case e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.DeadLettered:
+	case to == spool.StateRequestRefused:
 		return config.AnswerRefused
-	case e.Type == ledger.ResultDelivered:
+	case to == spool.StateDelivered:
 		return config.AnswerDelivered
-	case e.Type == ledger.ResultQuarantined:
+	case to == spool.StateResultRefused:
 		return config.AnswerWithheld
 	case e.Type == ledger.QuarantineRejected:
 		return config.AnswerRejected

@@ -70,7 +70,7 @@ func (n *node) ends(what ...string) {
 		case "refused":
 			e.Type, e.Outcome, e.Rules = ledger.DeliveryAttempted, ledger.DeadLettered, []string{"request.id"}
 		case "cancelled":
-			e.Type, e.Outcome, e.Rules = ledger.DeliveryAttempted, ledger.DeadLettered, []string{ruleCancelled}
+			e.Type, e.Outcome, e.Rules = ledger.DeliveryAttempted, ledger.DeadLettered, []string{ledger.RuleCancelled}
 		case "result_refused":
 			e.Type, e.Rules = ledger.ResultQuarantined, []string{"secrets.scan"}
 		case "rejected":

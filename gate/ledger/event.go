@@ -120,6 +120,8 @@ type Event struct {
 	// Dropped is how many bytes a LedgerRecovered cut off.
 	Dropped int64  `json:"dropped,omitempty"`
 	Prev    string `json:"prev"`
+	// Offset is where its line begins in the record, all segments counted. See EventAt.
+	Offset int64 `json:"-"`
 }
 
 // check refuses an event that this build does not know.

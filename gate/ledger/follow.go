@@ -42,7 +42,7 @@ func (f *Follower) Read(each func(Event) error) error {
 	}
 	for i, seg := range segs[at:] {
 		if seg != f.path {
-			f.path, f.file, f.at.size = seg, nil, 0
+			f.path, f.file, f.at.base, f.at.size = seg, nil, f.at.base+f.at.size, 0
 		}
 		if err := f.readOn(at+i == len(segs)-1, each); err != nil {
 			return err
@@ -72,7 +72,7 @@ func (f *Follower) readOn(last bool, each func(Event) error) error {
 	if _, err := file.Seek(f.at.size, io.SeekStart); err != nil {
 		return fmt.Errorf("read ledger: %w", err)
 	}
-	f.at, err = readLines(file, f.path, f.at, last, func(e Event, _ []byte) error { return each(e) })
+	f.at, err = readLines(file, f.path, f.at, last, each)
 	return err
 }
 

@@ -41,6 +41,7 @@ type Ledger struct {
 	dir  string
 	now  func() time.Time
 	seam spool.Seam
+	each func(Event)
 
 	mu      sync.Mutex
 	synced  sync.Cond
@@ -51,6 +52,7 @@ type Ledger struct {
 	// The following belong to whoever is writing.
 	file *os.File
 	size int64
+	base int64 // bytes of the segments before
 
 	// Guarded by mu.
 	seq  int64
@@ -72,43 +74,33 @@ type Options struct {
 	Seam spool.Seam
 }
 
-// Open replays the record in dir, calling each with every event in order, cuts
-// off a torn last line (which no Append had acknowledged), and opens it for
-// appending. A line that is damaged elsewhere is an error: nothing is skipped.
-// What was replayed is durable when Open returns, also if the process that
-// appended it died in between.
+// Open replays the record in dir, cuts off a torn last line (which no Append had
+// acknowledged), and opens it for appending. It calls each with every event in order:
+// those on record, and later those that were appended, before Append returns. A line
+// that is damaged elsewhere is an error: nothing is skipped. What was replayed is durable
+// when Open returns, also if the process that appended it died in between.
 func Open(dir string, o Options, each func(Event)) (_ *Ledger, err error) {
-	l := &Ledger{dir: dir, now: o.Now, seam: o.Seam, prev: zeroHash}
+	l := &Ledger{dir: dir, now: o.Now, seam: o.Seam, each: each}
 	if l.now == nil {
 		l.now = time.Now
 	}
 	l.synced.L = &l.mu
-	segs, err := segments(dir)
-	if err != nil {
+	f := Follow(dir)
+	if err := f.Read(func(e Event) error { each(e); return nil }); err != nil {
 		return nil, err
+	}
+	l.seq, l.prev, l.base, l.size = f.at.seq, f.at.prev, f.at.base, f.at.size
+	if f.path != "" {
+		if l.file, err = os.OpenFile(f.path, os.O_RDWR, 0); err != nil {
+			return nil, fmt.Errorf("open ledger: %w", err)
+		}
 	}
 	defer func() {
 		if err != nil && l.file != nil {
 			_ = l.file.Close()
 		}
 	}()
-	var torn int64
-	for i, seg := range segs {
-		r, err := readSegment(seg, l.seq, l.prev, i == len(segs)-1,
-			func(e Event, _ []byte) error { each(e); return nil })
-		if err != nil {
-			return nil, err
-		}
-		l.seq, l.prev = r.seq, r.prev
-		if i == len(segs)-1 {
-			torn = r.torn
-			if l.file, err = os.OpenFile(seg, os.O_RDWR, 0); err != nil {
-				return nil, fmt.Errorf("open ledger: %w", err)
-			}
-			l.size = r.size
-		}
-	}
-	if err := l.repair(torn); err != nil {
+	if err := l.repair(f.at.torn); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -167,7 +159,7 @@ func (l *Ledger) flush(batches []*batch) {
 	err := l.broken
 	if err == nil {
 		var buf bytes.Buffer
-		seq, prev := l.seq, l.prev
+		seq, prev, offset := l.seq, l.prev, l.base+l.size
 		for _, b := range batches {
 			for i := range b.events {
 				e := &b.events[i]
@@ -183,6 +175,7 @@ func (l *Ledger) flush(batches []*batch) {
 				}
 				sum := sha256.Sum256(line)
 				prev = hex.EncodeToString(sum[:])
+				e.Offset = offset + int64(buf.Len())
 				buf.Write(line)
 				buf.WriteByte('\n')
 			}
@@ -195,6 +188,11 @@ func (l *Ledger) flush(batches []*batch) {
 		}
 		if err == nil {
 			l.seq, l.prev = seq, prev
+			for _, b := range batches {
+				for _, e := range b.events {
+					l.each(e)
+				}
+			}
 		}
 		if errors.Is(err, ErrUnusable) {
 			l.broken = err
@@ -275,7 +273,7 @@ func (l *Ledger) roll(first int64) error {
 	if l.file != nil {
 		_ = l.file.Close() // all of it is fsynced
 	}
-	l.file, l.size = f, 0
+	l.file, l.base, l.size = f, l.base+l.size, 0
 	return nil
 }
 

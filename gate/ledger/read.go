@@ -45,20 +45,11 @@ type replayed struct {
 	prev string
 	size int64 // of the whole lines
 	torn int64 // bytes after them
-}
-
-// readSegment reads one segment that goes on after seq and prev.
-func readSegment(path string, seq int64, prev string, last bool, each func(Event, []byte) error) (replayed, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return replayed{seq: seq, prev: prev}, fmt.Errorf("read ledger: %w", err)
-	}
-	defer f.Close()
-	return readLines(f, path, replayed{seq: seq, prev: prev}, last, each)
+	base int64 // bytes of the segments before
 }
 
 // readLines reads whole lines from where r says that f stands.
-func readLines(f io.Reader, path string, r replayed, last bool, each func(Event, []byte) error) (replayed, error) {
+func readLines(f io.Reader, path string, r replayed, last bool, each func(Event) error) (replayed, error) {
 	br := bufio.NewReaderSize(f, maxLineBytes)
 	for {
 		line, err := br.ReadSlice('\n')
@@ -82,7 +73,8 @@ func readLines(f io.Reader, path string, r replayed, last bool, each func(Event,
 		if err != nil {
 			return r, damage{fmt.Errorf("ledger %s: event %d: %w", filepath.Base(path), r.seq+1, err)}
 		}
-		if err := each(e, line); err != nil {
+		e.Offset = r.base + r.size
+		if err := each(e); err != nil {
 			return r, err
 		}
 		sum := sha256.Sum256(line)
@@ -117,6 +109,42 @@ func (e *Event) follows(seq int64, prev string) error {
 		return errors.New("does not fit the event before it: one of the two was changed")
 	}
 	return nil
+}
+
+// EventAt reads again the event whose line begins at an offset of the record in dir. Its place in the chain is not
+// checked: whoever has the offset read it before.
+func EventAt(dir string, offset int64) (Event, error) {
+	segs, err := segments(dir)
+	if err != nil {
+		return Event{}, err
+	}
+	at := offset
+	for _, seg := range segs {
+		info, err := os.Stat(seg)
+		if err != nil {
+			return Event{}, fmt.Errorf("read ledger: %w", err)
+		}
+		if at >= info.Size() {
+			at -= info.Size()
+			continue
+		}
+		f, err := os.Open(seg)
+		if err != nil {
+			return Event{}, fmt.Errorf("read ledger: %w", err)
+		}
+		defer f.Close()
+		line, err := bufio.NewReaderSize(io.NewSectionReader(f, at, maxLineBytes), 1<<10).ReadBytes('\n')
+		if err != nil {
+			return Event{}, damage{fmt.Errorf("ledger %s: no event lies at %d: %w", filepath.Base(seg), at, err)}
+		}
+		e, err := parse(bytes.TrimSuffix(line, []byte("\n")))
+		if err != nil {
+			return Event{}, damage{fmt.Errorf("ledger %s: the event at %d %w", filepath.Base(seg), at, err)}
+		}
+		e.Offset = offset
+		return e, nil
+	}
+	return Event{}, damage{fmt.Errorf("the ledger ends before byte %d", offset)}
 }
 
 // eachLine reads the whole lines of one file.

@@ -111,6 +111,10 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
+	requests = desc("requests_total", "Verdicts on requests.", "verdict")
+	refusals = desc("refusals_total", "Refused requests and results, by each rule that refused.", "rule")
+	runs     = desc("runs_total", "Runs that ended, by cause; none is an end by itself.", "cause")
+	results  = desc("results_total", "Verdicts on results.", "verdict")
 	jobs     = desc("jobs", "Jobs in progress, by state.", "state")
 	waiting  = desc("inbox_waiting", "Requests that wait in an inbox, unclaimed.", "inbox")
 	held     = desc("inbox_held", "1 if an operator holds the inbox, or the node.", "inbox")
@@ -126,25 +130,14 @@ type collector struct {
 	mu       sync.Mutex
 	record   *ledger.Follower
 	last     int64 // the event that was counted last
-	requests *prometheus.CounterVec
-	refusals *prometheus.CounterVec
-	runs     *prometheus.CounterVec
-	results  *prometheus.CounterVec
+	totals   ledger.Totals
 	wall     prometheus.Histogram
 	admitted map[string]time.Time // jobs in progress
 }
 
 func newCollector(cfg *config.Node) *collector {
-	counter := func(name, help, label string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help},
-			[]string{label})
-	}
 	return &collector{cfg: cfg, record: ledger.Follow(filepath.Join(cfg.Dir, spool.DirLedger)),
 		admitted: map[string]time.Time{},
-		requests: counter("requests_total", "Verdicts on requests.", "verdict"),
-		refusals: counter("refusals_total", "Refused requests and results, by each rule that refused.", "rule"),
-		runs:     counter("runs_total", "Runs that ended, by cause; none is an end by itself.", "cause"),
-		results:  counter("results_total", "Verdicts on results.", "verdict"),
 		wall: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: "run_seconds",
 			Help:    "Wall clock time of runs.",
 			Buckets: []float64{0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200}})}
@@ -164,9 +157,10 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.NewInvalidMetric(jobs, errors.New("the record can't be read"))
 		return
 	}
-	for _, v := range []prometheus.Collector{c.requests, c.refusals, c.runs, c.results, c.wall} {
-		v.Collect(out)
-	}
+	c.counts(func(d *prometheus.Desc, n int, label string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), label)
+	})
+	c.wall.Collect(out)
 	for _, st := range spool.States {
 		if es, err := os.ReadDir(filepath.Join(c.cfg.Dir, spool.DirSpool, string(st))); err == nil {
 			gauge(jobs, float64(len(es)), string(st))
@@ -212,33 +206,36 @@ func (c *collector) count(e ledger.Event) error {
 		return nil
 	}
 	c.last = e.Seq
-	to := ledger.Announces(e)
-	for _, rule := range e.Rules {
-		if to.Ended() {
-			c.refusals.WithLabelValues(rule).Inc()
-		}
-	}
-	switch to {
-	case spool.StateAdmitted:
-		if e.Type == ledger.DeliveryAttempted {
-			c.requests.WithLabelValues("admitted").Inc()
-			c.admitted[e.RunID] = e.Time
-		}
-	case spool.StateRequestRefused:
-		c.requests.WithLabelValues("refused").Inc()
-	case spool.StateFinished:
-		if e.Type == ledger.QuarantineReleased {
-			break
-		}
-		c.runs.WithLabelValues(string(e.Cause)).Inc()
+	c.totals.Note(e)
+	if ledger.EndsRun(e) {
 		c.wall.Observe(float64(e.WallMS) / 1000)
-	case spool.StateDelivered:
-		c.results.WithLabelValues("delivered").Inc()
-	case spool.StateResultRefused:
-		c.results.WithLabelValues("refused").Inc()
+	}
+	to := ledger.Announces(e)
+	if _, known := c.admitted[e.RunID]; to == spool.StateAdmitted && !known {
+		c.admitted[e.RunID] = e.Time
 	}
 	if to.Ended() {
 		delete(c.admitted, e.RunID)
 	}
 	return nil
+}
+
+// counts shows each counter that is not 0.
+func (c *collector) counts(show func(d *prometheus.Desc, n int, label string)) {
+	some := func(d *prometheus.Desc, n int, label string) {
+		if n > 0 {
+			show(d, n, label)
+		}
+	}
+	t := &c.totals
+	some(requests, t.Admitted, string(ledger.StateAdmitted))
+	some(requests, t.RequestsRefused, string(ledger.StateQuarantined))
+	some(results, t.ResultsDelivered, string(ledger.StateDelivered))
+	some(results, t.ResultsQuarantined, string(ledger.StateResultQuarantined))
+	for rule, n := range t.Rules {
+		show(refusals, n, rule)
+	}
+	for cause, n := range t.Causes {
+		show(runs, n, string(cause))
+	}
 }

@@ -137,13 +137,11 @@ func readRecord(cfg *config.Node) (delivered []Item, pruned map[string]bool, err
 		if e.Time.After(latest) {
 			latest = e.Time
 		}
-		switch e.Type {
-		case ledger.ResultDelivered:
+		if ledger.Announces(e) == spool.StateDelivered {
 			delivered = append(delivered, Item{Job: e.RunID, RequestID: e.RequestID, DeliveredUTC: latest})
-		case ledger.ArchivePruned:
-			for _, id := range e.Jobs {
-				pruned[id] = true
-			}
+		}
+		for _, id := range e.Jobs { // that went
+			pruned[id] = true
 		}
 		return nil
 	})

@@ -32,7 +32,7 @@ type NodeStatus struct {
 	Jobs map[spool.State]int `json:"jobs"`
 	// Totals come from the ledger, since the node was made or the time that was asked for; its last
 	// event and their number are those of all of it.
-	Totals Totals `json:"totals"`
+	Totals ledger.Totals `json:"totals"`
 	// Disk says why nothing new is taken in, if the disk is too full for it. A
 	// gate could not write that down.
 	Disk string `json:"disk,omitempty"`
@@ -46,18 +46,6 @@ type InboxStatus struct {
 	Path    string `json:"path"`
 	Waiting int    `json:"waiting"`
 	Error   string `json:"error,omitempty"`
-}
-
-// Totals counts decisions.
-type Totals struct {
-	Admitted           int       `json:"admitted"`
-	RequestsRefused    int       `json:"requests_refused"`
-	RunsCompleted      int       `json:"runs_completed"`
-	RunsFailed         int       `json:"runs_failed"`
-	ResultsDelivered   int       `json:"results_delivered"`
-	ResultsQuarantined int       `json:"results_quarantined"`
-	LastEvent          time.Time `json:"last_event"`
-	Events             int64     `json:"events"`
 }
 
 // Inspect reads a node without touching it. Its totals are of what was decided since then.
@@ -80,17 +68,18 @@ func Inspect(cfg *config.Node, since time.Time) (*NodeStatus, error) {
 		}
 		s.Jobs[st] = n
 	}
+	var last time.Time
 	seq, _, err := ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
-		s.Totals.LastEvent = e.Time
 		if !e.Time.Before(since) {
-			s.Totals.add(e)
+			s.Totals.Note(e)
 		}
+		last = e.Time
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.Totals.Events = seq
+	s.Totals.Events, s.Totals.LastEvent = seq, last
 	if s.Serving, err = spool.Locked(cfg.Dir); err != nil {
 		return nil, err
 	}
@@ -120,25 +109,6 @@ func Live(cfg *config.Node) (*trouble.Status, error) {
 		return nil, err
 	}
 	return &live, nil
-}
-
-func (t *Totals) add(e ledger.Event) {
-	switch e.Type {
-	case ledger.DeliveryAttempted:
-		if e.Outcome == ledger.Delivered {
-			t.Admitted++
-		} else {
-			t.RequestsRefused++
-		}
-	case ledger.RunCompleted:
-		t.RunsCompleted++
-	case ledger.RunFailed:
-		t.RunsFailed++
-	case ledger.ResultDelivered:
-		t.ResultsDelivered++
-	case ledger.ResultQuarantined:
-		t.ResultsQuarantined++
-	}
 }
 
 func inspectInbox(in config.Inbox) InboxStatus {

@@ -23,6 +23,7 @@ const (
 	ExitBusy        = 4
 	ExitTimeout     = 5
 	ExitDeclined    = 6
+	ExitIncomplete  = 7
 	ExitInterrupted = 130
 	ExitTerminated  = 143
 )
@@ -44,6 +45,8 @@ var ExitCodes = []struct {
 	{ExitBusy, "busy", "The node, or the name in the inbox, is taken by somebody else."},
 	{ExitTimeout, "timeout", "The time that was given for waiting is over; what was waited for goes on."},
 	{ExitDeclined, "declined", "A person was asked and did not say yes; nothing was changed."},
+	{ExitIncomplete, "incomplete",
+		"A result was delivered, and something is amiss in it: a declared output was not made, or a stream was cut."},
 	{ExitInterrupted, "interrupted", "Stopped by an interrupt (Ctrl-C)."},
 	{ExitTerminated, "terminated", "Stopped by SIGTERM."},
 }

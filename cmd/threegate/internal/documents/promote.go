@@ -17,7 +17,8 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/fate"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -160,9 +161,9 @@ func (a *app) promoteOne(ctx context.Context, file, inputs string, to target) (p
 	p.RequestID = b.ID
 	if to.node != nil {
 		// Whoever may not read the record learns it from the node.
-		if fate, err := fate.Of(to.node, b.ID); err == nil && fate.Job != "" && fate.State != "quarantined" {
+		if was, err := view.Of(to.node, b.ID); err == nil && was.Job != "" && was.State != ledger.StateQuarantined {
 			return p, &cli.Fault{Exit: cli.ExitBusy, Code: schemas.CodeValidation, Rule: "request.duplicate",
-				Message: fmt.Sprintf("the node took in %s before, as job %s (%s)", b.ID, fate.Job, fate.State),
+				Message: fmt.Sprintf("the node took in %s before, as job %s (%s)", b.ID, was.Job, was.State),
 				Hint:    "a request_id is used once: make a new request, or: threegate status " + b.ID + a.NodeArg()}
 		}
 	}

@@ -121,7 +121,7 @@ func (d *desk) tools(s *mcp.Server) {
 	add(s, reads("explain_rule", "Explain a rule", "Says what a rule wants, why, and how to satisfy it."),
 		d.explainRule, nil)
 	add(s, reads("list_requests", "List requests", "Lists drafts, results and notices, newest first."),
-		d.listRequests, enums(map[string][]any{"state": {"drafted", "declined", "delivered", "refused"}}))
+		d.listRequests, enums(map[string][]any{"state": {"drafted", "declined", "delivered", "quarantined"}}))
 	add(s, reads("request_status", "Status of a request", "Says what is known of a request. A request that a person "+
 		"promoted stays \"drafted\" until its answer is there."), d.requestStatus, nil)
 	add(s, reads("read_result", "Read a result", "Reads the result of a request. Texts that are marked untrusted "+

@@ -357,7 +357,7 @@ func TestReading(t *testing.T) {
 	if fault != "" || notice.Stage != schemas.StageRefused || len(notice.Rules) != 1 {
 		t.Errorf("%s %+v", fault, notice)
 	}
-	for state, want := range map[string]string{"delivered": theRequest, "refused": "TR-20260209-160502Z-bad"} {
+	for state, want := range map[string]string{"delivered": theRequest, "quarantined": "TR-20260209-160502Z-bad"} {
 		list, fault := call[listOut](t, c, "list_requests", listIn{State: state})
 		if fault != "" || len(list.Requests) != 1 || list.Requests[0].RequestID != want || list.Requests[0].State != state {
 			t.Errorf("%s: %s %+v", state, fault, list)

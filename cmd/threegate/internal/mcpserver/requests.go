@@ -12,17 +12,18 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/documents"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
 // States of a request, as CORE can see them.
 const (
-	stateDrafted   = "drafted"
-	stateDeclined  = "declined"
-	stateDelivered = "delivered"
-	stateRefused   = "refused"
-	stateUnknown   = "unknown"
+	stateDrafted     = "drafted"
+	stateDeclined    = "declined"
+	stateDelivered   = string(ledger.StateDelivered)
+	stateQuarantined = string(ledger.StateQuarantined)
+	stateUnknown     = string(ledger.StateUnknown)
 )
 
 // meanings say what each state is.
@@ -31,7 +32,7 @@ var meanings = map[string]string{
 		"look again later.",
 	stateDeclined:  "A person read the draft and does not approve it: reason says why. Draft another one.",
 	stateDelivered: "The result is there: read_result.",
-	stateRefused: "No result comes, unless read_notice has the stage held: then a person decides, and another answer " +
+	stateQuarantined: "No result comes, unless read_notice has the stage held: then a person decides, and another answer " +
 		"follows. read_notice says why.",
 	stateUnknown: "There is no draft, no result and no notice of that name. It may wait or run, if somebody else " +
 		"drafted it; or there is none.",
@@ -44,7 +45,7 @@ func (s *seen) state() string {
 	case s.result != "":
 		return stateDelivered
 	case s.notice != "":
-		return stateRefused
+		return stateQuarantined
 	case s.declined:
 		return stateDeclined
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/fate"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
@@ -96,7 +97,7 @@ func (a *app) run(ctx context.Context, l *config.Node, file, inputs, out string)
 }
 
 // serve serves the private node until the request has come to its end. If it does not, what still runs is ended.
-func (p *private) serve(ctx context.Context, id string, log *slog.Logger) (f *fate.Fate, err error) {
+func (p *private) serve(ctx context.Context, id string, log *slog.Logger) (f *view.RequestStatus, err error) {
 	if p.exec, err = backend.Open(ctx, p.cfg, nil); err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (p *private) serve(ctx context.Context, id string, log *slog.Logger) (f *fa
 		stop(err)
 		ended <- err
 	}()
-	f, err = record.Follow(serving, fate.Follow(p.cfg, id), func(*fate.Fate) error { return nil })
+	f, err = record.Follow(serving, view.Follow(p.cfg, id), func(*view.RequestStatus) error { return nil })
 	if err != nil { // interrupted: nobody will ask for what still runs
 		err = errors.Join(err, p.kill())
 	}
@@ -123,8 +124,8 @@ func (p *private) serve(ctx context.Context, id string, log *slog.Logger) (f *fa
 }
 
 // runOutcome shows what came of the run.
-func (a *app) runOutcome(f *fate.Fate, out string) error {
-	if f.State != record.FateDelivered {
+func (a *app) runOutcome(f *view.RequestStatus, out string) error {
+	if !f.State.Answered() {
 		reasons, err := os.ReadFile(filepath.Join(f.ReasonsPath, "REASONS.md"))
 		if err == nil && !a.JSON {
 			fmt.Fprintln(a.UI.Err, term.Block(string(reasons)))
@@ -134,7 +135,7 @@ func (a *app) runOutcome(f *fate.Fate, out string) error {
 			rule = f.Rules[0]
 		}
 		what := "the request"
-		if f.State != "quarantined" {
+		if f.State != ledger.StateQuarantined {
 			what = "its result"
 		}
 		return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodeValidation, Rule: rule,
@@ -155,7 +156,7 @@ func (a *app) runOutcome(f *fate.Fate, out string) error {
 	if a.JSON {
 		f.ResultPath = kept
 		if err := a.PrintJSON(struct {
-			*fate.Fate
+			*view.RequestStatus
 			Result string `json:"result"`
 		}{f, string(text)}); err != nil {
 			return err
@@ -163,11 +164,11 @@ func (a *app) runOutcome(f *fate.Fate, out string) error {
 	} else if _, err := a.UI.Out.Write(text); err != nil {
 		return cli.Troublef(err, "", "can't write the output")
 	}
-	return record.FateExit(f)
+	return record.Exit(f)
 }
 
 // keepResult copies a result and its artifacts, artifacts first.
-func keepResult(f *fate.Fate, text []byte, out string) (string, error) {
+func keepResult(f *view.RequestStatus, text []byte, out string) (string, error) {
 	from := strings.TrimSuffix(f.ResultPath, ".md") + ".artifacts"
 	name := filepath.Base(from)
 	files, err := bundle.Folder(from, bundle.Limits{Files: 1 << 20, Bytes: 1 << 50})

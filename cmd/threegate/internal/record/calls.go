@@ -33,7 +33,7 @@ func callsOf(c *schemas.ToolCalls) string {
 }
 
 // readCalls reads the timeline of a run that told of its tool calls, up to what is wrong in it.
-func readCalls(l *config.Node, r *view.Result) ([]timeline.Entry, error) {
+func readCalls(l *config.Node, r *view.RequestStatus) ([]timeline.Entry, error) {
 	if r.Tools == nil {
 		return nil, nil
 	}
@@ -52,7 +52,7 @@ func readCalls(l *config.Node, r *view.Result) ([]timeline.Entry, error) {
 	return calls, err
 }
 
-func (a *app) listCalls(r *view.Result, calls []timeline.Entry) error {
+func (a *app) listCalls(r *view.RequestStatus, calls []timeline.Entry) error {
 	if len(calls) == 0 {
 		return nil
 	}

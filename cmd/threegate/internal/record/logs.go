@@ -18,7 +18,6 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/fate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
@@ -66,19 +65,19 @@ func (a *app) logs(ctx context.Context, l *config.Node, id string, follow bool) 
 	if a.JSON {
 		streams[1].out = a.UI.Out
 	}
-	watch := fate.Follow(l, id)
+	watch := view.Follow(l, id)
 	for {
 		f, err := watch.Look() // before the streams: what ended by then has written all
 		if err != nil {
 			return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", id)
 		}
-		switch f.State {
-		case fateUnknown:
+		switch {
+		case f.State == ledger.StateUnknown:
 			return a.unknownRequest(id)
-		case "quarantined":
+		case f.State == ledger.StateQuarantined:
 			return cli.NotFoundf("threegate quarantine show "+id+a.NodeArg()+" says why",
 				"%s was refused: nothing of it ran", id)
-		case "waiting", string(spool.StateAdmitted):
+		case f.State == ledger.StateWaiting, f.State == ledger.StateAdmitted:
 			if !follow {
 				a.UI.Say("%s has not begun to run", id)
 				return nil
@@ -89,7 +88,7 @@ func (a *app) logs(ctx context.Context, l *config.Node, id string, follow bool) 
 					return cli.Troublef(err, "", "can't read what %s wrote", id)
 				}
 			}
-			if !follow || f.State != string(spool.StateRunning) {
+			if !follow || f.State != ledger.StateRunning {
 				return a.endLogs(streams, id)
 			}
 		}

@@ -18,8 +18,9 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/fate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -65,11 +66,11 @@ an order, with exit code 1; with exit code 5 the order waits for a node that is 
 				return err
 			}
 			id := requestID(args[0])
-			fate, err := fate.Of(o.node, id)
+			request, err := view.Of(o.node, id)
 			if err != nil {
 				return cli.Troublef(err, cli.RecordHint(err, o.node.Dir), "can't look for %s", id)
 			}
-			if fate.State == fateUnknown {
+			if request.State == ledger.StateUnknown {
 				return a.unknownRequest(id)
 			}
 			return o.give(cmd.Context(), orders.Order{Kind: orders.Cancel, Subject: id})

@@ -29,10 +29,11 @@ func newResults(a *app) *cobra.Command {
 		Short: "List what CORE got, and what it may still get",
 		Long: `list names every request that was admitted, oldest first, with what came of it:
 
-  admitted, running, finished   its result is still to come
-  delivered                     its result lies in CORE's folder
-  taken                         it was delivered, and CORE took it away
-  quarantined                   its result was refused; CORE was told so by a notice
+  waiting, admitted, running, finished   its result is still to come
+  delivered                              its result lies in CORE's folder
+  taken                                  it was delivered, and CORE took it away
+  quarantined                            it was refused after all; CORE was told so by a notice
+  result-quarantined                     its result was refused; CORE was told so by a notice
 
 END is the cause that ended the run, or else the exit code. Requests that were refused are
 in quarantine list.`,
@@ -53,7 +54,7 @@ in quarantine list.`,
 			if err != nil {
 				return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't list the results")
 			}
-			shown := []*view.Result{}
+			shown := []*view.RequestStatus{}
 			for _, r := range all {
 				if !r.Last().Before(from) {
 					shown = append(shown, r)
@@ -104,9 +105,22 @@ hash of its arguments: threegate fsck compares these with the plan that was appr
 	return cli.Group("results", "Look at what CORE got", list, show)
 }
 
-func (a *app) listResults(list []*view.Result) error {
+// resultJSON is a request as programs get it: what status prints of it, and two keys that have other names there.
+type resultJSON struct {
+	*view.RequestStatus
+	Path   string `json:"path,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+func toJSON(r *view.RequestStatus) resultJSON { return resultJSON{r, r.ResultPath, r.ResultSHA256} }
+
+func (a *app) listResults(list []*view.RequestStatus) error {
 	if a.JSON {
-		return a.PrintJSON(list)
+		out := []resultJSON{}
+		for _, r := range list {
+			out = append(out, toJSON(r))
+		}
+		return a.PrintJSON(out)
 	}
 	if len(list) == 0 {
 		a.UI.Say("no request was admitted")
@@ -114,14 +128,14 @@ func (a *app) listResults(list []*view.Result) error {
 	}
 	var rows [][]string
 	for _, r := range list {
-		rows = append(rows, []string{r.Last().UTC().Format("2006-01-02 15:04"), r.State, endOf(r),
+		rows = append(rows, []string{r.Last().UTC().Format("2006-01-02 15:04"), string(r.State), endOf(r),
 			fmt.Sprint(r.Artifacts), r.RequestID})
 	}
 	return term.List(a.UI.Out, a.UI.OutStyle, a.UI.Columns, []string{"UTC", "STATE", "END", "FILES", "REQUEST"}, rows)
 }
 
 // endOf says how a run ended, in one word.
-func endOf(r *view.Result) string {
+func endOf(r *view.RequestStatus) string {
 	switch {
 	case r.Cause != "" && r.Cause != schemas.CauseNone:
 		return string(r.Cause)
@@ -137,7 +151,7 @@ type artifact struct {
 	Bytes int64 `json:"bytes"`
 }
 
-func (a *app) showResult(l *config.Node, r *view.Result, withCalls bool) error {
+func (a *app) showResult(l *config.Node, r *view.RequestStatus, withCalls bool) error {
 	files, err := artifactsOf(l, r)
 	if err != nil {
 		return cli.Troublef(err, "", "can't read the result of %s", r.RequestID)
@@ -157,13 +171,13 @@ func (a *app) showResult(l *config.Node, r *view.Result, withCalls bool) error {
 	}
 	if a.JSON {
 		return a.PrintJSON(struct {
-			*view.Result
+			resultJSON
 			Files   []artifact       `json:"artifact_list"`
 			Missing []withheldJSON   `json:"withheld_list,omitempty"`
 			Calls   []timeline.Entry `json:"tool_calls,omitempty"`
-		}{r, files, missing, calls})
+		}{toJSON(r), files, missing, calls})
 	}
-	fields := [][2]string{{"request", r.RequestID}, {"state", r.State}, {"job", r.Job}}
+	fields := [][2]string{{"request", r.RequestID}, {"state", string(r.State)}, {"job", r.Job}}
 	add := func(name, value string) {
 		if value != "" {
 			fields = append(fields, [2]string{name, value})
@@ -174,7 +188,7 @@ func (a *app) showResult(l *config.Node, r *view.Result, withCalls bool) error {
 			add(name, t.UTC().Format(time.RFC3339))
 		}
 	}
-	at("admitted", &r.AdmittedUTC)
+	at("admitted", r.AdmittedUTC)
 	at("started", r.StartedUTC)
 	at("ended", r.EndedUTC)
 	at("delivered", r.DeliveredUTC)
@@ -189,8 +203,8 @@ func (a *app) showResult(l *config.Node, r *view.Result, withCalls bool) error {
 		add("withheld", withheldCount(r.Withheld))
 	}
 	add("tool calls", callsOf(r.Tools))
-	add("result", r.Path)
-	add("sha256", r.SHA256)
+	add("result", r.ResultPath)
+	add("sha256", r.ResultSHA256)
 	if err := term.Fields(a.UI.Out, a.UI.OutStyle, fields); err != nil {
 		return err
 	}
@@ -210,7 +224,7 @@ const maxShownResult = 64 << 20
 
 // artifactsOf lists the artifacts that a delivered result names. The job's folder has a copy of it, so
 // that it is known also when CORE took it away; a node whose folder is gone knows no more.
-func artifactsOf(l *config.Node, r *view.Result) ([]artifact, error) {
+func artifactsOf(l *config.Node, r *view.RequestStatus) ([]artifact, error) {
 	list := []artifact{}
 	if r.DeliveredUTC == nil {
 		return list, nil
@@ -221,7 +235,7 @@ func artifactsOf(l *config.Node, r *view.Result) ([]artifact, error) {
 		raw, err = spool.ReadRegular(filepath.Join(dir, ledger.FileResult), maxShownResult)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		raw, err = spool.ReadRegular(r.Path, maxShownResult)
+		raw, err = spool.ReadRegular(r.ResultPath, maxShownResult)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // it is CORE's and the auditors' to read
 		return list, nil
@@ -238,7 +252,7 @@ func artifactsOf(l *config.Node, r *view.Result) ([]artifact, error) {
 	for _, f := range res.Artifacts {
 		x := artifact{Artifact: f, Bytes: -1}
 		for _, path := range []string{
-			filepath.Join(strings.TrimSuffix(r.Path, spool.ResultSuffix)+spool.ArtifactsSuffix, f.Path),
+			filepath.Join(strings.TrimSuffix(r.ResultPath, spool.ResultSuffix)+spool.ArtifactsSuffix, f.Path),
 			filepath.Join(dir, ledger.DirOut, f.Path)} {
 			if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && x.Bytes < 0 {
 				x.Bytes = fi.Size()

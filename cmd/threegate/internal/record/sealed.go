@@ -1,15 +1,14 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/seal"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/quarantine"
 )
 
@@ -23,18 +22,19 @@ type changeJSON struct {
 
 // changed compares a quarantined item with its seal, which the ledger of the node in dir has.
 func changed(dir string, it quarantine.Item) []changeJSON {
-	record, err := gate.ItemOf(dir, it.ID)
+	record, err := view.Item(dir, it.ID)
+	place := filepath.Join(dir, string(record.Place), it.ID)
 	switch {
-	case errors.Is(err, gate.ErrNoItem):
+	case err == nil && !record.State.Ended():
 		return []changeJSON{{Path: ".", What: "the ledger knows no such item"}}
 	case err != nil:
 		return []changeJSON{{Path: ".", What: "it can't be compared with the ledger: " + err.Error()}}
-	case record.Dir != it.Dir:
-		return []changeJSON{{Path: ".", What: "by the ledger it lies in " + filepath.Base(filepath.Dir(record.Dir))}}
-	case record.Refused.Seal == "":
+	case place != it.Dir:
+		return []changeJSON{{Path: ".", What: "by the ledger it lies in " + filepath.Base(filepath.Dir(place))}}
+	case record.Seal == "":
 		return []changeJSON{{Path: ".", What: "nobody can tell: it was refused before items were sealed"}}
 	}
-	broken, err := seal.Check(it.Dir, record.Refused.Seal, ledger.FileStagedIn)
+	broken, err := seal.Check(it.Dir, record.Seal, ledger.FileStagedIn)
 	if err != nil {
 		return []changeJSON{{Path: ".", What: "it can't be read: " + err.Error()}}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/fate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 
@@ -77,15 +77,15 @@ terminal is drawn anew, anything else gets each change.`,
 
 // showRequest says where a request is.
 func (a *app) showRequest(l *config.Node, id string) error {
-	f, err := fate.Of(l, id)
+	f, err := view.Of(l, id)
 	if err != nil {
 		return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", id)
 	}
-	if f.State == fateUnknown {
+	if f.State == ledger.StateUnknown {
 		return a.unknownRequest(f.RequestID)
 	}
 	tellReason(l, f)
-	return a.printFate(f)
+	return a.printRequest(f)
 }
 
 // showStatus says how the node is.
@@ -200,7 +200,7 @@ func stuckName(x spool.Stuck) string {
 	return ": request " + term.Visible(x.Name)
 }
 
-func lastEvent(t view.Totals) string {
+func lastEvent(t ledger.Totals) string {
 	if t.Events == 0 {
 		return "no events yet"
 	}

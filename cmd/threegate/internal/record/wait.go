@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/fate"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 
@@ -29,9 +30,9 @@ func newWait(a *app) *cobra.Command {
 		Use:   "wait REQUEST",
 		Short: "Wait until a request has come to its end",
 		Long: `wait returns when a request has its result or is quarantined, and shows the outcome.
-It ends with exit code 0 if a result was delivered and the program succeeded, 1 if
-the program failed or something was quarantined, 5 when --timeout is over, and 3
-if the node knows no such request.`,
+It ends with exit code 0 if a result was delivered and the program succeeded, 7 if it
+succeeded and the result is incomplete, 1 if the program failed or something was
+quarantined, 5 when --timeout is over, and 3 if the node knows no such request.`,
 		Example: `  threegate wait TR-20260209-160501Z-python-stats
   threegate wait TR-20260209-160501Z-python-stats --timeout 5m --json | jq -r .result_path`,
 		Args:              cobra.ExactArgs(1),
@@ -46,10 +47,10 @@ if the node knows no such request.`,
 				return err
 			}
 			tellReason(l, f)
-			if err := a.printFate(f); err != nil {
+			if err := a.printRequest(f); err != nil {
 				return err
 			}
-			return FateExit(f)
+			return Exit(f)
 		},
 	}
 	a.NodeFlag(cmd)
@@ -59,7 +60,7 @@ if the node knows no such request.`,
 
 // Follow looks at a request until it has come to its end. It shows each look to each, whose
 // error ends it; when ctx ends, it returns the cause.
-func Follow(ctx context.Context, w *fate.Watch, each func(*fate.Fate) error) (*fate.Fate, error) {
+func Follow(ctx context.Context, w *view.Watch, each func(*view.RequestStatus) error) (*view.RequestStatus, error) {
 	for {
 		f, err := w.Look()
 		if err != nil || f.Ended() {
@@ -76,7 +77,7 @@ func Follow(ctx context.Context, w *fate.Watch, each func(*fate.Fate) error) (*f
 	}
 }
 
-func (a *app) wait(ctx context.Context, l *config.Node, id string, timeout time.Duration) (*fate.Fate, error) {
+func (a *app) wait(ctx context.Context, l *config.Node, id string, timeout time.Duration) (*view.RequestStatus, error) {
 	late := &cli.Fault{Exit: cli.ExitTimeout, Code: schemas.CodeTimeout,
 		Message: fmt.Sprintf("%s has not come to its end within %s", id, timeout),
 		Hint:    "threegate status " + id + a.NodeArg() + " says where it is"}
@@ -86,8 +87,8 @@ func (a *app) wait(ctx context.Context, l *config.Node, id string, timeout time.
 		defer cancel()
 	}
 	known, warned := time.Now(), false
-	f, err := Follow(ctx, fate.Follow(l, id), func(f *fate.Fate) error {
-		if f.State != fateUnknown {
+	f, err := Follow(ctx, view.Follow(l, id), func(f *view.RequestStatus) error {
+		if f.State != ledger.StateUnknown {
 			known = time.Now()
 		} else if time.Since(known) > unknownGrace {
 			return a.unknownRequest(id)

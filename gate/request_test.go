@@ -5,16 +5,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/threegate/tool-exec/gate/fate"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
 
-// TestWatchFateReadsOn: each look sees what came, without reading what it has read;
+// TestWatchReadsOn: each look sees what came, without reading what it has read;
 // a record that was written anew is read anew.
-func TestWatchFateReadsOn(t *testing.T) {
+func TestWatchReadsOn(t *testing.T) {
 	w := mustWorld(t, scenario{name: "watched", word: "ok"})
-	watch := fate.Follow(w.cfg, crashID)
-	want := func(state string) {
+	watch := view.Follow(w.cfg, crashID)
+	want := func(state ledger.State) {
 		t.Helper()
 		if f, err := watch.Look(); err != nil || f.State != state {
 			t.Fatalf("%+v, %v, want %s", f, err, state)
@@ -42,18 +43,18 @@ func TestWatchFateReadsOn(t *testing.T) {
 	want("delivered")
 }
 
-// TestWatchFateOfAMendedRequest: a request that was refused is put in again under
+// TestWatchOfAMendedRequest: a request that was refused is put in again under
 // its id. What became of the first is no answer to who waits for the second.
-func TestWatchFateOfAMendedRequest(t *testing.T) {
+func TestWatchOfAMendedRequest(t *testing.T) {
 	w := mustWorld(t, scenario{name: "refused", word: "; id"})
 	must(t, w.process(&injector{}))
-	first, err := fate.Of(w.cfg, crashID)
+	first, err := view.Of(w.cfg, crashID)
 	must(t, err)
 	if first.State != "quarantined" {
 		t.Fatalf("%+v", first)
 	}
 	must(t, w.send())
-	watch := fate.Follow(w.cfg, crashID)
+	watch := view.Follow(w.cfg, crashID)
 	if f, err := watch.Look(); err != nil || f.State != "waiting" || f.Ended() || f.Job != "" || len(f.Rules) != 0 {
 		t.Errorf("in the inbox: %+v, %v", f, err)
 	}
@@ -73,22 +74,24 @@ func TestWatchFateOfAMendedRequest(t *testing.T) {
 
 // TestAnEndIsToldWhenItIsInItsPlace: who reads the result or the reasons as soon as the end is told finds them.
 func TestAnEndIsToldWhenItIsInItsPlace(t *testing.T) {
-	for word, state := range map[string]string{"ok": "delivered", "; id": "quarantined"} {
+	for word, c := range map[string]struct {
+		step          string
+		before, state ledger.State
+	}{
+		"ok":   {"publish.commit.rename", ledger.StateFinished, ledger.StateDelivered},
+		"; id": {"move.quarantine/requests.rename", ledger.StateWaiting, ledger.StateQuarantined},
+	} {
 		w := mustWorld(t, scenario{name: "place", word: word})
-		step := "publish.commit.rename"
-		if state == "quarantined" {
-			step = "move.quarantine/requests.rename"
-		}
-		watch := fate.Follow(w.cfg, crashID)
-		dying := &injector{name: step, nth: 1, kind: killBefore}
+		watch := view.Follow(w.cfg, crashID)
+		dying := &injector{name: c.step, nth: 1, kind: killBefore}
 		if _ = w.process(dying); !dying.dead {
 			t.Fatal("it did not die")
 		}
-		if f, err := watch.Look(); err != nil || f.State != state || f.Ended() {
+		if f, err := watch.Look(); err != nil || f.State != c.before || f.Ended() {
 			t.Errorf("%+v, %v: told before it was in its place", f, err)
 		}
 		must(t, w.process(&injector{}))
-		if f, err := watch.Look(); err != nil || f.State != state || !f.Ended() {
+		if f, err := watch.Look(); err != nil || f.State != c.state || !f.Ended() {
 			t.Errorf("%+v, %v: not told", f, err)
 		}
 	}

@@ -8,17 +8,12 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/fate"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-)
-
-// States of a fate.Fate that commands tell apart.
-const (
-	fateUnknown   = "unknown"
-	FateDelivered = "delivered"
 )
 
 // requestID takes an id, or the path of a request that is called after its id.
@@ -31,26 +26,31 @@ func (a *app) unknownRequest(id string) error {
 		"the node knows no request %s", id)
 }
 
-// printFate says what became of a request.
-func (a *app) printFate(f *fate.Fate) error {
+// printRequest says what became of a request.
+func (a *app) printRequest(f *view.RequestStatus) error {
 	if a.JSON {
 		return a.PrintJSON(f)
 	}
-	fields := [][2]string{{"request", f.RequestID}, {"state", f.State}}
+	fields := [][2]string{{"request", f.RequestID}, {"state", string(f.State)}}
 	add := func(name, value string) {
 		if value != "" {
 			fields = append(fields, [2]string{name, value})
 		}
 	}
 	add("job", f.Job)
-	if c := f.Cancelled; c != nil {
-		by := c.By
-		if c.ByUser != "" {
-			by += " (user " + c.ByUser + ")"
+	ended := func(how string, d *ledger.Decision) {
+		if d == nil {
+			return
 		}
-		add("cancelled", fmt.Sprintf("by %s at %s", by, c.TimeUTC.Format(time.RFC3339)))
-		add("reason", c.Reason)
+		by := d.By
+		if d.ByUser != "" {
+			by += " (user " + d.ByUser + ")"
+		}
+		add(how, fmt.Sprintf("by %s at %s", by, d.TimeUTC.Format(time.RFC3339)))
+		add("reason", d.Reason)
 	}
+	ended("cancelled", f.Cancelled)
+	ended("rejected", f.Rejected)
 	add("rules", strings.Join(f.Rules, ", "))
 	if f.ExitCode != nil {
 		add("exit code", fmt.Sprint(*f.ExitCode))
@@ -67,17 +67,22 @@ func (a *app) printFate(f *fate.Fate) error {
 	return term.Fields(a.UI.Out, a.UI.OutStyle, fields)
 }
 
-// tellReason adds the words of the person who cancelled a request, as far as this user may read orders.
-func tellReason(l *config.Node, f *fate.Fate) {
-	if f.Cancelled != nil {
-		f.Cancelled.Reason, _ = orders.ReasonOf(l.Dir, f.Cancelled.Order)
+// tellReason adds the words of the person who ended a request, as far as this user may read orders.
+func tellReason(l *config.Node, f *view.RequestStatus) {
+	for _, d := range []*ledger.Decision{f.Cancelled, f.Rejected} {
+		if d != nil {
+			d.Reason, _ = orders.ReasonOf(l.Dir, d.Order)
+		}
 	}
 }
 
-// FateExit is the exit code for the outcome of a request.
-func FateExit(f *fate.Fate) error {
-	if f.State == FateDelivered && f.ExitCode != nil && *f.ExitCode == 0 {
-		return nil
+// Exit is the exit code for the outcome of a request.
+func Exit(f *view.RequestStatus) error {
+	switch {
+	case !f.State.Answered() || f.ExitCode == nil || *f.ExitCode != 0:
+		return cli.Verdict(cli.ExitReject)
+	case f.Cause != "" && f.Cause != schemas.CauseNone:
+		return cli.Verdict(cli.ExitIncomplete)
 	}
-	return cli.Verdict(cli.ExitReject)
+	return nil
 }

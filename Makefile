@@ -81,7 +81,7 @@ oracles: setup ## the Tool Runtime beside git and commitlint, on GIT_SOURCE (git
 		{ echo "say which: make oracles GIT_SOURCE=../git REPLAY_REPO=../git COMMIT_REPOS='../core ../vite'"; exit 2; }
 	npm install --silent --no-audit --no-fund --prefix build/commitlint @commitlint/cli@20.5.3 @commitlint/config-conventional@20.5.3
 	GIT_SOURCE='$(abspath $(GIT_SOURCE))' REPLAY_REPO='$(abspath $(REPLAY_REPO))' \
-		go test ./toolruntime/patch -tags oracles -count=1 -v -timeout 4h -patch.cases 100000
+		go test ./toolruntime/workspace -tags oracles -count=1 -v -timeout 4h -patch.cases 100000
 	COMMIT_REPOS='$(abspath $(COMMIT_REPOS))' COMMITLINT='$(abspath build/commitlint)' \
 		go test ./toolruntime/git -tags oracles -count=1 -v -timeout 4h -run 'TestLikeGit|TestCommitlint' -git.operations 800
 

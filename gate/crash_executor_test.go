@@ -18,8 +18,7 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
-	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // recorder is an executor without containers. What it remembers of a task lies
@@ -283,7 +282,7 @@ func (r *recorder) List(context.Context) ([]string, error) {
 
 // crashTimeline tells of the call of crashPlan.
 func crashTimeline() string {
-	hash, _ := envelope.ArgsHash([]byte(`{"path":"a"}`))
-	line, _ := timeline.Entry{Tool: "file_read", ArgsHash: hash, StartTS: 1, EndTS: 2, Code: timeline.CodeOK}.Encode()
+	hash, _ := contract.ArgsHash([]byte(`{"path":"a"}`))
+	line, _ := contract.Entry{Tool: "file_read", ArgsHash: hash, StartTS: 1, EndTS: 2, Code: contract.CodeOK}.Encode()
 	return string(line)
 }

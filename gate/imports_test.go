@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"toolruntime":     {"toolruntime/..."}, // for others to embed
 	"toolruntime/...": {"toolruntime/...", "validate/secrets"},
 	"executors":       {"schemas"},
-	"executors/...":   {"executors", "executors/...", "schemas", "toolruntime/timeline"},
+	"executors/...":   {"executors", "executors/...", "schemas", "toolruntime/contract"},
 	"gate":            gateMay,
 	"gate/...":        gateMay,
 	"gate/fsck":       append([]string{"gate"}, gateMay...),

@@ -1,6 +1,6 @@
 package schemas
 
-// ToolCalls sums up the timeline of a run that called tools: see toolruntime/timeline.
+// ToolCalls sums up the timeline of a run that called tools: see toolruntime/contract.
 type ToolCalls struct {
 	// SHA256 is that of the timeline as it was kept.
 	SHA256 string `json:"sha256"`

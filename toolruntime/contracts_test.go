@@ -7,7 +7,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/threegate/tool-exec/toolruntime/schema"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // contracts are arguments and results as section 5 prints them, and what a result has more here.
@@ -89,14 +89,14 @@ func TestContracts(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, name string, s *schema.Schema, example string) {
+func check(t *testing.T, name string, s *contract.Schema, example string) {
 	t.Helper()
 	if err := compile(t, s).Validate(value(t, example)); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
 }
 
-func compile(t *testing.T, s *schema.Schema) *jsonschema.Schema {
+func compile(t *testing.T, s *contract.Schema) *jsonschema.Schema {
 	t.Helper()
 	raw, err := json.Marshal(s.Doc)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // asProgram makes the test binary be threegate-tools.
@@ -68,7 +68,7 @@ func TestChannel(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "run", "--workspace", b.dir, "--out", b.out, plan)
-	cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + base + "/tmp", timeline.Env + "=3"}
+	cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + base + "/tmp", contract.TimelineEnv + "=3"}
 	cmd.Dir = base
 	cmd.ExtraFiles = []*os.File{write}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -82,8 +82,8 @@ func TestChannel(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, &said)
 	}
-	entries, perr := timeline.Parse(told)
-	if err != nil || perr != nil || len(entries) != 2 || entries[1].Tool != "shell_exec" || entries[1].Code != timeline.CodeOK {
+	entries, perr := contract.ParseTimeline(told)
+	if err != nil || perr != nil || len(entries) != 2 || entries[1].Tool != "shell_exec" || entries[1].Code != contract.CodeOK {
 		t.Errorf("the timeline is %q, %v, %v", told, err, perr)
 	}
 	first, _, _ := strings.Cut(b.read(filepath.Join(b.out, "responses.jsonl")), "\n")
@@ -97,7 +97,7 @@ func TestChannel(t *testing.T) {
 
 func TestNoChannel(t *testing.T) {
 	b := newBench(t)
-	t.Setenv(timeline.Env, "no number")
+	t.Setenv(contract.TimelineEnv, "no number")
 	if code, _, errs := b.run(b.plan(`file_read {"path":"a"}`)); code != exitTrouble || !strings.Contains(errs, "descriptor") {
 		t.Errorf("code %d, %q", code, errs)
 	}

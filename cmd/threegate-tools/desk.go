@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/git"
-	"github.com/threegate/tool-exec/toolruntime/host"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
@@ -52,7 +52,7 @@ func (p *place) flags(cmd *cobra.Command) {
 // desk is a run's session, its repository if there is one, and the files that tell of its calls.
 type desk struct {
 	out               string
-	session           *host.Session
+	session           *toolruntime.Session
 	repo              *git.Repo
 	responses, copied *os.File
 }
@@ -96,14 +96,14 @@ func (d *desk) begin(ctx context.Context, p *place, next string, kept *os.File, 
 		repo.Out = p.out
 	}
 	d.repo = repo
-	d.session, err = p.settings.open(w, repo, record, errs, host.Options{})
+	d.session, err = p.settings.open(w, repo, record, errs, toolruntime.Options{})
 	return err
 }
 
 // do makes one call. An error says that the session can't go on.
-func (d *desk) do(ctx context.Context, r *envelope.ToolRequest) (envelope.ToolResponse, error) {
+func (d *desk) do(ctx context.Context, r *contract.ToolRequest) (contract.ToolResponse, error) {
 	resp := d.session.Do(ctx, r)
-	line, err := envelope.Encode(resp)
+	line, err := contract.Encode(resp)
 	if err == nil {
 		_, err = d.responses.Write(line)
 	}

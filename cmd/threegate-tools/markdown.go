@@ -11,7 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/threegate/tool-exec/toolruntime"
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
@@ -23,7 +23,7 @@ func markdown(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(introduction)
 	b.WriteString("\n## Error codes\n\n| Code | Cause | What to do |\n|---|---|---|\n")
-	for _, c := range envelope.Codes {
+	for _, c := range contract.Codes {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Code, c.Cause, c.Hint)
 	}
 	b.WriteString("\n## Rules\n\nRules named sec.* always hold; others where the registry lists them.\n\n" +

@@ -14,7 +14,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors/monty/driver"
 	"github.com/threegate/tool-exec/toolruntime"
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // montySession is the session_id of a program's calls.
@@ -26,11 +26,11 @@ type exitCode int
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // pythonTypes are the exceptions that a program sees for the codes; others are a RuntimeError.
-var pythonTypes = map[envelope.Code]string{
-	envelope.Policy:     "PermissionError",
-	envelope.FileIO:     "OSError",
-	envelope.Timeout:    "TimeoutError",
-	envelope.Validation: "ValueError",
+var pythonTypes = map[contract.Code]string{
+	contract.Policy:     "PermissionError",
+	contract.FileIO:     "OSError",
+	contract.Timeout:    "TimeoutError",
+	contract.Validation: "ValueError",
 }
 
 type program struct {
@@ -109,10 +109,10 @@ func (d *desk) functions(ctx context.Context) *driver.Tools {
 	calls := 0
 	t.Call = func(name string, args []byte) ([]byte, error) {
 		calls++
-		r, err := readCall(&envelope.ToolRequest{Type: "ToolRequest", Tool: name, Args: args,
+		r, err := readCall(&contract.ToolRequest{Type: "ToolRequest", Tool: name, Args: args,
 			RequestID: strconv.Itoa(calls), SessionID: montySession, Timestamp: time.Now().Unix()})
 		if err != nil {
-			return nil, raise(envelope.AsError(err))
+			return nil, raise(contract.AsError(err))
 		}
 		resp, err := d.do(ctx, r)
 		switch {
@@ -127,23 +127,23 @@ func (d *desk) functions(ctx context.Context) *driver.Tools {
 }
 
 // readCall holds a call to what an envelope may be on the wire.
-func readCall(r *envelope.ToolRequest) (*envelope.ToolRequest, error) {
-	line, err := envelope.Encode(r)
-	if err == nil && len(line) > envelope.MaxLine {
-		err = envelope.Errorf(envelope.Validation, "a call has %d bytes at most", envelope.MaxLine)
+func readCall(r *contract.ToolRequest) (*contract.ToolRequest, error) {
+	line, err := contract.Encode(r)
+	if err == nil && len(line) > contract.MaxLine {
+		err = contract.Errorf(contract.Validation, "a call has %d bytes at most", contract.MaxLine)
 	}
 	if err != nil {
 		return nil, err
 	}
-	v, err := envelope.Decode(line)
+	v, err := contract.Decode(line)
 	if err != nil {
 		return nil, err
 	}
-	return v.(*envelope.ToolRequest), nil
+	return v.(*contract.ToolRequest), nil
 }
 
 // raise is the exception for a failure.
-func raise(e *envelope.Error) *driver.Exception {
+func raise(e *contract.Error) *driver.Exception {
 	text := e.Error()
 	if e.Rule != "" {
 		text += " (" + e.Rule + ")"

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/executors/monty/driver"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // monty runs a program in the real interpreter, which make tools put there.
@@ -32,9 +32,9 @@ func (b *bench) monty(code string, flags ...string) (exit int, out, errs string)
 }
 
 // entries are what the timeline tells.
-func (b *bench) entries() (all []timeline.Entry) {
+func (b *bench) entries() (all []contract.Entry) {
 	b.t.Helper()
-	all, err := timeline.Parse([]byte(b.read(filepath.Join(b.out, "timeline.jsonl"))))
+	all, err := contract.ParseTimeline([]byte(b.read(filepath.Join(b.out, "timeline.jsonl"))))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ git_status()['changes']
 	if _, err := os.Stat(filepath.Join(b.out, "commits.bundle")); err != nil {
 		t.Error(err)
 	}
-	codes := timeline.Codes(b.entries())
+	codes := contract.CountCodes(b.entries())
 	if want := map[string]int{"OK": 7, "E_POLICY": 1, "E_FILE_IO": 1, "E_VALIDATION_FAIL": 2, "E_GIT": 1}; fmt.Sprint(codes) != fmt.Sprint(want) {
 		t.Errorf("codes %v, want %v", codes, want)
 	}
@@ -140,7 +140,7 @@ print('never')
 		!strings.Contains(errs, "the timeline has room for 10000 calls") {
 		t.Errorf("exit code %d, %q, %s", exit, out, errs)
 	}
-	if n := len(b.entries()); n != timeline.MaxCalls {
+	if n := len(b.entries()); n != contract.MaxCalls {
 		t.Errorf("%d calls in the timeline", n)
 	}
 	if got := b.read(filepath.Join(b.out, "changes.patch")); !strings.Contains(got, "+x\n") {
@@ -198,7 +198,7 @@ file_write(path='a', content='end\n')
 		}
 	}
 	all := b.entries()
-	if last := all[len(all)-1]; last.Tool != "file_write" || last.Code != timeline.CodeOK {
+	if last := all[len(all)-1]; last.Tool != "file_write" || last.Code != contract.CodeOK {
 		t.Errorf("the last call is %+v", last)
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/host"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 const maxPlan = 64 << 20
@@ -91,7 +90,7 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 }
 
 // readPlan checks every line of a plan.
-func readPlan(file string, raw []byte, s *host.Session) (requests []*envelope.ToolRequest, err error) {
+func readPlan(file string, raw []byte, s *toolruntime.Session) (requests []*contract.ToolRequest, err error) {
 	line := 0
 	seen := map[string]int{}
 	for text := range bytes.Lines(raw) {
@@ -115,8 +114,8 @@ func readPlan(file string, raw []byte, s *host.Session) (requests []*envelope.To
 	}
 	if n := len(requests); err == nil && n == 0 {
 		err = fmt.Errorf("%s: the plan is empty", file)
-	} else if err == nil && n > timeline.MaxCalls {
-		err = fmt.Errorf("%s: a plan has %d calls at most, this one %d", file, timeline.MaxCalls, n)
+	} else if err == nil && n > contract.MaxCalls {
+		err = fmt.Errorf("%s: a plan has %d calls at most, this one %d", file, contract.MaxCalls, n)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w\nnothing of the plan was carried out", err)
@@ -124,12 +123,12 @@ func readPlan(file string, raw []byte, s *host.Session) (requests []*envelope.To
 	return requests, nil
 }
 
-func readRequest(line []byte, s *host.Session) (*envelope.ToolRequest, error) {
-	v, err := envelope.Decode(line)
+func readRequest(line []byte, s *toolruntime.Session) (*contract.ToolRequest, error) {
+	v, err := contract.Decode(line)
 	if err != nil {
 		return nil, err
 	}
-	r, ok := v.(*envelope.ToolRequest)
+	r, ok := v.(*contract.ToolRequest)
 	if !ok {
 		return nil, errors.New("a plan holds ToolRequests only")
 	}
@@ -137,7 +136,7 @@ func readRequest(line []byte, s *host.Session) (*envelope.ToolRequest, error) {
 }
 
 // ended tells of a command that a call ran and that failed, which is no failure of the call.
-func ended(r envelope.ToolResponse) string {
+func ended(r contract.ToolResponse) string {
 	var data struct {
 		Code int `json:"code"`
 	}
@@ -148,7 +147,7 @@ func ended(r envelope.ToolResponse) string {
 }
 
 // carryOut makes the calls one after the other.
-func (p *plan) carryOut(ctx context.Context, d *desk, rs []*envelope.ToolRequest, out io.Writer) error {
+func (p *plan) carryOut(ctx context.Context, d *desk, rs []*contract.ToolRequest, out io.Writer) error {
 	failed := false
 	for i, r := range rs {
 		if ctx.Err() != nil {

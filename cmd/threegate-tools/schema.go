@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/toolruntime"
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 func schemaCommand() *cobra.Command {
@@ -44,11 +44,11 @@ func listContracts(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", t.Name, t.Purpose, t.Timeout)
 	}
 	fmt.Fprintln(w, "\nEnvelopes:")
-	for _, name := range slices.Sorted(maps.Keys(envelope.Schemas())) {
+	for _, name := range slices.Sorted(maps.Keys(contract.Schemas())) {
 		fmt.Fprintf(w, "  %s\n", name)
 	}
 	fmt.Fprintln(w, "\nError codes:")
-	for _, c := range envelope.Codes {
+	for _, c := range contract.Codes {
 		fmt.Fprintf(w, "  %s\t%s\n\t-> %s\n", c.Code, c.Cause, c.Hint)
 	}
 	return w.Flush()
@@ -66,7 +66,7 @@ func printSchema(cmd *cobra.Command, name string) error {
 			}{t.Name, t.Purpose, t.Args.Doc, t.Result.Doc}
 		}
 	}
-	if s, ok := envelope.Schemas()[name]; ok {
+	if s, ok := contract.Schemas()[name]; ok {
 		doc = s.Doc
 	}
 	if doc == nil {

@@ -14,10 +14,8 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/internal/mcpstdio"
 	"github.com/threegate/tool-exec/toolruntime"
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/git"
-	"github.com/threegate/tool-exec/toolruntime/host"
-	"github.com/threegate/tool-exec/toolruntime/mcptools"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
@@ -79,37 +77,37 @@ func (f *front) serve(ctx context.Context, timeline io.Writer, in io.Reader, out
 	if err != nil {
 		return err
 	}
-	session := func(emit func(envelope.EventMessage)) (*host.Session, error) {
-		return f.open(w, repo, timeline, errs, host.Options{Emit: emit})
+	session := func(emit func(contract.EventMessage)) (*toolruntime.Session, error) {
+		return f.open(w, repo, timeline, errs, toolruntime.Options{Emit: emit})
 	}
 	if !f.mcp {
 		return serveLines(ctx, session, in, out)
 	}
-	var door mcptools.Door
-	s, err := session(door.Emit)
+	var d door
+	s, err := session(d.emit)
 	if err != nil {
 		return err
 	}
-	err = mcpstdio.Serve(ctx, door.Server(s, toolruntime.Contracts()), in, out, envelope.MaxLine)
+	err = mcpstdio.Serve(ctx, d.server(s, toolruntime.Contracts()), in, out, contract.MaxLine)
 	return errors.Join(err, s.Err())
 }
 
-func serveLines(ctx context.Context, session func(func(envelope.EventMessage)) (*host.Session, error), in io.Reader,
-	out io.Writer) error {
+func serveLines(ctx context.Context, session func(func(contract.EventMessage)) (*toolruntime.Session, error),
+	in io.Reader, out io.Writer) error {
 	var broken error
 	send := func(v any) {
-		line, err := envelope.Encode(v)
+		line, err := contract.Encode(v)
 		if err == nil {
 			_, err = out.Write(line)
 		}
 		broken = errors.Join(broken, err)
 	}
-	s, err := session(func(e envelope.EventMessage) { send(e) })
+	s, err := session(func(e contract.EventMessage) { send(e) })
 	if err != nil {
 		return err
 	}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, envelope.MaxLine)
+	lines.Buffer(nil, contract.MaxLine)
 	for lines.Scan() && ctx.Err() == nil {
 		if len(bytes.TrimSpace(lines.Bytes())) > 0 {
 			send(answer(ctx, s, lines.Bytes()))
@@ -119,25 +117,25 @@ func serveLines(ctx context.Context, session func(func(envelope.EventMessage)) (
 		}
 	}
 	if err := lines.Err(); err != nil {
-		send(envelope.ErrorMessage{Type: "ErrorMessage", Code: envelope.Validation,
+		send(contract.ErrorMessage{Type: "ErrorMessage", Code: contract.Validation,
 			Message: fmt.Sprintf("the input can't be read on: %v", err)})
 		return errors.Join(err, broken)
 	}
 	return ctx.Err()
 }
 
-func answer(ctx context.Context, s *host.Session, line []byte) any {
-	v, err := envelope.Decode(line)
+func answer(ctx context.Context, s *toolruntime.Session, line []byte) any {
+	v, err := contract.Decode(line)
 	switch v := v.(type) {
-	case *envelope.ToolRequest:
+	case *contract.ToolRequest:
 		return s.Do(ctx, v)
-	case *envelope.Heartbeat:
-		return envelope.Heartbeat{Type: "Heartbeat", SessionID: v.SessionID, Timestamp: time.Now().Unix()}
+	case *contract.Heartbeat:
+		return contract.Heartbeat{Type: "Heartbeat", SessionID: v.SessionID, Timestamp: time.Now().Unix()}
 	}
 	if err == nil {
-		err = envelope.Errorf(envelope.Validation, "a client sends ToolRequest and Heartbeat only")
+		err = contract.Errorf(contract.Validation, "a client sends ToolRequest and Heartbeat only")
 	}
-	e := envelope.AsError(err)
-	return envelope.ErrorMessage{Type: "ErrorMessage", Code: e.Code, Message: e.Message,
-		RequestID: envelope.RequestIDOf(line)}
+	e := contract.AsError(err)
+	return contract.ErrorMessage{Type: "ErrorMessage", Code: e.Code, Message: e.Message,
+		RequestID: contract.RequestIDOf(line)}
 }

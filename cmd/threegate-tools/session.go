@@ -12,7 +12,6 @@ import (
 
 	"github.com/threegate/tool-exec/toolruntime"
 	"github.com/threegate/tool-exec/toolruntime/git"
-	"github.com/threegate/tool-exec/toolruntime/host"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -21,7 +20,7 @@ import (
 type settings struct {
 	workspace string
 	registry  string
-	budget    host.Budget
+	budget    toolruntime.Budget
 }
 
 func (s *settings) flags(cmd *cobra.Command) {
@@ -35,13 +34,13 @@ func (s *settings) flags(cmd *cobra.Command) {
 
 // open makes the session. The timeline belongs to the caller.
 func (s *settings) open(w *workspace.Workspace, repo *git.Repo, timeline, errs io.Writer,
-	o host.Options) (*host.Session, error) {
+	o toolruntime.Options) (*toolruntime.Session, error) {
 	r, err := s.readRegistry()
 	if err != nil {
 		return nil, err
 	}
 	o.Budget, o.Timeline, o.Stderr, o.Now = s.budget, timeline, errs, time.Now
-	return host.New(toolruntime.Tools(w, repo, r), o), nil
+	return toolruntime.New(toolruntime.Tools(w, repo, r), o), nil
 }
 
 // begin opens the workspace and makes its repository, from a bundle if one is named.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 func verifyCommand() *cobra.Command {
@@ -32,18 +32,18 @@ func verify(out io.Writer, planFile, timelineFile string) error {
 	if err != nil {
 		return err
 	}
-	plan, err := timeline.ReadPlan(raw)
+	plan, err := contract.ReadPlan(raw)
 	if err != nil {
 		return fmt.Errorf("%s: %w", planFile, err)
 	}
-	if raw, err = readFile(timelineFile, timeline.MaxBytes); err != nil {
+	if raw, err = readFile(timelineFile, contract.MaxTimeline); err != nil {
 		return err
 	}
-	entries, err := timeline.Parse(raw)
+	entries, err := contract.ParseTimeline(raw)
 	if err != nil {
 		return fmt.Errorf("%s: %w", timelineFile, err)
 	}
-	differ := timeline.Compare(plan, entries, true)
+	differ := contract.CompareTimeline(plan, entries, true)
 	for _, d := range differ {
 		fmt.Fprintln(out, visible(d))
 	}

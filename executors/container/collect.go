@@ -14,7 +14,7 @@ import (
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/outtree"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // Names below a Collect destination.
@@ -82,7 +82,7 @@ func (e *Executor) Collect(ctx context.Context, id, dst string) (executors.Colle
 // collectTimeline copies the whole lines of a timeline, and says what they tell. total is how much was
 // written, if init could count it.
 func collectTimeline(b runDir, dst string, total int64) (*schemas.ToolCalls, error) {
-	data, err := b.readText(filepath.Join(gateDir, job.TimelineFile), timeline.MaxBytes)
+	data, err := b.readText(filepath.Join(gateDir, job.TimelineFile), contract.MaxTimeline)
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // it never came so far
 		return nil, err
 	}
@@ -91,11 +91,11 @@ func collectTimeline(b runDir, dst string, total int64) (*schemas.ToolCalls, err
 	if total > int64(whole) || whole < len(data) {
 		data, calls.Fault = data[:whole], schemas.TimelineCut
 	}
-	entries, err := timeline.Parse(data)
+	entries, err := contract.ParseTimeline(data)
 	if err != nil {
 		calls.Fault = schemas.TimelineMalformed
 	}
 	sum := sha256.Sum256(data)
-	calls.SHA256, calls.Calls, calls.Codes = hex.EncodeToString(sum[:]), len(entries), timeline.Codes(entries)
+	calls.SHA256, calls.Calls, calls.Codes = hex.EncodeToString(sum[:]), len(entries), contract.CountCodes(entries)
 	return calls, os.WriteFile(filepath.Join(dst, collectedTimeline), data, 0o640)
 }

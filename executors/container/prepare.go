@@ -17,7 +17,7 @@ import (
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/sandbox"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // Prepare takes a slot or makes a sandbox for the task. Init waits in it then, and what it
@@ -118,8 +118,8 @@ func (e *Executor) addPayload(b runDir, rec record, p payload) error {
 	}
 	var timelineBytes int64
 	if p.tools {
-		timelineBytes = timeline.MaxBytes
-		env = append(env, fmt.Sprintf("%s=%d", timeline.Env, job.TimelineFD))
+		timelineBytes = contract.MaxTimeline
+		env = append(env, fmt.Sprintf("%s=%d", contract.TimelineEnv, job.TimelineFD))
 	}
 	err = b.write(stagedPayload, job.Payload{
 		TimelineBytes: timelineBytes,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // TestMontyCallsTools: under a profile a Monty program calls the tools in a sandbox. It catches what the registry
@@ -64,7 +64,7 @@ for name in ['one.py', 'two.py']:
 		if err != nil || len(kept) != 1 {
 			t.Fatalf("%q, %v", kept, err)
 		}
-		entries, err := timeline.Parse([]byte(read(t, kept[0])))
+		entries, err := contract.ParseTimeline([]byte(read(t, kept[0])))
 		if err != nil || len(entries) != 4 || entries[3].Tool != "file_write" {
 			t.Errorf("%+v, %v", entries, err)
 		}

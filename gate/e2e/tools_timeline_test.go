@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/gate/ledger"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // forgePy is a program of a plan that would tell of calls that nobody made. It says how many descriptors of others
@@ -60,7 +60,7 @@ func TestToolTimelineIsNotThePayloads(t *testing.T) {
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("%q, %v", kept, err)
 	}
-	entries, err := timeline.Parse([]byte(read(t, kept[0])))
+	entries, err := contract.ParseTimeline([]byte(read(t, kept[0])))
 	if err != nil || len(entries) != 2 || entries[0].Tool != "shell_exec" || entries[1].Tool != "git_status" {
 		t.Errorf("%+v, %v", entries, err)
 	}

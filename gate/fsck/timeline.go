@@ -19,8 +19,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
-	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 const (
@@ -50,11 +49,11 @@ func (n *node) timeline(j *job, dir string, o *gate.Outcome) {
 		return
 	}
 	n.digest(CheckTimeline, j, file, told.SHA256, "the ledger")
-	raw, err := spool.ReadRegular(file, timeline.MaxBytes)
+	raw, err := spool.ReadRegular(file, contract.MaxTimeline)
 	if err != nil {
 		return // a finding already
 	}
-	entries, err := timeline.Parse(raw)
+	entries, err := contract.ParseTimeline(raw)
 	if told.Fault != "" {
 		n.warn(CheckTimeline, j.id, file, "find out which program wrote to it, and do not trust the calls",
 			"what threegate-tools told of its calls is %s", told.Fault)
@@ -62,7 +61,7 @@ func (n *node) timeline(j *job, dir string, o *gate.Outcome) {
 		wrong("it can't be read: %v", err)
 		return
 	}
-	if codes := timeline.Codes(entries); len(entries) != told.Calls || !maps.Equal(codes, told.Codes) {
+	if codes := contract.CountCodes(entries); len(entries) != told.Calls || !maps.Equal(codes, told.Codes) {
 		wrong("it tells of %d calls, by code %v; the ledger says %d, %v", len(entries), codes, told.Calls, told.Codes)
 		return
 	}
@@ -83,7 +82,7 @@ func (n *node) timeline(j *job, dir string, o *gate.Outcome) {
 			"the run told of no call: the threegate-tools of its image is older than this gate")
 		return
 	}
-	for i, d := range timeline.Compare(plan, entries, ended) {
+	for i, d := range contract.CompareTimeline(plan, entries, ended) {
 		if i == maxNamed {
 			wrong("more differs: only %d are named", i)
 			break
@@ -100,7 +99,7 @@ func sameCalls(a, b schemas.ToolCalls) bool {
 var errNoPlan = errors.New("a program made the calls")
 
 // planOf is the plan of a job: the input that its command names and that is one, or lies in one that is a folder tree.
-func planOf(dir string) ([]*envelope.ToolRequest, error) {
+func planOf(dir string) ([]*contract.ToolRequest, error) {
 	raw, err := spool.ReadRegular(filepath.Join(dir, ledger.FileAdmission), maxRecordBytes)
 	var a struct {
 		Task executors.Task `json:"task"`
@@ -128,7 +127,7 @@ func planOf(dir string) ([]*envelope.ToolRequest, error) {
 			if err != nil {
 				continue
 			}
-			plan, err := timeline.ReadPlan(raw)
+			plan, err := contract.ReadPlan(raw)
 			if err == nil && len(plan) > 0 {
 				return plan, nil
 			}

@@ -9,7 +9,7 @@ const (
 	FileStdout    = "stdout"
 	FileStderr    = "stderr"
 	DirOut        = "out"
-	FileTimeline  = "timeline.jsonl" // of tool calls: see toolruntime/timeline; only if the run told of them
+	FileTimeline  = "timeline.jsonl" // of tool calls: see toolruntime/contract; only if the run told of them
 	DirGiven      = "given"          // what the node puts into /in: the registry of a profile
 	DirRecheck    = "recheck"        // of the second run: what it was given besides the inputs, and its streams
 	FileSpans     = "spans.json"     // see schemas.Spans

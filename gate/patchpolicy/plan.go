@@ -10,9 +10,8 @@ import (
 
 	"github.com/threegate/tool-exec/executors/intree"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/judge"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
 	"github.com/threegate/tool-exec/validate"
 )
 
@@ -58,7 +57,7 @@ func (r *Run) ofPlan(p *validate.Policy) (found []schemas.Finding, err error) {
 	} else if err != nil {
 		return nil, err
 	}
-	calls, err := timeline.ReadPlan(raw)
+	calls, err := contract.ReadPlan(raw)
 	if err != nil || len(raw) > maxPlan {
 		return nil, nil
 	}
@@ -82,7 +81,7 @@ func (r *Run) ofPlan(p *validate.Policy) (found []schemas.Finding, err error) {
 }
 
 // named judges the name that a call gives, and returns it if it breaks a rule.
-func named(call *envelope.ToolRequest) (v *judge.Violation, words []byte) {
+func named(call *contract.ToolRequest) (v *judge.Violation, words []byte) {
 	var args struct {
 		Message *string `json:"message"`
 		Target  string  `json:"target"`

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -74,7 +74,7 @@ func (b *bench) read(name string) string {
 }
 
 // call makes a call as a host does, and returns the result as JSON and the error's code.
-func (b *bench) call(name, args string) (string, *envelope.Error) {
+func (b *bench) call(name, args string) (string, *contract.Error) {
 	b.t.Helper()
 	for _, t := range Tools(b.w, b.reg) {
 		if t.Name != name {
@@ -82,7 +82,7 @@ func (b *bench) call(name, args string) (string, *envelope.Error) {
 		}
 		c, err := t.Prepare([]byte(args))
 		if err != nil {
-			return "", envelope.AsError(err)
+			return "", contract.AsError(err)
 		}
 		result, err := c.Run(context.Background())
 		raw, e := json.Marshal(result)
@@ -90,7 +90,7 @@ func (b *bench) call(name, args string) (string, *envelope.Error) {
 			b.t.Fatal(e)
 		}
 		if err != nil {
-			return string(raw), envelope.AsError(err)
+			return string(raw), contract.AsError(err)
 		}
 		return string(raw), nil
 	}

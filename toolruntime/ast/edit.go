@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/toolchain"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -75,7 +75,7 @@ func (t tools) edit(ctx context.Context, a EditArgs) (Edited, error) {
 	}
 	changes = slices.DeleteFunc(changes, func(c change) bool { return bytes.Equal(c.src.data, c.after) })
 	if len(changes) == 0 {
-		return out, envelope.Errorf(envelope.ASTEdit, "nothing would change").
+		return out, contract.Errorf(contract.ASTEdit, "nothing would change").
 			WithHint("look with ast_query what is there")
 	}
 	formatting := t.rules.AST.FormatOnSave
@@ -132,7 +132,7 @@ func (t tools) save(ctx context.Context, changes []change, build *bool) error {
 			return err
 		}
 		if !bytes.Equal(data, c.src.data) {
-			return envelope.Errorf(envelope.ASTEdit, "%q changes while it is edited", c.src.path)
+			return contract.Errorf(contract.ASTEdit, "%q changes while it is edited", c.src.path)
 		}
 		modes[i] = mode
 	}
@@ -164,7 +164,7 @@ func (t tools) builds(ctx context.Context, lang string, asked *bool) error {
 		return nil
 	}
 	if !j.Has(toolchain.Build) {
-		return envelope.Errorf(envelope.Policy, "there is no command that builds %s", lang).
+		return contract.Errorf(contract.Policy, "there is no command that builds %s", lang).
 			WithHint("name one in the registry: run: [...] of build.must.pass")
 	}
 	var err error
@@ -174,10 +174,10 @@ func (t tools) builds(ctx context.Context, lang string, asked *bool) error {
 	defer os.RemoveAll(j.Scratch)
 	found, err := j.Check(ctx, toolchain.Build)
 	if err != nil && ctx.Err() == nil {
-		return envelope.Errorf(envelope.Shell, "%v", err)
+		return contract.Errorf(contract.Shell, "%v", err)
 	}
 	if err == nil && len(found) > 0 {
-		e := envelope.Errorf(envelope.Validation, "it does not build: %s:%d: %s", found[0].Path, found[0].Line,
+		e := contract.Errorf(contract.Validation, "it does not build: %s:%d: %s", found[0].Path, found[0].Line,
 			found[0].Message)
 		e.Rule = toolchain.Build
 		err = e.WithHint("nothing was changed; did it build before?")
@@ -212,7 +212,7 @@ func formatted(ctx context.Context, c change) ([]byte, error) {
 // target is the one node of a call.
 func (t tools) target(ctx context.Context, a EditArgs) (*source, Span, error) {
 	if (a.TargetNodeID == "") == (a.Where == Where{}) {
-		return nil, Span{}, envelope.Errorf(envelope.Validation, "%s takes target_node_id or where", a.Operation)
+		return nil, Span{}, contract.Errorf(contract.Validation, "%s takes target_node_id or where", a.Operation)
 	}
 	if a.TargetNodeID != "" {
 		return locate(t.w, a.TargetNodeID)
@@ -222,7 +222,7 @@ func (t tools) target(ctx context.Context, a EditArgs) (*source, Span, error) {
 		return nil, Span{}, err
 	}
 	if len(nodes) != 1 || truncated {
-		return nil, Span{}, envelope.Errorf(envelope.ASTEdit, "%d nodes are where says, not one", len(nodes)).
+		return nil, Span{}, contract.Errorf(contract.ASTEdit, "%d nodes are where says, not one", len(nodes)).
 			WithHint("narrow where, or take the id of a node from ast_query")
 	}
 	return locate(t.w, nodes[0].ID)
@@ -230,7 +230,7 @@ func (t tools) target(ctx context.Context, a EditArgs) (*source, Span, error) {
 
 func (t tools) replaceNode(ctx context.Context, a EditArgs) ([]change, error) {
 	if a.Text == nil {
-		return nil, envelope.Errorf(envelope.Validation, "%s needs text", replaceNode)
+		return nil, contract.Errorf(contract.Validation, "%s needs text", replaceNode)
 	}
 	s, span, err := t.target(ctx, a)
 	if err != nil {
@@ -251,23 +251,23 @@ func (s *source) lineEnds(text string) []byte {
 
 func (t tools) replacePattern(ctx context.Context, a EditArgs) (changes []change, count, skipped int, err error) {
 	if a.Where.Pattern == "" || a.Text == nil || a.TargetNodeID != "" {
-		return nil, 0, 0, envelope.Errorf(envelope.Validation, "%s needs where with a pattern, and text",
+		return nil, 0, 0, contract.Errorf(contract.Validation, "%s needs where with a pattern, and text",
 			replacePattern)
 	}
 	known := metavariable.FindAllString(a.Where.Pattern, -1)
 	for _, name := range metavariable.FindAllString(*a.Text, -1) {
 		if len(name)-len(strings.TrimLeft(name, "$"))&1 == 0 || name == "$$$" || strings.Contains(name, "$_") ||
 			!slices.Contains(known, name) {
-			return nil, 0, 0, envelope.Errorf(envelope.Validation, "the text has %s, and the pattern has not", name)
+			return nil, 0, 0, contract.Errorf(contract.Validation, "the text has %s, and the pattern has not", name)
 		}
 	}
 	lang := t.language(a.Where.Language)
 	if lang == "" {
-		return nil, 0, 0, envelope.Errorf(envelope.Validation, "a pattern needs a language")
+		return nil, 0, 0, contract.Errorf(contract.Validation, "a pattern needs a language")
 	}
 	srcs, truncated, err := load(ctx, t.w, []string{cmp.Or(a.Where.FileGlob, "**")}, lang, defaultFiles)
 	if err == nil && truncated {
-		err = envelope.Errorf(envelope.ASTEdit, "there are more than %d files", defaultFiles).
+		err = contract.Errorf(contract.ASTEdit, "there are more than %d files", defaultFiles).
 			WithHint("narrow where.file_glob")
 	}
 	if err != nil {
@@ -279,7 +279,7 @@ func (t tools) replacePattern(ctx context.Context, a EditArgs) (changes []change
 	})
 	for _, s := range srcs {
 		if s.trouble != "" && err == nil {
-			err = envelope.Errorf(envelope.ASTParse, "%q: %s", s.path, s.trouble).
+			err = contract.Errorf(contract.ASTParse, "%q: %s", s.path, s.trouble).
 				WithHint("leave it out with where.file_glob")
 		}
 		after, done := s.replace(places[s], *a.Text)
@@ -340,7 +340,7 @@ var nodeID = regexp.MustCompile(`^([0-9a-f]{16}):([0-9]{1,9})-([0-9]{1,9}):(.+)$
 func locate(w *workspace.Workspace, id string) (*source, Span, error) {
 	m := nodeID.FindStringSubmatch(id)
 	if m == nil {
-		return nil, Span{}, envelope.Errorf(envelope.ASTEdit, "%.200q is no id of a node", id).
+		return nil, Span{}, contract.Errorf(contract.ASTEdit, "%.200q is no id of a node", id).
 			WithHint("take ids from ast_query")
 	}
 	data, _, err := w.Read(m[4], workspace.MaxFile)
@@ -351,11 +351,11 @@ func locate(w *workspace.Workspace, id string) (*source, Span, error) {
 	start, _ := strconv.Atoi(m[2]) // at most nine digits
 	end, _ := strconv.Atoi(m[3])
 	if s.digest[:digestLength] != m[1] {
-		return nil, Span{}, envelope.Errorf(envelope.ASTEdit, "%q has changed since the node was found", m[4]).
+		return nil, Span{}, contract.Errorf(contract.ASTEdit, "%q has changed since the node was found", m[4]).
 			WithHint("query the node again")
 	}
 	if start > end || end > len(data) {
-		return nil, Span{}, envelope.Errorf(envelope.ASTEdit, "%q has no such bytes", m[4]).
+		return nil, Span{}, contract.Errorf(contract.ASTEdit, "%q has no such bytes", m[4]).
 			WithHint("take ids from ast_query")
 	}
 	return s, Span{start, end}, nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
@@ -58,27 +58,27 @@ func TestEditRefuses(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		args string
-		code envelope.Code
+		code contract.Code
 	}{
-		"no match":            {pattern("?.go", "none($A)", "x($A)"), envelope.ASTEdit},
-		"the same":            {pattern("?.go", "old($A)", "old($A)"), envelope.ASTEdit},
-		"does not parse":      {pattern("?.go", "old($A)", "new($A"), envelope.ASTParse},
-		"unknown name":        {pattern("?.go", "old($A)", "new($B)"), envelope.Validation},
-		"double dollar":       {pattern("?.go", "old($A)", "new($$A)"), envelope.Validation},
-		"leaves":              {pattern("../*.go", "old($A)", "new($A)"), envelope.Policy},
-		"no pattern":          {`{"operation":"replace_pattern","text":"x"}`, envelope.Validation},
-		"no language":         {`{"operation":"replace_pattern","text":"x","where":{"pattern":"y"}}`, envelope.Validation},
-		"no text":             {`{"operation":"replace_pattern","where":{"pattern":"y","language":"go"}}`, envelope.Validation},
-		"unknown operation":   {`{"operation":"x"}`, envelope.Validation},
-		"node without target": {`{"operation":"replace_node","text":"x"}`, envelope.Validation},
-		"two targets":         {`{"operation":"replace_node","text":"x","where":{"type":"fn"},"target_node_id":"n1"}`, envelope.Validation},
-		"many nodes":          {`{"operation":"replace_node","text":"x","where":{"type":"fn"}}`, envelope.ASTEdit},
-		"no such node":        {`{"operation":"replace_node","text":"x","where":{"type":"fn","name_like":"none"}}`, envelope.ASTEdit},
-		"no id":               {`{"operation":"replace_node","text":"x","target_node_id":"n1"}`, envelope.ASTEdit},
-		"an id outside":       {`{"operation":"replace_node","text":"x","target_node_id":"0123456789abcdef:0-1:../a.go"}`, envelope.Policy},
-		"node does not parse": {`{"operation":"replace_node","text":"func","where":{"type":"fn","name_like":"f","language":"go"}}`, envelope.ASTParse},
-		"no name":             {`{"operation":"rename_symbol","new_name":"a b","where":{"type":"fn","name_like":"f"}}`, envelope.Validation},
-		"no server":           {`{"operation":"rename_symbol","new_name":"h","where":{"type":"fn","name_like":"f","language":"go"}}`, envelope.Policy},
+		"no match":            {pattern("?.go", "none($A)", "x($A)"), contract.ASTEdit},
+		"the same":            {pattern("?.go", "old($A)", "old($A)"), contract.ASTEdit},
+		"does not parse":      {pattern("?.go", "old($A)", "new($A"), contract.ASTParse},
+		"unknown name":        {pattern("?.go", "old($A)", "new($B)"), contract.Validation},
+		"double dollar":       {pattern("?.go", "old($A)", "new($$A)"), contract.Validation},
+		"leaves":              {pattern("../*.go", "old($A)", "new($A)"), contract.Policy},
+		"no pattern":          {`{"operation":"replace_pattern","text":"x"}`, contract.Validation},
+		"no language":         {`{"operation":"replace_pattern","text":"x","where":{"pattern":"y"}}`, contract.Validation},
+		"no text":             {`{"operation":"replace_pattern","where":{"pattern":"y","language":"go"}}`, contract.Validation},
+		"unknown operation":   {`{"operation":"x"}`, contract.Validation},
+		"node without target": {`{"operation":"replace_node","text":"x"}`, contract.Validation},
+		"two targets":         {`{"operation":"replace_node","text":"x","where":{"type":"fn"},"target_node_id":"n1"}`, contract.Validation},
+		"many nodes":          {`{"operation":"replace_node","text":"x","where":{"type":"fn"}}`, contract.ASTEdit},
+		"no such node":        {`{"operation":"replace_node","text":"x","where":{"type":"fn","name_like":"none"}}`, contract.ASTEdit},
+		"no id":               {`{"operation":"replace_node","text":"x","target_node_id":"n1"}`, contract.ASTEdit},
+		"an id outside":       {`{"operation":"replace_node","text":"x","target_node_id":"0123456789abcdef:0-1:../a.go"}`, contract.Policy},
+		"node does not parse": {`{"operation":"replace_node","text":"func","where":{"type":"fn","name_like":"f","language":"go"}}`, contract.ASTParse},
+		"no name":             {`{"operation":"rename_symbol","new_name":"a b","where":{"type":"fn","name_like":"f"}}`, contract.Validation},
+		"no server":           {`{"operation":"rename_symbol","new_name":"h","where":{"type":"fn","name_like":"f","language":"go"}}`, contract.Policy},
 	} {
 		b := newBench(t, files)
 		raw, e := b.call("ast_edit", tt.args)
@@ -106,7 +106,7 @@ func TestReplaceNode(t *testing.T) {
 		t.Errorf("%s %v: %q", raw, e, b.read("a.go"))
 	}
 	// The id is stale now.
-	if _, e := b.call("ast_edit", replace); e == nil || e.Code != envelope.ASTEdit || e.Hint != "query the node again" {
+	if _, e := b.call("ast_edit", replace); e == nil || e.Code != contract.ASTEdit || e.Hint != "query the node again" {
 		t.Errorf("a stale id: %+v", e)
 	}
 }
@@ -141,7 +141,7 @@ func TestValidateBuild(t *testing.T) {
 	}
 	// Other languages have commands too, or those of the registry.
 	const source = "int f() { return 1; }\n"
-	for run, code := range map[string]envelope.Code{"": envelope.Policy, "go nothing": envelope.Validation, "no-such-program": envelope.Shell, "go version": ""} {
+	for run, code := range map[string]contract.Code{"": contract.Policy, "go nothing": contract.Validation, "no-such-program": contract.Shell, "go version": ""} {
 		b := newBench(t, map[string]string{"a.c": source})
 		if run != "" {
 			b.reg.Validators = []registry.Validator{{Rule: "build.must.pass", Run: []string{run}}}

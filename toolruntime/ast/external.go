@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/lsp"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/proc"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -87,7 +86,7 @@ type External struct {
 func (t tools) external(ctx context.Context, a ExternalArgs) (External, error) {
 	out := External{Provider: a.Provider}
 	if !mayAsk.MatchString(a.Request.Method) {
-		return out, envelope.Errorf(envelope.Policy, "%.100q is no request that is passed on", a.Request.Method).
+		return out, contract.Errorf(contract.Policy, "%.100q is no request that is passed on", a.Request.Method).
 			WithHint("ask for what changes nothing and runs nothing: symbols, definitions, references, hover, ...")
 	}
 	params, err := t.inward(a.Request.Params, 0)
@@ -108,33 +107,33 @@ func (t tools) external(ctx context.Context, a ExternalArgs) (External, error) {
 	if err != nil {
 		return out, err
 	}
-	defer s.Close()
+	defer s.close()
 	if file != "" {
 		if err := t.openFor(ctx, s, file, a); err != nil {
 			return out, err
 		}
 	}
-	raw, err := s.Call(ctx, a.Request.Method, params)
+	raw, err := s.call(ctx, a.Request.Method, params)
 	if err != nil {
 		return out, err
 	}
-	out.Unfinished = s.Busy()
+	out.Unfinished = s.isBusy()
 	if len(raw) > maxExternal {
-		return out, envelope.Errorf(envelope.Validation, "the answer has more than %d bytes", maxExternal)
+		return out, contract.Errorf(contract.Validation, "the answer has more than %d bytes", maxExternal)
 	}
 	var response any
 	if err := json.Unmarshal(raw, &response); err != nil {
-		return out, envelope.Errorf(envelope.Validation, "the answer can't be read: %v", err)
+		return out, contract.Errorf(contract.Validation, "the answer can't be read: %v", err)
 	}
 	out.Response = t.outward(response)
 	return out, nil
 }
 
 // start starts a language server of the registry.
-func (t tools) start(ctx context.Context, name string) (*lsp.Server, error) {
+func (t tools) start(ctx context.Context, name string) (*lspServer, error) {
 	configured, ok := t.rules.AST.Servers[name]
 	if !ok {
-		return nil, envelope.Errorf(envelope.Policy, "the registry's ast.servers does not name %.100q", name).
+		return nil, contract.Errorf(contract.Policy, "the registry's ast.servers does not name %.100q", name).
 			WithHint(fmt.Sprintf("it names: %q", slices.Sorted(maps.Keys(t.rules.AST.Servers))))
 	}
 	command := configured.Command
@@ -142,7 +141,7 @@ func (t tools) start(ctx context.Context, name string) (*lsp.Server, error) {
 		command = servers[name].command
 	}
 	if command == "" {
-		return nil, envelope.Errorf(envelope.Policy, "the registry does not say which command %q is", name)
+		return nil, contract.Errorf(contract.Policy, "the registry does not say which command %q is", name)
 	}
 	argv, err := proc.Split(command)
 	if err != nil {
@@ -159,7 +158,7 @@ func (t tools) start(ctx context.Context, name string) (*lsp.Server, error) {
 			options = map[string]any{"fallbackFlags": []string{"-xc"}}
 		}
 	}
-	return lsp.Start(ctx, argv, t.serverEnviron(), t.w.Dir, options)
+	return startServer(ctx, argv, t.serverEnviron(), t.w.Dir, options)
 }
 
 // serverEnviron lets a server find what the image has, and download nothing.
@@ -178,12 +177,12 @@ func (t tools) serverOf(lang string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", envelope.Errorf(envelope.Policy, "the registry's ast.servers names no language server for %q", lang).
+	return "", contract.Errorf(contract.Policy, "the registry's ast.servers names no language server for %q", lang).
 		WithHint("use replace_pattern, or ask the person who keeps the registry")
 }
 
 // open tells a server of a file.
-func (t tools) open(ctx context.Context, s *lsp.Server, file string) error {
+func (t tools) open(ctx context.Context, s *lspServer, file string) error {
 	data, _, err := t.w.Read(file, maxSource)
 	if err != nil {
 		return err
@@ -192,11 +191,11 @@ func (t tools) open(ctx context.Context, s *lsp.Server, file string) error {
 	if lang == "tsx" {
 		lang = "typescriptreact"
 	}
-	return s.Open(ctx, file, lang, string(data))
+	return s.open(ctx, file, lang, string(data))
 }
 
 // openFor tells a server of the file of a request and, if that asks for uses of a name, of all others that have it.
-func (t tools) openFor(ctx context.Context, s *lsp.Server, file string, a ExternalArgs) error {
+func (t tools) openFor(ctx context.Context, s *lspServer, file string, a ExternalArgs) error {
 	place, ok := a.Request.Params["position"].(map[string]any)
 	if !ok || !asksForUses.MatchString(a.Request.Method) {
 		return t.open(ctx, s, file)
@@ -207,7 +206,7 @@ func (t tools) openFor(ctx context.Context, s *lsp.Server, file string, a Extern
 	}
 	line, _ := place["line"].(float64)
 	character, _ := place["character"].(float64)
-	at, ok := lsp.Offset(data, lsp.Position{Line: int(line), Character: int(character)})
+	at, ok := offsetOf(data, lspPosition{Line: int(line), Character: int(character)})
 	if !ok {
 		return t.open(ctx, s, file) // the server says what is wrong with it
 	}
@@ -223,7 +222,7 @@ func inIdentifier(c byte) bool {
 }
 
 // openAll tells a server of a file, and of all others that it has to know to find what is named at an offset.
-func (t tools) openAll(ctx context.Context, s *lsp.Server, server string, src *source, at int) error {
+func (t tools) openAll(ctx context.Context, s *lspServer, server string, src *source, at int) error {
 	if err := t.open(ctx, s, src.path); err != nil || !servers[server].few {
 		return err
 	}
@@ -242,7 +241,7 @@ func (t tools) openAll(ctx context.Context, s *lsp.Server, server string, src *s
 				continue
 			}
 			if truncated = truncated || len(opened) >= mostOpen; truncated {
-				return envelope.Errorf(envelope.ASTEdit, "more than %d files have %.100q", mostOpen, word).
+				return contract.Errorf(contract.ASTEdit, "more than %d files have %.100q", mostOpen, word).
 					WithHint("use grep, or replace_pattern on a part of the files at a time")
 			}
 			if err := t.open(ctx, s, o.path); err != nil {
@@ -255,7 +254,7 @@ func (t tools) openAll(ctx context.Context, s *lsp.Server, server string, src *s
 		return nil
 	}
 	for _, name := range opened {
-		if err := s.Checked(ctx, name); err != nil {
+		if err := s.waitChecked(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -266,7 +265,7 @@ func (t tools) openAll(ctx context.Context, s *lsp.Server, server string, src *s
 func inWorkspace(uri string) (string, error) {
 	name, ok := strings.CutPrefix(uri, "file:///")
 	if !ok || strings.ContainsAny(name, "%?#") {
-		return "", envelope.Refuse(workspace.Rule, "%.200q is no URI of the workspace", uri).
+		return "", contract.Refuse(workspace.Rule, "%.200q is no URI of the workspace", uri).
 			WithHint("file:///src/a.go is src/a.go of the workspace")
 	}
 	return workspace.Clean(name)
@@ -275,7 +274,7 @@ func inWorkspace(uri string) (string, error) {
 // inward gives URIs of a call the workspace's place, and refuses those of other places.
 func (t tools) inward(v any, depth int) (_ any, err error) {
 	if depth > 20 {
-		return nil, envelope.Errorf(envelope.Validation, "params are too deep")
+		return nil, contract.Errorf(contract.Validation, "params are too deep")
 	}
 	switch v := v.(type) {
 	case string:
@@ -283,7 +282,7 @@ func (t tools) inward(v any, depth int) (_ any, err error) {
 			return v, nil
 		}
 		name, err := inWorkspace(v)
-		return lsp.URI(t.w.Dir, name), err
+		return fileURI(t.w.Dir, name), err
 	case map[string]any:
 		out := map[string]any{}
 		for key, inner := range v {
@@ -310,7 +309,7 @@ func (t tools) outward(v any) any {
 		if !strings.HasPrefix(s, "file:") {
 			return s
 		}
-		if name, err := lsp.Path(t.w.Dir, s); err == nil {
+		if name, err := uriPath(t.w.Dir, s); err == nil {
 			return "file:///" + name
 		}
 		return "external:" + strings.TrimPrefix(s, "file:")
@@ -335,7 +334,7 @@ func (t tools) outward(v any) any {
 // rename asks the language server of the node's file.
 func (t tools) rename(ctx context.Context, a EditArgs) (changes []change, count int, err error) {
 	if !isIdentifier(a.NewName) {
-		return nil, 0, envelope.Errorf(envelope.Validation, "new_name %.100q is no name", a.NewName)
+		return nil, 0, contract.Errorf(contract.Validation, "new_name %.100q is no name", a.NewName)
 	}
 	src, span, err := t.target(ctx, a)
 	if err != nil {
@@ -348,7 +347,7 @@ func (t tools) rename(ctx context.Context, a EditArgs) (changes []change, count 
 	if i := slices.IndexFunc(src.nodes, func(n Node) bool { return n.Span == span && n.name > 0 }); i >= 0 {
 		at = src.nodes[i].name
 	}
-	position, err := lsp.At(src.data, at)
+	position, err := positionAt(src.data, at)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -360,16 +359,16 @@ func (t tools) rename(ctx context.Context, a EditArgs) (changes []change, count 
 	if err != nil {
 		return nil, 0, err
 	}
-	defer s.Close()
+	defer s.close()
 	if err := t.openAll(ctx, s, name, src, at); err != nil {
 		return nil, 0, err
 	}
-	raw, err := s.Call(ctx, "textDocument/rename", map[string]any{"position": position, "newName": a.NewName,
-		"textDocument": map[string]string{"uri": lsp.URI(t.w.Dir, src.path)}})
+	raw, err := s.call(ctx, "textDocument/rename", map[string]any{"position": position, "newName": a.NewName,
+		"textDocument": map[string]string{"uri": fileURI(t.w.Dir, src.path)}})
 	if err != nil {
-		e := envelope.AsError(err)
-		if e.Code == envelope.Validation {
-			e.Code = envelope.ASTEdit
+		e := contract.AsError(err)
+		if e.Code == contract.Validation {
+			e.Code = contract.ASTEdit
 		}
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
@@ -381,7 +380,7 @@ func (t tools) rename(ctx context.Context, a EditArgs) (changes []change, count 
 
 // renamed makes changes of a server's edits.
 func (t tools) renamed(raw json.RawMessage) (changes []change, count int, err error) {
-	edits, err := lsp.Edits(t.w.Dir, raw)
+	edits, err := readEdits(t.w.Dir, raw)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -390,7 +389,7 @@ func (t tools) renamed(raw json.RawMessage) (changes []change, count int, err er
 		if err != nil {
 			return nil, 0, err
 		}
-		after, err := lsp.Apply(data, edits[file])
+		after, err := applyEdits(data, edits[file])
 		if err != nil {
 			return nil, 0, err
 		}

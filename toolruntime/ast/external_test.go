@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
@@ -50,7 +50,7 @@ func TestRename(t *testing.T) {
 	}
 	// What can't be renamed changes nothing, and says why.
 	_, e = b.call("ast_edit", `{"operation":"rename_symbol","new_name":"func","where":{"type":"fn","name_like":"Fresh"}}`)
-	if e == nil || e.Code != envelope.ASTEdit {
+	if e == nil || e.Code != contract.ASTEdit {
 		t.Errorf("%v", e)
 	}
 }
@@ -108,15 +108,15 @@ func TestExternal(t *testing.T) {
 	if e != nil || !strings.Contains(raw, `"external:///`) {
 		t.Errorf("%s, %v", raw, e)
 	}
-	for args, want := range map[string]envelope.Code{
-		`{"provider":"gopls","request":{"method":"workspace/executeCommand","params":{"command":"gopls.run_go_command"}}}`:      envelope.Policy,
-		`{"provider":"gopls","request":{"method":"workspace/didChangeConfiguration"}}`:                                          envelope.Policy,
-		`{"provider":"gopls","request":{"method":"shutdown"}}`:                                                                  envelope.Policy,
-		`{"provider":"clangd","request":{"method":"workspace/symbol"}}`:                                                         envelope.Policy,
-		`{"provider":"gopls","request":{"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///../x"}}}}`:       envelope.Policy,
-		`{"provider":"gopls","request":{"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///etc/passwd"}}}}`: envelope.FileIO,
-		`{"provider":"gopls","request":{"method":"textDocument/hover","params":{"x":["FILE://host/x"]}}}`:                       envelope.Policy,
-		`{"provider":"gopls","request":{"method":"workspace/symbol","params":{"query":1}}}`:                                     envelope.Validation,
+	for args, want := range map[string]contract.Code{
+		`{"provider":"gopls","request":{"method":"workspace/executeCommand","params":{"command":"gopls.run_go_command"}}}`:      contract.Policy,
+		`{"provider":"gopls","request":{"method":"workspace/didChangeConfiguration"}}`:                                          contract.Policy,
+		`{"provider":"gopls","request":{"method":"shutdown"}}`:                                                                  contract.Policy,
+		`{"provider":"clangd","request":{"method":"workspace/symbol"}}`:                                                         contract.Policy,
+		`{"provider":"gopls","request":{"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///../x"}}}}`:       contract.Policy,
+		`{"provider":"gopls","request":{"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///etc/passwd"}}}}`: contract.FileIO,
+		`{"provider":"gopls","request":{"method":"textDocument/hover","params":{"x":["FILE://host/x"]}}}`:                       contract.Policy,
+		`{"provider":"gopls","request":{"method":"workspace/symbol","params":{"query":1}}}`:                                     contract.Validation,
 	} {
 		if raw, e := b.call("ast_external", args); e == nil || e.Code != want {
 			t.Errorf("%s: %v, want %s: %s", args, e, want, raw)
@@ -226,10 +226,10 @@ func TestHostileServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	for how, want := range map[string]envelope.Code{"asks": "", "dies": envelope.Shell, "outside": envelope.Policy,
-		"dots": envelope.Policy, "git": envelope.Policy, "link": envelope.Policy, "creates": envelope.ASTEdit, "line": envelope.ASTEdit,
-		"breaks": envelope.ASTParse, "nothing": envelope.ASTEdit, "null": envelope.ASTEdit, "floods": envelope.Shell,
-		"endless": envelope.Shell, "garbage": envelope.Shell} {
+	for how, want := range map[string]contract.Code{"asks": "", "dies": contract.Shell, "outside": contract.Policy,
+		"dots": contract.Policy, "git": contract.Policy, "link": contract.Policy, "creates": contract.ASTEdit, "line": contract.ASTEdit,
+		"breaks": contract.ASTParse, "nothing": contract.ASTEdit, "null": contract.ASTEdit, "floods": contract.Shell,
+		"endless": contract.Shell, "garbage": contract.Shell} {
 		t.Run(how, func(t *testing.T) {
 			marker := filepath.Join(t.TempDir(), "marker")
 			b := newBench(t, map[string]string{"a.go": "func f\n"}).servers(

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/proc"
 )
 
@@ -149,13 +149,13 @@ func scan(ctx context.Context, srcs []*source, rules string, each func(*source, 
 		for line := range bytes.Lines([]byte(out.Stdout)) {
 			var f found
 			if err := json.Unmarshal(line, &f); err != nil {
-				return false, envelope.Errorf(envelope.Internal, "ast-grep printed what can't be read: %v", err)
+				return false, contract.Errorf(contract.Internal, "ast-grep printed what can't be read: %v", err)
 			}
 			number, _, _ := strings.Cut(f.File, ".")
 			i, err := strconv.Atoi(number)
 			if err != nil || i < 0 || i >= len(part) || f.Range.Bytes.End > len(part[i].data) ||
 				f.Range.Bytes.Start < 0 || f.Range.Bytes.Start > f.Range.Bytes.End {
-				return false, envelope.Errorf(envelope.Internal, "ast-grep names a place that is none")
+				return false, contract.Errorf(contract.Internal, "ast-grep names a place that is none")
 			}
 			each(part[i], f)
 		}
@@ -167,7 +167,7 @@ func scan(ctx context.Context, srcs []*source, rules string, each func(*source, 
 // refused is why ast-grep does not take a rule or pattern.
 func refused(out proc.Output) error {
 	said := strings.Join(strings.Fields(strings.ToValidUTF8(out.Stderr, "\uFFFD")), " ")
-	return envelope.Errorf(envelope.Validation, "ast-grep: %.500s", said).
+	return contract.Errorf(contract.Validation, "ast-grep: %.500s", said).
 		WithHint("a pattern is code of the language, with $NAME for one node and $$$NAME for several")
 }
 

@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
-	"github.com/threegate/tool-exec/toolruntime/tool"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 // Guard holds tools that write one file to code.ast.parsed, where it blocks: the file is parsed again after the change,
 // and gets its old content back if it parsed before and does not now.
-func Guard(w *workspace.Workspace, r *registry.Registry, tools []tool.Tool) []tool.Tool {
+func Guard(w *workspace.Workspace, r *registry.Registry, tools []contract.Tool) []contract.Tool {
 	if r.Level(ruleParsed) != registry.Blocking {
 		return tools
 	}
 	for i, t := range tools {
-		tools[i].Prepare = func(raw []byte) (*tool.Call, error) {
+		tools[i].Prepare = func(raw []byte) (*contract.Call, error) {
 			c, err := t.Prepare(raw)
 			if err != nil || c.Writes == "" || !Knows(c.Writes) {
 				return c, err

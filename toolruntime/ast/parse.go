@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/proc"
 )
 
@@ -164,7 +164,7 @@ func rustProblems(ctx context.Context, srcs []*source) (problems []Problem, err 
 		default:
 			m := rustError.FindStringSubmatch(out.Stderr)
 			if m == nil && !strings.Contains(out.Stderr, "error[internal]") { // which is about long lines
-				return nil, envelope.Errorf(envelope.Shell, "rustfmt: %.300q", out.Stderr)
+				return nil, contract.Errorf(contract.Shell, "rustfmt: %.300q", out.Stderr)
 			}
 			if m != nil {
 				line, _ := strconv.Atoi(m[2])
@@ -196,8 +196,8 @@ func short(s string) string {
 }
 
 // unparsed is the error of a file that must parse.
-func unparsed(p Problem) *envelope.Error {
-	e := envelope.Errorf(envelope.ASTParse, "%q, line %d: %s", p.File, p.Line, p.Message).
+func unparsed(p Problem) *contract.Error {
+	e := contract.Errorf(contract.ASTParse, "%q, line %d: %s", p.File, p.Line, p.Message).
 		WithHint("mend the place; nothing was changed")
 	e.Rule = "code.ast.parsed"
 	return e

@@ -12,19 +12,19 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/files"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 // find returns the nodes that where names, and the files that were looked at.
 func (t tools) find(ctx context.Context, where Where) (nodes []Node, srcs []*source, truncated bool, err error) {
-	if where.NameLike, err = files.CheckGlob(cmp.Or(where.NameLike, "**")); err != nil {
+	if where.NameLike, err = workspace.CheckGlob(cmp.Or(where.NameLike, "**")); err != nil {
 		return nil, nil, false, err
 	}
 	lang := t.language(where.Language)
 	if where.Pattern != "" && lang == "" || (where.Type == typeMatch) != (where.Pattern != "") && where.Type != "" {
-		return nil, nil, false, envelope.Errorf(envelope.Validation,
+		return nil, nil, false, contract.Errorf(contract.Validation,
 			"a pattern goes with a language and with the type %s", typeMatch)
 	}
 	srcs, truncated, err = load(ctx, t.w, []string{cmp.Or(where.FileGlob, "**")}, lang, defaultFiles)
@@ -111,7 +111,7 @@ func (t tools) validate(ctx context.Context, a ValidateArgs) (Violations, error)
 	if blocked == "" {
 		return out, nil
 	}
-	e := envelope.Errorf(envelope.Validation, "%d nodes break rules, and one rule blocks", total)
+	e := contract.Errorf(contract.Validation, "%d nodes break rules, and one rule blocks", total)
 	e.Rule = blocked
 	return out, e
 }
@@ -142,7 +142,7 @@ func (t tools) check(ctx context.Context, c Check) (found []Violation, err error
 		}
 		return found, nil
 	case len(c.MustHave) == 0 && c.Where == Where{}:
-		return nil, envelope.Errorf(envelope.Validation, "there is no rule %q that looks at code", c.ID).
+		return nil, contract.Errorf(contract.Validation, "there is no rule %q that looks at code", c.ID).
 			WithHint("name one of code.*, or say with where and must_have what is demanded")
 	}
 	for _, n := range nodes {
@@ -151,7 +151,7 @@ func (t tools) check(ctx context.Context, c Check) (found []Violation, err error
 		}
 		for _, what := range c.MustHave {
 			if what != "docstring" {
-				return nil, envelope.Errorf(envelope.Validation, "must_have knows docstring only, not %q", what)
+				return nil, contract.Errorf(contract.Validation, "must_have knows docstring only, not %q", what)
 			}
 			if !n.Documented {
 				violate(n, fmt.Sprintf("%s %s has no documentation", n.Type, n.Name))

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // TestRenameInRealRepositories renames in code that others wrote, which then still builds and passes its tests.
@@ -127,7 +127,7 @@ int main(void)
 	}
 	// What does not parse for want of its macros stays so; an edit that adds to it is refused.
 	_, e = b.call("ast_edit", `{"operation":"replace_node","text":"int main( {","where":{"type":"fn","name_like":"main","file_glob":"main.c"}}`)
-	if e == nil || e.Code != envelope.ASTParse {
+	if e == nil || e.Code != contract.ASTParse {
 		t.Errorf("an edit that does not parse: %v", e)
 	}
 }

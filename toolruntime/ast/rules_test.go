@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/toolruntime/files"
-	"github.com/threegate/tool-exec/toolruntime/patch"
 	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 const imports = `version: 1
@@ -125,7 +124,7 @@ func TestGuard(t *testing.T) {
 		if tt.before != "" {
 			b.write("a.go", tt.before)
 		}
-		for _, tool := range Guard(b.w, blocking, append(files.Tools(b.w), patch.Tool(b.w))) {
+		for _, tool := range Guard(b.w, blocking, workspace.Tools(b.w)) {
 			if tool.Name != tt.call {
 				continue
 			}

@@ -20,8 +20,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/files"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/proc"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -87,23 +86,23 @@ func load(ctx context.Context, w *workspace.Workspace, globs []string, lang stri
 	seen := map[string]bool{}
 	total := 0
 	for _, glob := range globs {
-		err := files.Sources(ctx, w, glob, func(p string) error {
+		err := workspace.Sources(ctx, w, glob, func(p string) error {
 			if l := languageOf(p); seen[p] || l == "" || lang != "" && l != lang {
 				return nil
 			}
 			if truncated = len(found) >= most; truncated {
-				return files.ErrEnough
+				return workspace.ErrEnough
 			}
 			data, _, err := w.Read(p, workspace.MaxFile)
 			s := newSource(p, data)
 			if err != nil {
-				s.trouble = envelope.AsError(err).Message
+				s.trouble = contract.AsError(err).Message
 			}
 			if s.trouble != "" {
 				s.data = nil
 			}
 			if total += len(s.data); total > maxTotal {
-				return envelope.Errorf(envelope.ASTParse, "the files have more than %d bytes together", maxTotal).
+				return contract.Errorf(contract.ASTParse, "the files have more than %d bytes together", maxTotal).
 					WithHint("ask for fewer files at once")
 			}
 			seen[p] = true

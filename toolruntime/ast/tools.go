@@ -6,9 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
-	"github.com/threegate/tool-exec/toolruntime/schema"
-	"github.com/threegate/tool-exec/toolruntime/tool"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
@@ -100,34 +99,35 @@ type tools struct {
 }
 
 // Tools are the tools of a workspace.
-func Tools(w *workspace.Workspace, r *registry.Registry) []tool.Tool {
+func Tools(w *workspace.Workspace, r *registry.Registry) []contract.Tool {
 	t := tools{w, r, &sync.Map{}}
-	return []tool.Tool{
-		tool.Reads(tool.Of("ast_generate", "parses files and says where they do not parse", generateTime,
+	return []contract.Tool{
+		contract.NewTool("ast_generate", "parses files and says where they do not parse", generateTime,
 			GenerateArgs{Incremental: true, MaxFiles: defaultFiles}, t.generate,
-			schema.Items("paths", 1, 1000), schema.OneOf("language", languages()...),
-			schema.Between("max_files", 1, mostFiles))),
-		tool.Reads(tool.Of("ast_query", "finds functions, types, imports, or what a pattern of code names", queryTime,
-			QueryArgs{Limit: defaultNodes}, t.query, schema.Between("limit", 1, mostNodes),
-			schema.In("where", whereSchema...))),
-		tool.Reads(tool.Of("ast_validate", "holds all code to rules, of the catalogue or of one's own", queryTime,
-			ValidateArgs{}, t.validate, schema.Items("rules", 1, mostRules),
-			schema.In("rules", schema.OneOf("enforcement", "", "blocking", "warning", "suggestion"),
-				schema.Length("id", 1, 100), schema.In("where", whereSchema...)))),
-		tool.Of("ast_edit", "renames a symbol everywhere, or replaces code; all files or none", editTime,
+			contract.Items("paths", 1, 1000), contract.OneOf("language", languages()...),
+			contract.Between("max_files", 1, mostFiles)).Reads(),
+		contract.NewTool("ast_query", "finds functions, types, imports, or what a pattern of code names", queryTime,
+			QueryArgs{Limit: defaultNodes}, t.query, contract.Between("limit", 1, mostNodes),
+			contract.In("where", whereSchema...)).Reads(),
+		contract.NewTool("ast_validate", "holds all code to rules, of the catalogue or of one's own", queryTime,
+			ValidateArgs{}, t.validate, contract.Items("rules", 1, mostRules),
+			contract.In("rules", contract.OneOf("enforcement", "", "blocking", "warning", "suggestion"),
+				contract.Length("id", 1, 100), contract.In("where", whereSchema...))).Reads(),
+		contract.NewTool("ast_edit", "renames a symbol everywhere, or replaces code; all files or none", editTime,
 			EditArgs{TimeoutMS: editTime.Milliseconds()}, t.edit,
-			schema.OneOf("operation", renameSymbol, replaceNode, replacePattern), timeout,
-			schema.In("where", whereSchema...), schema.Length("text", 0, maxSource)),
-		tool.Reads(tool.Of("ast_external", "asks a language server", editTime,
-			ExternalArgs{TimeoutMS: editTime.Milliseconds()}, t.external, timeout, schema.Length("provider", 1, 100))),
+			contract.OneOf("operation", renameSymbol, replaceNode, replacePattern), timeout,
+			contract.In("where", whereSchema...), contract.Length("text", 0, maxSource)),
+		contract.NewTool("ast_external", "asks a language server", editTime,
+			ExternalArgs{TimeoutMS: editTime.Milliseconds()}, t.external, timeout,
+			contract.Length("provider", 1, 100)).Reads(),
 	}
 }
 
-var timeout = schema.Between("timeout_ms", 1, float64(generateTime.Milliseconds()))
+var timeout = contract.Between("timeout_ms", 1, float64(generateTime.Milliseconds()))
 
-var whereSchema = []schema.Adjust{schema.OneOf("type", "", typeFn, typeType, typeImport, typeMatch),
-	schema.OneOf("language", languages()...), schema.Length("pattern", 0, maxPattern),
-	schema.Length("name_like", 0, maxPattern)}
+var whereSchema = []contract.Adjust{contract.OneOf("type", "", typeFn, typeType, typeImport, typeMatch),
+	contract.OneOf("language", languages()...), contract.Length("pattern", 0, maxPattern),
+	contract.Length("name_like", 0, maxPattern)}
 
 func (t tools) language(named string) string { return cmp.Or(named, t.rules.AST.Language) }
 

@@ -21,10 +21,8 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
-	"github.com/threegate/tool-exec/toolruntime/schema"
-	"github.com/threegate/tool-exec/toolruntime/tool"
 )
 
 const (
@@ -62,12 +60,12 @@ type Result struct {
 }
 
 // Tool is curl under a registry.
-func Tool(r *registry.Registry) tool.Tool {
+func Tool(r *registry.Registry) contract.Tool {
 	defaults := Args{Method: "GET", TimeoutMS: defaultTime.Milliseconds(), MaxBytes: maxBody}
-	return tool.Reads(tool.Of("curl", "gets a document from an allowed host", defaultTime, defaults,
+	return contract.NewTool("curl", "gets a document from an allowed host", defaultTime, defaults,
 		func(ctx context.Context, a Args) (Result, error) { return get(ctx, r, a) },
-		schema.Length("url", 1, 8192), schema.Between("max_bytes", 1, maxBody),
-		schema.Between("timeout_ms", 1, 10*60*1000)))
+		contract.Length("url", 1, 8192), contract.Between("max_bytes", 1, maxBody),
+		contract.Between("timeout_ms", 1, 10*60*1000)).Reads()
 }
 
 // ownHeaders are headers that describe the connection, not the request.
@@ -76,23 +74,23 @@ var ownHeaders = regexp.MustCompile(`(?i)^(host|connection|content-length|transf
 
 func get(ctx context.Context, r *registry.Registry, a Args) (Result, error) {
 	if a.Method != http.MethodGet && a.Method != http.MethodHead || a.Body != nil {
-		return Result{}, envelope.Refuse(rule, "curl sends GET and HEAD without a body only")
+		return Result{}, contract.Refuse(rule, "curl sends GET and HEAD without a body only")
 	}
 	u, err := url.Parse(a.URL)
 	if err != nil {
-		return Result{}, envelope.Errorf(envelope.Validation, "the url can't be parsed")
+		return Result{}, contract.Errorf(contract.Validation, "the url can't be parsed")
 	}
 	if err := judge(r, u); err != nil { // before what a request would say of it
 		return Result{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, a.Method, a.URL, nil)
 	if err != nil {
-		return Result{}, envelope.Errorf(envelope.Validation, "the url can't be asked for")
+		return Result{}, contract.Errorf(contract.Validation, "the url can't be asked for")
 	}
 	req.Header.Set("User-Agent", agent)
 	for name, v := range a.Headers {
 		if ownHeaders.MatchString(name) {
-			return Result{}, envelope.Errorf(envelope.Validation, "the header %q can't be set", name)
+			return Result{}, contract.Errorf(contract.Validation, "the header %q can't be set", name)
 		}
 		req.Header.Set(name, v)
 	}
@@ -131,25 +129,25 @@ func Do(r *registry.Registry, req *http.Request) (*http.Response, error) {
 
 // Failure is the error of a call for one of sending a request or reading its answer.
 func Failure(ctx context.Context, err error) error {
-	var known *envelope.Error
+	var known *contract.Error
 	if errors.As(err, &known) {
 		return known
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return envelope.Errorf(envelope.HTTP, "%v", err)
+	return contract.Errorf(contract.HTTP, "%v", err)
 }
 
 // judge holds a URL, and each that a redirect leads to, to the registry.
 func judge(r *registry.Registry, u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return envelope.Refuse(rule, "the scheme %q is not http or https", u.Scheme)
+		return contract.Refuse(rule, "the scheme %q is not http or https", u.Scheme)
 	case u.User != nil:
-		return envelope.Refuse(rule, "the url names a user")
+		return contract.Refuse(rule, "the url names a user")
 	case !r.AllowsHost(u.Hostname()):
-		return envelope.Refuse(rule, "the host %q is not in network.allowed_domains", u.Hostname()).
+		return contract.Refuse(rule, "the host %q is not in network.allowed_domains", u.Hostname()).
 			WithHint("ask an allowed host; the registry lists them")
 	}
 	return nil
@@ -170,11 +168,11 @@ func client(r *registry.Registry) *http.Client {
 			from := via[len(via)-1]
 			switch {
 			case len(via) > maxRedirects:
-				return envelope.Refuse(rule, "more than %d redirects", maxRedirects)
+				return contract.Refuse(rule, "more than %d redirects", maxRedirects)
 			case via[0].Body != nil:
-				return envelope.Refuse(rule, "a redirect of what was sent, to %q", req.URL.Hostname())
+				return contract.Refuse(rule, "a redirect of what was sent, to %q", req.URL.Hostname())
 			case from.URL.Scheme == "https" && req.URL.Scheme == "http":
-				return envelope.Refuse(rule, "a redirect from https to http, at %q", from.URL.Hostname())
+				return contract.Refuse(rule, "a redirect from https to http, at %q", from.URL.Hostname())
 			}
 			return judge(r, req.URL)
 		},
@@ -216,7 +214,7 @@ func dialer(r *registry.Registry) func(ctx context.Context, network, addr string
 				return err
 			}
 			if !trusted && !public(to.Addr()) {
-				return envelope.Refuse(rule, "%q resolves to %s, which is not a public address", host, to.Addr())
+				return contract.Refuse(rule, "%q resolves to %s, which is not a public address", host, to.Addr())
 			}
 			return nil
 		}}

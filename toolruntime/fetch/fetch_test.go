@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
-func call(t *testing.T, domains string, a Args) (Result, *envelope.Error) {
+func call(t *testing.T, domains string, a Args) (Result, *contract.Error) {
 	t.Helper()
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		t.Setenv(name, "")
@@ -31,11 +31,11 @@ func call(t *testing.T, domains string, a Args) (Result, *envelope.Error) {
 	}
 	c, err := Tool(r).Prepare(raw)
 	if err != nil {
-		return Result{}, envelope.AsError(err)
+		return Result{}, contract.AsError(err)
 	}
 	out, err := c.Run(t.Context())
 	if err != nil {
-		return out.(Result), envelope.AsError(err)
+		return out.(Result), contract.AsError(err)
 	}
 	return out.(Result), nil
 }
@@ -100,25 +100,25 @@ func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		domains string
 		args    Args
-		want    envelope.Code
+		want    contract.Code
 	}{
-		"not listed":                    {"crates.io", Args{URL: s.URL + "/ok"}, envelope.Policy},
-		"nothing listed":                {"", Args{URL: s.URL + "/ok"}, envelope.Policy},
-		"POST":                          {"127.0.0.1", Args{URL: s.URL + "/ok", Method: "POST"}, envelope.Policy},
-		"a body":                        {"127.0.0.1", Args{URL: s.URL + "/ok", Body: &body}, envelope.Policy},
-		"a file":                        {"127.0.0.1", Args{URL: "file:///etc/passwd"}, envelope.Policy},
-		"a user":                        {"127.0.0.1", Args{URL: "http://u@127.0.0.1/"}, envelope.Policy},
-		"no url":                        {"127.0.0.1", Args{URL: "http://a b/"}, envelope.Validation},
-		"Host":                          {"127.0.0.1", Args{URL: s.URL + "/ok", Headers: map[string]string{"host": "x"}}, envelope.Validation},
-		"a header with a newline":       {"127.0.0.1", Args{URL: s.URL + "/ok", Headers: map[string]string{"X": "a\nb"}}, envelope.HTTP},
-		"a name of a private address":   {"localhost", Args{URL: strings.Replace(s.URL, "127.0.0.1", "localhost", 1)}, envelope.Policy},
-		"redirect to such a name":       {"127.0.0.1, localhost", Args{URL: s.URL + "/to-name"}, envelope.Policy},
-		"redirect to a host not listed": {"127.0.0.1", Args{URL: s.URL + "/to-name"}, envelope.Policy},
-		"redirect to a private address": {"127.0.0.1", Args{URL: s.URL + "/to-private"}, envelope.Policy},
-		"redirect to a cloud's":         {"127.0.0.1", Args{URL: s.URL + "/to-meta"}, envelope.Policy},
-		"redirect to a file":            {"127.0.0.1", Args{URL: s.URL + "/to-file"}, envelope.Policy},
-		"redirect to a user":            {"127.0.0.1", Args{URL: s.URL + "/to-user"}, envelope.Policy},
-		"four redirects":                {"127.0.0.1", Args{URL: s.URL + "/hops/4"}, envelope.Policy},
+		"not listed":                    {"crates.io", Args{URL: s.URL + "/ok"}, contract.Policy},
+		"nothing listed":                {"", Args{URL: s.URL + "/ok"}, contract.Policy},
+		"POST":                          {"127.0.0.1", Args{URL: s.URL + "/ok", Method: "POST"}, contract.Policy},
+		"a body":                        {"127.0.0.1", Args{URL: s.URL + "/ok", Body: &body}, contract.Policy},
+		"a file":                        {"127.0.0.1", Args{URL: "file:///etc/passwd"}, contract.Policy},
+		"a user":                        {"127.0.0.1", Args{URL: "http://u@127.0.0.1/"}, contract.Policy},
+		"no url":                        {"127.0.0.1", Args{URL: "http://a b/"}, contract.Validation},
+		"Host":                          {"127.0.0.1", Args{URL: s.URL + "/ok", Headers: map[string]string{"host": "x"}}, contract.Validation},
+		"a header with a newline":       {"127.0.0.1", Args{URL: s.URL + "/ok", Headers: map[string]string{"X": "a\nb"}}, contract.HTTP},
+		"a name of a private address":   {"localhost", Args{URL: strings.Replace(s.URL, "127.0.0.1", "localhost", 1)}, contract.Policy},
+		"redirect to such a name":       {"127.0.0.1, localhost", Args{URL: s.URL + "/to-name"}, contract.Policy},
+		"redirect to a host not listed": {"127.0.0.1", Args{URL: s.URL + "/to-name"}, contract.Policy},
+		"redirect to a private address": {"127.0.0.1", Args{URL: s.URL + "/to-private"}, contract.Policy},
+		"redirect to a cloud's":         {"127.0.0.1", Args{URL: s.URL + "/to-meta"}, contract.Policy},
+		"redirect to a file":            {"127.0.0.1", Args{URL: s.URL + "/to-file"}, contract.Policy},
+		"redirect to a user":            {"127.0.0.1", Args{URL: s.URL + "/to-user"}, contract.Policy},
+		"four redirects":                {"127.0.0.1", Args{URL: s.URL + "/hops/4"}, contract.Policy},
 	} {
 		if c.args.Method == "" {
 			c.args.Method = "GET"

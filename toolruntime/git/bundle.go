@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
@@ -124,7 +124,7 @@ func choose(branches map[string]string, head string) (string, error) {
 		}
 	}
 	if len(fit) == 0 || head == "" && len(fit) > 1 {
-		return "", envelope.Errorf(envelope.Git, "it is not clear which of its branches to take").
+		return "", contract.Errorf(contract.Git, "it is not clear which of its branches to take").
 			WithHint("make a bundle with: git bundle create repository.bundle HEAD main")
 	}
 	return fit[0], nil

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 )
@@ -51,7 +51,7 @@ func (r *Repo) index(ctx context.Context) (map[string]string, error) {
 
 func (k keeper) commitStaged(ctx context.Context, a CommitArgs) (Committed, error) {
 	if strings.ContainsRune(a.Message, 0) {
-		return Committed{}, envelope.Errorf(envelope.Validation, "the message holds a NUL")
+		return Committed{}, contract.Errorf(contract.Validation, "the message holds a NUL")
 	}
 	if k.rules.Git.RequireCleanTreeForCommit {
 		if err := k.clean(ctx, false); err != nil {
@@ -132,7 +132,7 @@ func (k keeper) staged(ctx context.Context) ([]judge.Change, error) {
 func parse(patch []byte) ([]judge.Change, error) {
 	changes, err := judge.Parse(patch)
 	if err != nil {
-		return nil, envelope.Errorf(envelope.Git, "the change can't be judged: %v", err)
+		return nil, contract.Errorf(contract.Git, "the change can't be judged: %v", err)
 	}
 	return changes, nil
 }
@@ -146,7 +146,7 @@ func (r *Repo) clean(ctx context.Context, all bool) error {
 	}
 	for _, c := range s.Changes {
 		if c.Status != "?" && (c.Unstaged || all) {
-			return envelope.Refuse(cleanRule, "the work tree is not clean: %q has changes", c.Path).
+			return contract.Refuse(cleanRule, "the work tree is not clean: %q has changes", c.Path).
 				WithHint("stage them with git_add, and commit them where staged ones are too many")
 		}
 	}
@@ -220,11 +220,11 @@ func (k keeper) mergeable(ctx context.Context, branch string) error {
 			continue
 		}
 		if short, err := k.commit(ctx, branch); err != nil || short != id {
-			return envelope.Errorf(envelope.Git, "%q is the name of something else, too", branch)
+			return contract.Errorf(contract.Git, "%q is the name of something else, too", branch)
 		}
 		return k.clean(ctx, true)
 	}
-	return envelope.Errorf(envelope.Git, "there is no branch %q", branch)
+	return contract.Errorf(contract.Git, "there is no branch %q", branch)
 }
 
 func (k keeper) rebase(ctx context.Context, a RebaseArgs) (Rebased, error) {

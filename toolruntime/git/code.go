@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/toolruntime/ast"
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/toolchain"
@@ -34,7 +34,7 @@ func (k keeper) build(ctx context.Context, rule string) ([]judge.Violation, erro
 	found, err := toolchain.Job{Dir: k.w.Dir, Scratch: filepath.Join(k.dir, "toolchain"), GoCache: os.Getenv("GOCACHE"),
 		Registry: k.rules}.Check(ctx, rule)
 	if err != nil && ctx.Err() == nil {
-		err = envelope.Errorf(envelope.Shell, "%v", err)
+		err = contract.Errorf(contract.Shell, "%v", err)
 	}
 	return found, err
 }

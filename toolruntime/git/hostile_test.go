@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -319,7 +319,7 @@ func TestRules(t *testing.T) {
 		}
 		return r
 	}
-	want := func(what string, err *envelope.Error, code envelope.Code, rule string) {
+	want := func(what string, err *contract.Error, code contract.Code, rule string) {
 		t.Helper()
 		if err == nil || err.Code != code || err.Rule != rule || err.Hint == "" {
 			t.Errorf("%s: %+v", what, err)
@@ -327,26 +327,26 @@ func TestRules(t *testing.T) {
 	}
 	commit := map[string]any{"message": "a message"}
 	_, err := b.call(nil, "git_commit", commit)
-	want("unstaged changes", err, envelope.Policy, cleanRule)
+	want("unstaged changes", err, contract.Policy, cleanRule)
 	for _, c := range []struct {
 		tool string
 		args map[string]any
 	}{{"git_checkout", map[string]any{"target": "main"}}, {"git_merge", map[string]any{"branch": "main"}},
 		{"git_rebase", map[string]any{"onto": "main"}}} {
 		_, err := b.call(nil, c.tool, c.args)
-		want(c.tool, err, envelope.Policy, cleanRule)
+		want(c.tool, err, contract.Policy, cleanRule)
 	}
 	part := "git: {require_clean_tree_for_commit: false}\nvalidators: [{rule: commit.message.conventional, enforcement: %s}, " +
 		"{rule: branch.naming.convention, enforcement: %[1]s}]\n"
 	_, err = b.call(rules(fmt.Sprintf(part, "blocking")), "git_commit", commit)
-	want("the message", err, envelope.Validation, "commit.message.conventional")
+	want("the message", err, contract.Validation, "commit.message.conventional")
 	data, err := b.call(rules(fmt.Sprintf(part, "warning")), "git_commit", commit)
 	if w := data["warnings"].([]any); err != nil || len(w) != 1 || !strings.HasPrefix(w[0].(string), "commit.message.conventional: ") {
 		t.Errorf("%v, %v", data, err)
 	}
 	branch := map[string]any{"target": "My_Branch", "create": true}
 	_, err = b.call(rules(fmt.Sprintf(part, "blocking")), "git_checkout", branch)
-	want("the branch", err, envelope.Validation, "branch.naming.convention")
+	want("the branch", err, contract.Validation, "branch.naming.convention")
 	if data, err = b.call(nil, "git_checkout", branch); err != nil || len(data["warnings"].([]any)) != 0 {
 		t.Errorf("a rule that is not listed: %v, %v", data, err)
 	}
@@ -363,7 +363,7 @@ func TestRulesOfChanges(t *testing.T) {
 	}
 	b := newBench(t, map[string]string{"a.go": "// TODO: as it came\n"})
 	key := "ghp_" + "x9Kf2LmQ8vRt4Wz7" + "Yb3Nc6Hj1Pd5Sg0Ae2Uo"
-	commit := func(level registry.Level, message string) (map[string]any, *envelope.Error) {
+	commit := func(level registry.Level, message string) (map[string]any, *contract.Error) {
 		b.must("git_add", map[string]any{"paths": []string{"."}})
 		return b.call(listed(level), "git_commit", map[string]any{"message": message})
 	}
@@ -380,7 +380,7 @@ func TestRulesOfChanges(t *testing.T) {
 			t.Errorf("validate of other files: %v, %v", data, err)
 		}
 		if _, err := commit(registry.Blocking, "fix: x"); err == nil || err.Rule != rule ||
-			err.Code != envelope.Validation || strings.Contains(err.Message, key) {
+			err.Code != contract.Validation || strings.Contains(err.Message, key) {
 			t.Errorf("%q is committed: %v", content, err)
 		}
 	}
@@ -410,24 +410,24 @@ func TestPush(t *testing.T) {
 	b := imported(t, bundle)
 	allow := registry.Default()
 	allow.Git.AllowPush = true
-	push := func(rules *registry.Registry, refspec string, force bool) *envelope.Error {
+	push := func(rules *registry.Registry, refspec string, force bool) *contract.Error {
 		t.Helper()
 		_, err := b.call(rules, "git_push", map[string]any{"refspec": refspec, "force": force})
 		return err
 	}
-	refused := func(what string, err *envelope.Error, code envelope.Code) {
+	refused := func(what string, err *contract.Error, code contract.Code) {
 		t.Helper()
 		if err == nil || err.Code != code {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	refused("no folder", push(allow, "HEAD:refs/heads/feat/x", false), envelope.Git)
+	refused("no folder", push(allow, "HEAD:refs/heads/feat/x", false), contract.Git)
 	b.repo.Out = t.TempDir()
-	refused("the default", push(nil, "HEAD:refs/heads/feat/x", false), envelope.Policy)
-	refused("force", push(allow, "HEAD:refs/heads/feat/x", true), envelope.Policy)
-	refused("force by a plus", push(allow, "+HEAD:refs/heads/feat/x", false), envelope.Policy)
-	refused("not forward", push(allow, "HEAD~1:refs/heads/main", false), envelope.Git)
-	refused("nothing new", push(allow, "HEAD:refs/heads/feat/x", false), envelope.Git)
+	refused("the default", push(nil, "HEAD:refs/heads/feat/x", false), contract.Policy)
+	refused("force", push(allow, "HEAD:refs/heads/feat/x", true), contract.Policy)
+	refused("force by a plus", push(allow, "+HEAD:refs/heads/feat/x", false), contract.Policy)
+	refused("not forward", push(allow, "HEAD~1:refs/heads/main", false), contract.Git)
+	refused("nothing new", push(allow, "HEAD:refs/heads/feat/x", false), contract.Git)
 	for _, bad := range []string{"HEAD", ":refs/heads/main", "HEAD:refs/tags/v1", "HEAD:refs/heads/--x", "--all:refs/heads/x",
 		"HEAD:refs/heads/../x", "HEAD:refs/heads/", "HEAD:ext::x"} {
 		if err := push(allow, bad, false); err == nil {
@@ -438,7 +438,7 @@ func TestPush(t *testing.T) {
 		t.Error("an address is taken for a remote")
 	}
 	b.write("a", "x\n")
-	refused("changes", push(allow, "HEAD:refs/heads/feat/x", false), envelope.Policy)
+	refused("changes", push(allow, "HEAD:refs/heads/feat/x", false), contract.Policy)
 	b.must("git_add", map[string]any{"paths": []string{"."}})
 	b.must("git_commit", map[string]any{"message": "feat: x"})
 	for _, refspec := range []string{"HEAD:refs/heads/main", "main:refs/heads/feat/x"} {
@@ -447,7 +447,7 @@ func TestPush(t *testing.T) {
 		}
 	}
 	// A bundle leaves out a branch without new commits.
-	refused("an old commit under a new name", push(allow, "HEAD~1:refs/heads/feat/old", false), envelope.Git)
+	refused("an old commit under a new name", push(allow, "HEAD~1:refs/heads/feat/old", false), contract.Git)
 	if err := push(allow, "HEAD:refs/heads/main", false); err != nil {
 		t.Errorf("pushed again: %v", err)
 	}
@@ -477,7 +477,7 @@ func TestConflictsChangeNothing(t *testing.T) {
 		args map[string]any
 	}{{"git_merge", map[string]any{"branch": "feat/x"}}, {"git_rebase", map[string]any{"onto": "feat/x"}}} {
 		data, err := b.call(nil, c.tool, c.args)
-		if err == nil || err.Code != envelope.Git || fmt.Sprint(data["conflicts"]) != "[a]" {
+		if err == nil || err.Code != contract.Git || fmt.Sprint(data["conflicts"]) != "[a]" {
 			t.Errorf("%s: %v, %v", c.tool, data, err)
 		}
 		if after := b.state(b.repo.dir); after != before {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
@@ -20,14 +20,14 @@ func plainText(s string) bool {
 // rev resolves a name of a caller's to the id of a commit: only ids are given to git then.
 func (r *Repo) rev(ctx context.Context, rev string) (string, error) {
 	if !plainText(rev) {
-		return "", envelope.Errorf(envelope.Validation, "%q names no commit", rev)
+		return "", contract.Errorf(contract.Validation, "%q names no commit", rev)
 	}
 	return r.commit(ctx, rev)
 }
 
 // branchName judges the name of a branch.
 func (r *Repo) branchName(ctx context.Context, name string) error {
-	bad := envelope.Errorf(envelope.Validation, "%q is no name of a branch", name)
+	bad := contract.Errorf(contract.Validation, "%q is no name of a branch", name)
 	if !plainText(name) || name == "HEAD" || strings.HasPrefix(name, "refs/") {
 		return bad
 	}
@@ -67,7 +67,7 @@ func (k keeper) hold(rule, broken, hint string) (warnings []string, err error) {
 	warnings = []string{}
 	switch k.rules.Level(rule) {
 	case registry.Blocking:
-		e := envelope.Errorf(envelope.Validation, "%s", broken).WithHint(hint)
+		e := contract.Errorf(contract.Validation, "%s", broken).WithHint(hint)
 		e.Rule = rule
 		err = e
 	case registry.Warning, registry.Suggestion:

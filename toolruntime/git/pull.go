@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // PullArgs are the arguments of git_pull.
@@ -35,7 +35,7 @@ func (k keeper) pull(ctx context.Context, a PullArgs) (Pulled, error) {
 	p := Pulled{Conflicts: []string{}}
 	branch, err := k.git(ctx, "branch", "--show-current")
 	if branch = strings.TrimSpace(branch); err == nil && branch == "" {
-		err = envelope.Errorf(envelope.Git, "HEAD is on no branch, so nothing can be pulled into it")
+		err = contract.Errorf(contract.Git, "HEAD is on no branch, so nothing can be pulled into it")
 	}
 	if err == nil {
 		err = k.clean(ctx, true)
@@ -58,14 +58,14 @@ func (k keeper) pull(ctx context.Context, a PullArgs) (Pulled, error) {
 // theirs fetches from a remote, and returns the branch to take, such as upstream/main.
 func (k keeper) theirs(ctx context.Context, remote, branch string) (string, error) {
 	if k.In == "" {
-		return "", envelope.Errorf(envelope.Git, "this session has no history to pull into").
+		return "", contract.Errorf(contract.Git, "this session has no history to pull into").
 			WithHint("a workspace that comes as repository.bundle has one")
 	}
 	if isAddress(remote) {
 		return k.download(ctx, remote, branch)
 	}
 	if !remoteName.MatchString(remote) || len(remote) > maxName {
-		return "", envelope.Errorf(envelope.Validation, "%q is no name of a remote", remote).
+		return "", contract.Errorf(contract.Validation, "%q is no name of a remote", remote).
 			WithHint("a remote is https://HOST/PATH, or a bundle NAME.bundle among the inputs; " +
 				"NAME is of a-z, 0-9 and - . _ between")
 	}
@@ -77,7 +77,7 @@ func (k keeper) theirs(ctx context.Context, remote, branch string) (string, erro
 	}
 	id, err := k.ref(ctx, "refs/remotes/"+remote+"/"+branch)
 	if err == nil && id == "" && remote == Remote {
-		err = envelope.Errorf(envelope.Git, "%s has no branch %q", remote, branch)
+		err = contract.Errorf(contract.Git, "%s has no branch %q", remote, branch)
 	}
 	if err == nil && id == "" {
 		branch, err = k.pick(ctx, bundle)
@@ -88,7 +88,7 @@ func (k keeper) theirs(ctx context.Context, remote, branch string) (string, erro
 // take reads a bundle's branches. Its objects are checked apart: no call can reach those that are refused.
 func (k keeper) take(ctx context.Context, remote, bundle string) error {
 	if info, err := os.Lstat(bundle); err != nil || !info.Mode().IsRegular() {
-		return envelope.Errorf(envelope.Git, "there is no bundle %s.bundle among the inputs", remote).
+		return contract.Errorf(contract.Git, "there is no bundle %s.bundle among the inputs", remote).
 			WithHint("make it with git bundle create, and declare it as an input next to repository.bundle")
 	}
 	apart, env, err := k.apart()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // others is a bundle of what others did meanwhile, next to the one that a workspace came from.
@@ -68,7 +68,7 @@ func TestPull(t *testing.T) {
 		commit(b, "b")
 		before := head(b, "HEAD")
 		data, err := b.call(nil, "git_pull", map[string]any{"remote": "upstream", "rebase": rebase})
-		if err == nil || err.Code != envelope.Git || data["conflicts"].([]any)[0] != "b" || head(b, "HEAD") != before {
+		if err == nil || err.Code != contract.Git || data["conflicts"].([]any)[0] != "b" || head(b, "HEAD") != before {
 			t.Errorf("rebase %v: a conflict became %v, %v", rebase, data, err)
 		}
 		if s := b.must("git_status", nil); len(s["changes"].([]any)) > 0 {
@@ -86,7 +86,7 @@ func TestHostilePulls(t *testing.T) {
 	_, bundle := origin(t)
 	b := imported(t, bundle)
 	before := b.state(b.repo.dir)
-	refused := func(remote string, code envelope.Code) {
+	refused := func(remote string, code contract.Code) {
 		t.Helper()
 		_, err := b.call(nil, "git_pull", map[string]any{"remote": remote})
 		if err == nil || err.Code != code {
@@ -98,24 +98,24 @@ func TestHostilePulls(t *testing.T) {
 	}
 	for _, name := range []string{"../x", "/etc/x", "ext::touch evil", "HTTPS://example.org/x", "file:///x", "ssh://example.org/x", "--upload-pack=evil", "-x", "", ".",
 		"a/b", "X", "x\n", "x..y", strings.Repeat("x", 300)} {
-		refused(name, envelope.Validation)
+		refused(name, contract.Validation)
 	}
-	refused("none", envelope.Git)
+	refused("none", contract.Git)
 	in := filepath.Dir(bundle)
 	if err := os.Symlink(bundle, filepath.Join(in, "link.bundle")); err != nil {
 		t.Fatal(err)
 	}
-	refused("link", envelope.Git)
+	refused("link", contract.Git)
 	if err := os.WriteFile(filepath.Join(in, "text.bundle"), []byte("[core]\n\tfsmonitor = evil\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	refused("text", envelope.Git)
+	refused("text", contract.Git)
 	for name, made := range map[string]string{"git": evil(t, "40000 .git="), "path": evil(t, "100644 ../x=evil"),
 		"modules": evil(t, "100644 .gitmodules=[submodule \"x\"]\n\tpath = x\n\turl = --upload-pack=evil\n")} {
 		if err := os.Rename(made, filepath.Join(in, name+".bundle")); err != nil {
 			t.Fatal(err)
 		}
-		refused(name, envelope.Git)
+		refused(name, contract.Git)
 		id, _, _ := strings.Cut(plain(t, in, "bundle", "list-heads", name+".bundle"), " ")
 		if _, err := b.call(nil, "git_checkout", map[string]any{"target": id}); err == nil {
 			t.Errorf("%s: its commit can be checked out", name)
@@ -130,7 +130,7 @@ func TestHostilePulls(t *testing.T) {
 		t.Errorf("on no branch: %v", err)
 	}
 	files := newBench(t, map[string]string{"a": "1\n"})
-	if _, err := files.call(nil, "git_pull", nil); err == nil || err.Code != envelope.Git {
+	if _, err := files.call(nil, "git_pull", nil); err == nil || err.Code != contract.Git {
 		t.Errorf("a workspace of files: %v", err)
 	}
 }

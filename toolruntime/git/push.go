@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // PushArgs are the arguments of git_push.
@@ -46,7 +46,7 @@ func (k keeper) push(ctx context.Context, a PushArgs) (Pushed, error) {
 	if old != "" {
 		out, err := k.do(ctx, command{args: []string{"merge-base", "--is-ancestor", old, id}})
 		if err == nil && out.Code != 0 {
-			err = envelope.Errorf(envelope.Git, "%s has commits that %q lacks: no fast-forward", branch, source).
+			err = contract.Errorf(contract.Git, "%s has commits that %q lacks: no fast-forward", branch, source).
 				WithHint("merge or rebase onto " + Remote + "/" + branch + " first")
 		}
 		if err != nil {
@@ -77,16 +77,16 @@ func (k keeper) pushable(ctx context.Context, a PushArgs) (source, branch string
 	source, branch, ok := strings.Cut(a.Refspec, ":refs/heads/")
 	switch {
 	case !k.rules.Git.AllowPush:
-		err = envelope.Errorf(envelope.Policy, "pushes are not allowed").
+		err = contract.Errorf(contract.Policy, "pushes are not allowed").
 			WithHint("git.allow_push of the registry allows them")
 	case a.Force || strings.HasPrefix(a.Refspec, "+"):
-		err = envelope.Errorf(envelope.Policy, "a push can't be forced: no key of the registry allows it")
+		err = contract.Errorf(contract.Policy, "a push can't be forced: no key of the registry allows it")
 	case a.Remote != Remote:
-		err = envelope.Errorf(envelope.Git, "there is no remote %q: the only one is %s", a.Remote, Remote)
+		err = contract.Errorf(contract.Git, "there is no remote %q: the only one is %s", a.Remote, Remote)
 	case k.Out == "":
-		err = envelope.Errorf(envelope.Git, "this session has no folder for pushes")
+		err = contract.Errorf(contract.Git, "this session has no folder for pushes")
 	case !ok:
-		err = envelope.Errorf(envelope.Validation, "the refspec %q is not SOURCE:refs/heads/BRANCH", a.Refspec)
+		err = contract.Errorf(contract.Validation, "the refspec %q is not SOURCE:refs/heads/BRANCH", a.Refspec)
 	default:
 		err = k.branchName(ctx, branch)
 	}
@@ -97,7 +97,7 @@ func (k keeper) pushable(ctx context.Context, a PushArgs) (source, branch string
 func (k keeper) hasNew(ctx context.Context, branch, id string) error {
 	first, err := k.git(ctx, append([]string{"rev-list", "--max-count=1", id, "--not"}, k.came...)...)
 	if err == nil && first == "" {
-		err = envelope.Errorf(envelope.Git, "%s has every commit for %s: a bundle can't carry a name alone",
+		err = contract.Errorf(contract.Git, "%s has every commit for %s: a bundle can't carry a name alone",
 			Remote, branch).WithHint("commit first; or let who publishes make the branch")
 	}
 	return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 func (k keeper) status(ctx context.Context, _ StatusArgs) (Status, error) { return k.look(ctx) }
@@ -30,7 +30,7 @@ func (r *Repo) look(ctx context.Context) (Status, error) {
 		case fields > 0:
 			parts := strings.SplitN(rest, " ", fields)
 			if len(parts) < fields {
-				return s, envelope.Errorf(envelope.Internal, "git status wrote %q", entries[i])
+				return s, contract.Errorf(contract.Internal, "git status wrote %q", entries[i])
 			}
 			c := Change{Path: parts[fields-1], Status: "?", Unstaged: true}
 			if kind != "?" {

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/fetch"
 	"github.com/threegate/tool-exec/toolruntime/proc"
 	"github.com/threegate/tool-exec/toolruntime/registry"
@@ -90,11 +90,11 @@ func (k keeper) download(ctx context.Context, address, branch string) (string, e
 func hostOf(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Path == "" || u.Path == "/" || strings.ContainsAny(address, "?#") {
-		return "", envelope.Errorf(envelope.Validation, "the address is not https://HOST/PATH")
+		return "", contract.Errorf(contract.Validation, "the address is not https://HOST/PATH")
 	}
 	host := strings.ToLower(u.Hostname())
 	if host == Remote { // the branches of that are what pushes are compared with
-		return "", envelope.Errorf(envelope.Validation, "a host can't be named %s", Remote)
+		return "", contract.Errorf(contract.Validation, "a host can't be named %s", Remote)
 	}
 	return host, nil
 }
@@ -107,7 +107,7 @@ func (s *server) ask(ctx context.Context, path, kind string, body []byte) (*http
 	}
 	req, err := http.NewRequestWithContext(ctx, method, s.base+path, content)
 	if err != nil {
-		return nil, envelope.Errorf(envelope.Validation, "the address can't be asked")
+		return nil, contract.Errorf(contract.Validation, "the address can't be asked")
 	}
 	req.Header.Set("User-Agent", "git/2 (threegate-tools)")
 	if body != nil {
@@ -119,11 +119,11 @@ func (s *server) ask(ctx context.Context, path, kind string, body []byte) (*http
 	}
 	switch got := resp.Header.Get("Content-Type"); {
 	case resp.StatusCode == http.StatusUnauthorized:
-		err = envelope.Errorf(envelope.HTTP, "the server asks for a password, and git_pull has none")
+		err = contract.Errorf(contract.HTTP, "the server asks for a password, and git_pull has none")
 	case resp.StatusCode != http.StatusOK:
-		err = envelope.Errorf(envelope.HTTP, "the server answers with status %d", resp.StatusCode)
+		err = contract.Errorf(contract.HTTP, "the server answers with status %d", resp.StatusCode)
 	case got != "application/x-"+service+"-"+kind:
-		err = envelope.Errorf(envelope.HTTP, "the server's answer is %q, not git's", got).
+		err = contract.Errorf(contract.HTTP, "the server's answer is %q, not git's", got).
 			WithHint("the address is that of a repository, as git clone takes it")
 	}
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *server) open(ctx context.Context) error {
 	defer resp.Body.Close()
 	base, ok := strings.CutSuffix(resp.Request.URL.String(), refsOf)
 	if !ok {
-		return envelope.Errorf(envelope.HTTP, "the server redirects to what is no repository")
+		return contract.Errorf(contract.HTTP, "the server redirects to what is no repository")
 	}
 	s.base = base
 	err = s.read(http.MaxBytesReader(nil, resp.Body, maxRefs))
@@ -268,7 +268,7 @@ func gone(err error) error {
 func tooMuch(ctx context.Context, err error) error {
 	var most *http.MaxBytesError
 	if errors.As(err, &most) {
-		return envelope.Errorf(envelope.HTTP, "the server sends more than %d MiB, or %d MiB of references",
+		return contract.Errorf(contract.HTTP, "the server sends more than %d MiB, or %d MiB of references",
 			maxPull>>20, maxRefs>>20).WithHint("bring what is large as a bundle among the inputs")
 	}
 	if err != nil {
@@ -278,7 +278,7 @@ func tooMuch(ctx context.Context, err error) error {
 }
 
 // errForm says that an answer is not as git's protocol has it.
-var errForm = envelope.Errorf(envelope.HTTP,
+var errForm = contract.Errorf(contract.HTTP,
 	"the server's answer is not of git's protocol, or its repository is shallow")
 
 // packet reads one line as git frames it: its size in four hex digits, then the line. A flush, which ends a list, is

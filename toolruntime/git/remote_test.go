@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
@@ -230,7 +230,7 @@ func TestHostileServers(t *testing.T) {
 		mux.Handle("/"+name+refs, http.RedirectHandler(to, http.StatusFound))
 	}
 
-	refused := func(remote, domains string, code envelope.Code, says string) {
+	refused := func(remote, domains string, code contract.Code, says string) {
 		t.Helper()
 		_, err := b.call(hosts(t, domains), "git_pull", map[string]any{"remote": remote})
 		if err == nil || err.Code != code || !strings.Contains(err.Message, says) {
@@ -245,33 +245,33 @@ func TestHostileServers(t *testing.T) {
 		}
 	}
 	for remote, want := range map[string]struct {
-		code envelope.Code
+		code contract.Code
 		says string
 	}{
-		"no-blob": {envelope.Git, ""}, "no-tree": {envelope.Git, ""}, "empty": {envelope.Git, "rev-parse"},
-		"short": {envelope.Git, ""}, "no-git": {envelope.Git, ""}, "html": {envelope.HTTP, "not git's"},
-		"silent": {envelope.Git, ""}, "error": {envelope.Git, ""}, "endless": {envelope.HTTP, "MiB"},
-		"endless-list": {envelope.HTTP, "MiB"}, "v2": {envelope.HTTP, "protocol"}, "shallow": {envelope.HTTP, "shallow"},
-		"sha256": {envelope.HTTP, "protocol"}, "none": {envelope.Git, "branches"}, "cut": {envelope.HTTP, "EOF"},
-		"framed": {envelope.Git, "branches"}, "frame": {envelope.HTTP, "protocol"},
-		"password": {envelope.HTTP, "password"}, "dumb": {envelope.HTTP, "not git's"}, "absent": {envelope.HTTP, "404"},
-		"post": {envelope.Policy, "redirect"}, "loop": {envelope.Policy, "redirects"}, "name": {envelope.Policy, "localhost"},
-		"private": {envelope.Policy, "10.0.0.1"}, "cloud": {envelope.Policy, "169"}, "file": {envelope.Policy, "scheme"},
-		"page": {envelope.HTTP, ""}, "user": {envelope.Policy, "user"}, "host": {envelope.Policy, "example.org"},
+		"no-blob": {contract.Git, ""}, "no-tree": {contract.Git, ""}, "empty": {contract.Git, "rev-parse"},
+		"short": {contract.Git, ""}, "no-git": {contract.Git, ""}, "html": {contract.HTTP, "not git's"},
+		"silent": {contract.Git, ""}, "error": {contract.Git, ""}, "endless": {contract.HTTP, "MiB"},
+		"endless-list": {contract.HTTP, "MiB"}, "v2": {contract.HTTP, "protocol"}, "shallow": {contract.HTTP, "shallow"},
+		"sha256": {contract.HTTP, "protocol"}, "none": {contract.Git, "branches"}, "cut": {contract.HTTP, "EOF"},
+		"framed": {contract.Git, "branches"}, "frame": {contract.HTTP, "protocol"},
+		"password": {contract.HTTP, "password"}, "dumb": {contract.HTTP, "not git's"}, "absent": {contract.HTTP, "404"},
+		"post": {contract.Policy, "redirect"}, "loop": {contract.Policy, "redirects"}, "name": {contract.Policy, "localhost"},
+		"private": {contract.Policy, "10.0.0.1"}, "cloud": {contract.Policy, "169"}, "file": {contract.Policy, "scheme"},
+		"page": {contract.HTTP, ""}, "user": {contract.Policy, "user"}, "host": {contract.Policy, "example.org"},
 	} {
 		refused(s.URL+"/"+remote, "127.0.0.1", want.code, want.says)
 	}
-	refused(s.URL+"/good", "example.org", envelope.Policy, "allowed_domains")
-	refused(local+"/good", "localhost", envelope.Policy, "not a public address")
-	refused(strings.Replace(s.URL, "//", "//u:p@", 1)+"/silent", "127.0.0.1", envelope.Policy, "user")
+	refused(s.URL+"/good", "example.org", contract.Policy, "allowed_domains")
+	refused(local+"/good", "localhost", contract.Policy, "not a public address")
+	refused(strings.Replace(s.URL, "//", "//u:p@", 1)+"/silent", "127.0.0.1", contract.Policy, "user")
 	for _, form := range []string{"https://127.0.0.1", "https://127.0.0.1/", "/x?y", "/x?", "/x#y", "/x\n", "https://", "https://origin/x"} {
 		if strings.HasPrefix(form, "/") {
 			form = s.URL + form
 		}
-		refused(form, "127.0.0.1, origin", envelope.Validation, "")
+		refused(form, "127.0.0.1, origin", contract.Validation, "")
 	}
-	refused("https:///x", "127.0.0.1", envelope.Policy, "")
-	refused(s.URL+"/--upload-pack=evil", "127.0.0.1", envelope.HTTP, "404")
+	refused("https:///x", "127.0.0.1", contract.Policy, "")
+	refused(s.URL+"/--upload-pack=evil", "127.0.0.1", contract.HTTP, "404")
 
 	// What git's own server has is held to the same as a bundle.
 	for name, bundle := range map[string]string{"tree": evil(t, "40000 .git="), "path": evil(t, "100644 ../x=evil"),
@@ -279,15 +279,15 @@ func TestHostileServers(t *testing.T) {
 		plain(t, root, "init", "-q", "--bare", name)
 		plain(t, filepath.Join(root, name), "-c", "transfer.fsckObjects=false", "fetch", "-q", bundle, "main:main")
 		id = strings.TrimSpace(plain(t, filepath.Join(root, name), "rev-parse", "main"))
-		refused(s.URL+"/git/"+name, "127.0.0.1", envelope.Git, "fetch-pack")
+		refused(s.URL+"/git/"+name, "127.0.0.1", contract.Git, "fetch-pack")
 	}
 
 	// A branch that servers lack gets that of their HEAD, whatever its name.
 	b.must("git_checkout", map[string]any{"target": "feat/x", "create": true})
 	before = b.state(b.repo.dir)
 	id = strings.Repeat("1", 40)
-	for name, code := range map[string]envelope.Code{"--upload-pack=evil": envelope.Validation, "../../heads/main": envelope.Validation,
-		"x.lock": envelope.Validation, "HEAD": envelope.Validation} {
+	for name, code := range map[string]contract.Code{"--upload-pack=evil": contract.Validation, "../../heads/main": contract.Validation,
+		"x.lock": contract.Validation, "HEAD": contract.Validation} {
 		refused(s.URL+"/name/"+strings.ReplaceAll(url.PathEscape(name), "%2F", "!"), "127.0.0.1", code, "")
 	}
 }

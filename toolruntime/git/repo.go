@@ -19,7 +19,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/proc"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -99,7 +99,7 @@ func (r *Repo) do(ctx context.Context, c command) (proc.Output, error) {
 	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{"git", "--no-pager"}, c.args...), Dir: r.w.Dir,
 		Env: append(r.environ(), c.env...), Stdin: c.stdin})
 	if err == nil && out.Truncated {
-		err = envelope.Errorf(envelope.Git, "git wrote more than %d bytes", proc.MaxOutput).
+		err = contract.Errorf(contract.Git, "git wrote more than %d bytes", proc.MaxOutput).
 			WithHint("ask for less at once")
 	}
 	return out, err
@@ -119,7 +119,7 @@ func (r *Repo) must(ctx context.Context, c command) (string, error) {
 }
 
 // refusal is what git says when it fails. It leaves its hints out: they name commands that nobody can run here.
-func refusal(what string, out proc.Output) *envelope.Error {
+func refusal(what string, out proc.Output) *contract.Error {
 	var lines []string
 	said := out.Stderr
 	if said == "" {
@@ -138,7 +138,7 @@ func refusal(what string, out proc.Output) *envelope.Error {
 	if text == "" {
 		text = fmt.Sprintf("exit code %d", out.Code)
 	}
-	return envelope.Errorf(envelope.Git, "git %s: %s", what, text)
+	return contract.Errorf(contract.Git, "git %s: %s", what, text)
 }
 
 // began is the date of a first commit.
@@ -189,7 +189,7 @@ func create(ctx context.Context, w *workspace.Workspace, dir string) (*Repo, err
 func (r *Repo) commit(ctx context.Context, rev string) (string, error) {
 	id, err := r.ref(ctx, rev)
 	if err == nil && id == "" {
-		err = envelope.Errorf(envelope.Git, "there is no commit %q", rev)
+		err = contract.Errorf(contract.Git, "there is no commit %q", rev)
 	}
 	return id, err
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
-	"github.com/threegate/tool-exec/toolruntime/schema"
-	"github.com/threegate/tool-exec/toolruntime/tool"
 )
 
 const (
@@ -126,42 +124,42 @@ type keeper struct {
 }
 
 // Tools are the git tools. repo is nil in a session without a repository.
-func Tools(repo *Repo, rules *registry.Registry) []tool.Tool {
+func Tools(repo *Repo, rules *registry.Registry) []contract.Tool {
 	k := keeper{repo, rules}
-	return []tool.Tool{
-		tool.Reads(of(k, "git_status", "says what is changed, staged and unknown to git", StatusArgs{Porcelain: true},
-			keeper.status)),
-		tool.Reads(of(k, "git_diff", "shows how tracked files differ from a commit", DiffArgs{Rev: "HEAD"}, keeper.diff,
-			schema.Length("rev", 1, maxName), schema.Items("paths", 0, maxPaths))),
+	return []contract.Tool{
+		of(k, "git_status", "says what is changed, staged and unknown to git", StatusArgs{Porcelain: true},
+			keeper.status).Reads(),
+		of(k, "git_diff", "shows how tracked files differ from a commit", DiffArgs{Rev: "HEAD"}, keeper.diff,
+			contract.Length("rev", 1, maxName), contract.Items("paths", 0, maxPaths)).Reads(),
 		of(k, "git_add", "stages files, also their deletion", AddArgs{}, keeper.add,
-			schema.Items("paths", 1, maxPaths)),
+			contract.Items("paths", 1, maxPaths)),
 		of(k, "git_commit", "commits what is staged", CommitArgs{}, keeper.commitStaged,
-			schema.Length("message", 1, maxMessage)),
+			contract.Length("message", 1, maxMessage)),
 		of(k, "git_checkout", "switches to a branch, or makes one", CheckoutArgs{Track: true}, keeper.checkout,
-			schema.Length("target", 1, maxName)),
+			contract.Length("target", 1, maxName)),
 		of(k, "git_merge", "merges a branch, or changes nothing", MergeArgs{NoFF: true}, keeper.merge,
-			schema.Length("branch", 1, maxName)),
+			contract.Length("branch", 1, maxName)),
 		of(k, "git_rebase", "puts the branch's commits onto another one, or changes nothing",
-			RebaseArgs{Autosquash: true}, keeper.rebase, schema.Length("onto", 1, maxName)),
+			RebaseArgs{Autosquash: true}, keeper.rebase, contract.Length("onto", 1, maxName)),
 		of(k, "git_push", "puts a branch into the bundle of what is to be published", PushArgs{Remote: Remote},
-			keeper.push, schema.Length("refspec", 1, 2*maxName)),
+			keeper.push, contract.Length("refspec", 1, 2*maxName)),
 		of(k, "git_pull", "takes the commits of an allowed host or a bundle into the branch, or changes nothing",
-			PullArgs{Remote: Remote, Rebase: true}, keeper.pull, schema.Length("remote", 1, maxAddress)),
+			PullArgs{Remote: Remote, Rebase: true}, keeper.pull, contract.Length("remote", 1, maxAddress)),
 		of(k, "validate", "holds what the workspace has changed since it came to rules", ValidateArgs{Glob: "**"},
-			keeper.validate, schema.OneOf("enforcement", "", "blocking", "warning", "suggestion")),
+			keeper.validate, contract.OneOf("enforcement", "", "blocking", "warning", "suggestion")),
 	}
 }
 
 func of[A, R any](k keeper, name, purpose string, defaults A, run func(keeper, context.Context, A) (R, error),
-	adjust ...schema.Adjust) tool.Tool {
+	adjust ...contract.Adjust) contract.Tool {
 	limit := gitTime
 	if name == "git_commit" || name == "validate" {
 		limit = gateTime(k.rules)
 	}
-	return tool.Of(name, purpose, limit, defaults, func(ctx context.Context, a A) (R, error) {
+	return contract.NewTool(name, purpose, limit, defaults, func(ctx context.Context, a A) (R, error) {
 		if k.Repo == nil {
 			var none R
-			return none, envelope.Errorf(envelope.Git, "this session has no repository").
+			return none, contract.Errorf(contract.Git, "this session has no repository").
 				WithHint("threegate-tools serve has one with --bundle")
 		}
 		return run(k, ctx, a)

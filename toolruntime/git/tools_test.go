@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -19,7 +19,7 @@ import (
 var operations = flag.Int("git.operations", 30, "random operations to compare with plain git")
 
 // call makes one call, and returns its result and its error.
-func (b *bench) call(rules *registry.Registry, name string, args map[string]any) (map[string]any, *envelope.Error) {
+func (b *bench) call(rules *registry.Registry, name string, args map[string]any) (map[string]any, *contract.Error) {
 	b.t.Helper()
 	if rules == nil {
 		rules = registry.Default()
@@ -37,7 +37,7 @@ func (b *bench) call(rules *registry.Registry, name string, args map[string]any)
 		}
 		c, err := tool.Prepare(raw)
 		if err != nil {
-			return nil, envelope.AsError(err)
+			return nil, contract.AsError(err)
 		}
 		result, err := c.Run(b.t.Context())
 		out, marshal := json.Marshal(result)
@@ -46,7 +46,7 @@ func (b *bench) call(rules *registry.Registry, name string, args map[string]any)
 			b.t.Fatal(err)
 		}
 		if err != nil {
-			return data, envelope.AsError(err)
+			return data, contract.AsError(err)
 		}
 		return data, nil
 	}
@@ -140,7 +140,7 @@ func TestLikeGit(t *testing.T) {
 		}
 		if err == nil {
 			done[name]++
-		} else if err.Code != envelope.Git {
+		} else if err.Code != contract.Git {
 			t.Fatalf("%d: %s %v: %v", i, name, args, err)
 		}
 		if plainErr != nil && (name == "git_merge" || name == "git_rebase" || name == "git_pull") {

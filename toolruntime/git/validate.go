@@ -8,10 +8,10 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/files"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 // ValidateArgs are the arguments of validate.
@@ -34,9 +34,9 @@ func (v Validated) WithError() bool { return len(v.Violations) > 0 }
 func (k keeper) validate(ctx context.Context, a ValidateArgs) (Validated, error) {
 	v := Validated{Violations: []judge.Violation{}, Checked: []string{}}
 	if a.RuleID != "" && !canJudge(a.RuleID) {
-		return v, envelope.Errorf(envelope.Validation, "nothing here can look at the rule %q by itself", a.RuleID)
+		return v, contract.Errorf(contract.Validation, "nothing here can look at the rule %q by itself", a.RuleID)
 	}
-	glob, err := files.CheckGlob(a.Glob)
+	glob, err := workspace.CheckGlob(a.Glob)
 	if err != nil {
 		return v, err
 	}
@@ -78,7 +78,7 @@ func (k keeper) validate(ctx context.Context, a ValidateArgs) (Validated, error)
 	if blocked == "" {
 		return v, nil
 	}
-	e := envelope.Errorf(envelope.Validation, "%d places break rules, and one rule blocks", len(v.Violations))
+	e := contract.Errorf(contract.Validation, "%d places break rules, and one rule blocks", len(v.Violations))
 	e.Rule = blocked
 	return v, e
 }

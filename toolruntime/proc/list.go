@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/validate/secrets"
 )
 
@@ -41,11 +41,11 @@ type Process struct {
 func list(ctx context.Context, a ListArgs) (List, error) {
 	filter, err := regexp.Compile(a.Filter)
 	if err != nil {
-		return List{}, envelope.Errorf(envelope.Validation, "the filter does not compile: %v", err)
+		return List{}, contract.Errorf(contract.Validation, "the filter does not compile: %v", err)
 	}
 	procs, err := procfs.AllProcs()
 	if err != nil {
-		return List{}, envelope.Errorf(envelope.FileIO, "%v", err)
+		return List{}, contract.Errorf(contract.FileIO, "%v", err)
 	}
 	slices.SortFunc(procs, func(a, b procfs.Proc) int { return a.PID - b.PID })
 	found := List{Processes: []Process{}}

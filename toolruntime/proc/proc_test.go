@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -33,14 +33,14 @@ func TestSplit(t *testing.T) {
 		`a "$x"`, `a "$(b)"`, "a *", "a ?", "a [b]", "a {b,c}", "a ~", "a ~root", "X=1 a", "X=1", "! a", "(a)", "{ a; }", "if a; then b; fi",
 		"a <<x\nx", "a 'b", "a # b", "/bin/a", "./a", "../a", "-a", "a $((1))", "a \x00", "f() { a; }"} {
 		got, err := Split(cmd)
-		if e := envelope.AsError(err); err == nil || e.Code != envelope.Policy {
+		if e := contract.AsError(err); err == nil || e.Code != contract.Policy {
 			t.Errorf("%q: got %q, %v", cmd, got, err)
 		}
 	}
 }
 
 // call runs shell_exec where sh, cat, head and sleep are allowed.
-func call(t *testing.T, args ShellArgs) (ShellResult, *envelope.Error) {
+func call(t *testing.T, args ShellArgs) (ShellResult, *contract.Error) {
 	t.Helper()
 	r, err := registry.Parse([]byte("version: 1\nshell_allow: ['^(sh|cat|head|sleep|pwd|none)(\\s|$)']"))
 	if err != nil {
@@ -56,11 +56,11 @@ func call(t *testing.T, args ShellArgs) (ShellResult, *envelope.Error) {
 	}
 	c, err := Tools(w, r)[1].Prepare(raw)
 	if err != nil {
-		return ShellResult{}, envelope.AsError(err)
+		return ShellResult{}, contract.AsError(err)
 	}
 	result, err := c.Run(t.Context())
 	if err != nil {
-		return result.(ShellResult), envelope.AsError(err)
+		return result.(ShellResult), contract.AsError(err)
 	}
 	return result.(ShellResult), nil
 }
@@ -88,18 +88,18 @@ func TestShell(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		args ShellArgs
-		want envelope.Code
+		want contract.Code
 	}{
-		"not allowed":      {ShellArgs{Cmd: "ls"}, envelope.Policy},
-		"chained":          {ShellArgs{Cmd: "cat; ls"}, envelope.Policy},
-		"no program":       {ShellArgs{Cmd: "none"}, envelope.Shell},
-		"must succeed":     {ShellArgs{Cmd: "sh -c 'exit 3'", MustSucceed: true}, envelope.Shell},
-		"cwd outside":      {ShellArgs{Cmd: "pwd", Cwd: ".."}, envelope.Policy},
-		"cwd missing":      {ShellArgs{Cmd: "pwd", Cwd: "none"}, envelope.FileIO},
-		"network":          {ShellArgs{Cmd: "pwd", AllowNetwork: true}, envelope.Policy},
-		"LD_PRELOAD":       {ShellArgs{Cmd: "pwd", Env: map[string]string{"LD_PRELOAD": "/x"}}, envelope.Policy},
-		"PATH":             {ShellArgs{Cmd: "pwd", Env: map[string]string{"PATH": "."}}, envelope.Policy},
-		"GIT_CONFIG_COUNT": {ShellArgs{Cmd: "pwd", Env: map[string]string{"GIT_CONFIG_COUNT": "1"}}, envelope.Policy},
+		"not allowed":      {ShellArgs{Cmd: "ls"}, contract.Policy},
+		"chained":          {ShellArgs{Cmd: "cat; ls"}, contract.Policy},
+		"no program":       {ShellArgs{Cmd: "none"}, contract.Shell},
+		"must succeed":     {ShellArgs{Cmd: "sh -c 'exit 3'", MustSucceed: true}, contract.Shell},
+		"cwd outside":      {ShellArgs{Cmd: "pwd", Cwd: ".."}, contract.Policy},
+		"cwd missing":      {ShellArgs{Cmd: "pwd", Cwd: "none"}, contract.FileIO},
+		"network":          {ShellArgs{Cmd: "pwd", AllowNetwork: true}, contract.Policy},
+		"LD_PRELOAD":       {ShellArgs{Cmd: "pwd", Env: map[string]string{"LD_PRELOAD": "/x"}}, contract.Policy},
+		"PATH":             {ShellArgs{Cmd: "pwd", Env: map[string]string{"PATH": "."}}, contract.Policy},
+		"GIT_CONFIG_COUNT": {ShellArgs{Cmd: "pwd", Env: map[string]string{"GIT_CONFIG_COUNT": "1"}}, contract.Policy},
 	} {
 		if got, err := call(t, c.args); err == nil || err.Code != c.want {
 			t.Errorf("%s: got %+v, %v", name, got, err)
@@ -161,7 +161,7 @@ func TestProcList(t *testing.T) {
 	if got, err := list(t.Context(), ListArgs{Limit: 1}); err != nil || len(got.Processes) != 1 || !got.Truncated {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if _, err := list(t.Context(), ListArgs{Filter: "(", Limit: 1}); envelope.AsError(err).Code != envelope.Validation {
+	if _, err := list(t.Context(), ListArgs{Filter: "(", Limit: 1}); contract.AsError(err).Code != contract.Validation {
 		t.Errorf("got %v", err)
 	}
 	token := "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"

@@ -18,10 +18,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
-	"github.com/threegate/tool-exec/toolruntime/schema"
-	"github.com/threegate/tool-exec/toolruntime/tool"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
@@ -70,15 +68,15 @@ type ShellResult struct {
 func (r ShellResult) WithError() bool { return r.ran }
 
 // Tools are proc_list and shell_exec.
-func Tools(w *workspace.Workspace, r *registry.Registry) []tool.Tool {
-	return []tool.Tool{
-		tool.Reads(tool.Of("proc_list", "lists processes of the sandbox", listTime, ListArgs{Limit: 50}, list,
-			schema.Between("limit", 1, 1000), schema.Length("filter", 0, 1000))),
-		tool.Of("shell_exec", "runs a command without a shell", shellTime,
+func Tools(w *workspace.Workspace, r *registry.Registry) []contract.Tool {
+	return []contract.Tool{
+		contract.NewTool("proc_list", "lists processes of the sandbox", listTime, ListArgs{Limit: 50}, list,
+			contract.Between("limit", 1, 1000), contract.Length("filter", 0, 1000)).Reads(),
+		contract.NewTool("shell_exec", "runs a command without a shell", shellTime,
 			ShellArgs{Cwd: ".", TimeoutMS: shellTime.Milliseconds()},
 			func(ctx context.Context, a ShellArgs) (ShellResult, error) { return shell(ctx, w, r, a) },
-			schema.Between("timeout_ms", 1, float64(time.Hour.Milliseconds())), schema.Length("cmd", 1, maxCmd),
-			schema.Length("stdin", 0, maxStdin)),
+			contract.Between("timeout_ms", 1, float64(time.Hour.Milliseconds())), contract.Length("cmd", 1, maxCmd),
+			contract.Length("stdin", 0, maxStdin)),
 	}
 }
 
@@ -88,11 +86,11 @@ func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a 
 		return ShellResult{}, err
 	}
 	if !r.AllowsCommand(a.Cmd) {
-		return ShellResult{}, envelope.Refuse(shellRule, "no pattern of shell_allow matches %.200q", a.Cmd).
+		return ShellResult{}, contract.Refuse(shellRule, "no pattern of shell_allow matches %.200q", a.Cmd).
 			WithHint("use an allowed command; the registry's shell_allow lists them")
 	}
 	if a.AllowNetwork && len(r.Network.AllowedDomains) == 0 {
-		return ShellResult{}, envelope.Refuse("sec.network.allowlist", "the registry allows no host")
+		return ShellResult{}, contract.Refuse("sec.network.allowlist", "the registry allows no host")
 	}
 	env, err := environment(a.Env, a.AllowNetwork)
 	if err != nil {
@@ -103,13 +101,13 @@ func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a 
 		return ShellResult{}, err
 	}
 	if !info.IsDir() {
-		return ShellResult{}, envelope.Errorf(envelope.FileIO, "%q is no folder", clean)
+		return ShellResult{}, contract.Errorf(contract.FileIO, "%q is no folder", clean)
 	}
 	out, err := Run(ctx, Command{Argv: argv, Dir: filepath.Join(w.Dir, clean), Env: env, Stdin: a.Stdin})
 	text := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 	result := ShellResult{out.Code, text(out.Stdout), text(out.Stderr), out.Truncated, out.Ran}
 	if err == nil && a.MustSucceed && out.Code != 0 {
-		err = envelope.Errorf(envelope.Shell, "%s ended with code %d", argv[0], out.Code)
+		err = contract.Errorf(contract.Shell, "%s ended with code %d", argv[0], out.Code)
 	}
 	return result, err
 }
@@ -130,7 +128,7 @@ func environment(more map[string]string, network bool) (env []string, err error)
 	}
 	for name, v := range more {
 		if !slices.Contains(allowedEnv, name) || strings.ContainsRune(v, 0) {
-			return nil, envelope.Refuse(shellRule, "the variable %q may not be set", name).
+			return nil, contract.Refuse(shellRule, "the variable %q may not be set", name).
 				WithHint("these may: " + strings.Join(allowedEnv, ", "))
 		}
 		env = append(env, name+"="+v)
@@ -142,7 +140,7 @@ func environment(more map[string]string, network bool) (env []string, err error)
 // shell would do more than that: operators, expansions, patterns, redirections, assignments.
 func Split(cmd string) ([]string, error) {
 	bad := func(what string) ([]string, error) {
-		return nil, envelope.Refuse(shellRule, "the command %s", what).
+		return nil, contract.Refuse(shellRule, "the command %s", what).
 			WithHint("no shell runs it: give one program and literal words; quote what is meant literally")
 	}
 	if strings.ContainsRune(cmd, 0) {
@@ -218,7 +216,7 @@ func literal(w *syntax.Word) (string, bool) {
 // notFound gives the error of a start its code.
 func notFound(name string, err error) error {
 	if errors.Is(err, exec.ErrNotFound) {
-		return envelope.Errorf(envelope.Shell, "the image has no program %q", name)
+		return contract.Errorf(contract.Shell, "the image has no program %q", name)
 	}
-	return envelope.Errorf(envelope.Shell, "start %q: %v", name, err)
+	return contract.Errorf(contract.Shell, "start %q: %v", name, err)
 }

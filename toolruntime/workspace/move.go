@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // maxCopy bounds what one copy writes, in bytes.
@@ -37,10 +37,10 @@ func (w *Workspace) target(from, dst string, overwrite bool) (string, error) {
 		return "", err
 	}
 	if from == "." || to == "." {
-		return "", envelope.Errorf(envelope.FileIO, "the workspace itself stays where it is")
+		return "", contract.Errorf(contract.FileIO, "the workspace itself stays where it is")
 	}
 	if to == from || strings.HasPrefix(to, from+"/") || strings.HasPrefix(from, to+"/") {
-		return "", envelope.Errorf(envelope.FileIO, "%q and %q lie in each other", from, to)
+		return "", contract.Errorf(contract.FileIO, "%q and %q lie in each other", from, to)
 	}
 	info, err := w.root.Lstat(to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,10 +50,10 @@ func (w *Workspace) target(from, dst string, overwrite bool) (string, error) {
 		return "", failed(err)
 	}
 	if !overwrite {
-		return "", envelope.Errorf(envelope.FileIO, "%q exists", to).WithHint("set overwrite, or choose another dst")
+		return "", contract.Errorf(contract.FileIO, "%q exists", to).WithHint("set overwrite, or choose another dst")
 	}
 	if info.IsDir() {
-		return "", envelope.Errorf(envelope.FileIO, "%q is a folder, which is never overwritten", to)
+		return "", contract.Errorf(contract.FileIO, "%q is a folder, which is never overwritten", to)
 	}
 	return to, nil
 }
@@ -76,7 +76,7 @@ func (w *Workspace) rename(from, to string, overwrite bool) error {
 	}
 	err = unix.Renameat2(int(fromDir.Fd()), path.Base(from), int(toDir.Fd()), path.Base(to), flags)
 	if err != nil {
-		return envelope.Errorf(envelope.FileIO, "move %q to %q: %v", from, to, err)
+		return contract.Errorf(contract.FileIO, "move %q to %q: %v", from, to, err)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ type copier struct {
 
 func (c *copier) copy(from, to string, info fs.FileInfo) error {
 	if c.entries--; c.entries < 0 {
-		return envelope.Errorf(envelope.FileIO, "more than %d entries to copy", maxEntries)
+		return contract.Errorf(contract.FileIO, "more than %d entries to copy", maxEntries)
 	}
 	switch {
 	case info.IsDir():
@@ -119,7 +119,7 @@ func (c *copier) copy(from, to string, info fs.FileInfo) error {
 	case info.Mode().IsRegular():
 		return c.file(from, to)
 	}
-	return envelope.Errorf(envelope.FileIO, "%q is neither a file nor a folder: links and devices are not copied", from)
+	return contract.Errorf(contract.FileIO, "%q is neither a file nor a folder: links and devices are not copied", from)
 }
 
 func (c *copier) folder(from, to string, info fs.FileInfo) error {
@@ -157,7 +157,7 @@ func (c *copier) file(from, to string) error {
 	}
 	n, err := io.Copy(out, io.LimitReader(in, c.left+1))
 	if c.left -= n; err == nil && c.left < 0 {
-		err = envelope.Errorf(envelope.FileIO, "more than %d bytes to copy", maxCopy)
+		err = contract.Errorf(contract.FileIO, "more than %d bytes to copy", maxCopy)
 	}
 	if err == nil && c.preserveMode {
 		err = out.Chmod(info.Mode().Perm())
@@ -173,7 +173,7 @@ func (w *Workspace) Delete(p string, recursive, force bool) error {
 		return err
 	}
 	if clean == "." {
-		return envelope.Errorf(envelope.FileIO, "the workspace itself is not deleted")
+		return contract.Errorf(contract.FileIO, "the workspace itself is not deleted")
 	}
 	info, err := w.root.Lstat(clean)
 	if errors.Is(err, fs.ErrNotExist) && force {
@@ -187,7 +187,7 @@ func (w *Workspace) Delete(p string, recursive, force bool) error {
 	} else if recursive {
 		err = w.root.RemoveAll(clean)
 	} else {
-		return envelope.Errorf(envelope.FileIO, "%q is a folder", clean).
+		return contract.Errorf(contract.FileIO, "%q is a folder", clean).
 			WithHint("set recursive to delete it with all below it")
 	}
 	if err != nil {

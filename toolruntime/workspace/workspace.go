@@ -1,4 +1,5 @@
-// Package workspace reads and writes the one folder that tools may touch. A path is never
+// Package workspace reads and writes the one folder that tools may touch, and has the tools of section 5.1: they list,
+// read, write, move, copy, delete, patch and search its files. A path is never
 // joined to a string: every access goes through os.Root, which can't leave the folder. On top
 // of that it follows no symbolic link at all, and knows no path below a folder named .git.
 //
@@ -22,7 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // Rule is the rule that paths are held to.
@@ -37,7 +38,7 @@ const (
 )
 
 // Workspace is the folder. It is safe for concurrent use; who writes one file twice at once
-// has to lock (see host).
+// has to lock.
 type Workspace struct {
 	Dir  string
 	root *os.Root
@@ -59,7 +60,7 @@ func Open(dir string) (*Workspace, error) {
 // Clean judges a path by its text, and returns it in one spelling. "." is the workspace.
 func Clean(p string) (string, error) {
 	refuse := func(why string) (string, error) {
-		return "", envelope.Refuse(Rule, "the path %q %s", shorten(p), why).
+		return "", contract.Refuse(Rule, "the path %q %s", shorten(p), why).
 			WithHint("name a path below the workspace, such as src/main.rs")
 	}
 	switch {
@@ -134,23 +135,23 @@ func (w *Workspace) plain(p string) (string, error) {
 }
 
 func linked(p string) error {
-	return envelope.Refuse(Rule, "%q is a symbolic link", p).WithHint("name the path that the link points to")
+	return contract.Refuse(Rule, "%q is a symbolic link", p).WithHint("name the path that the link points to")
 }
 
 // failed gives an error of the file system its code, without the names of folders outside.
 func failed(err error) error {
-	var known *envelope.Error
+	var known *contract.Error
 	if errors.As(err, &known) {
 		return err
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		if strings.Contains(at.Err.Error(), "escapes") {
-			return envelope.Refuse(Rule, "%q leaves the workspace", at.Path)
+			return contract.Refuse(Rule, "%q leaves the workspace", at.Path)
 		}
-		return envelope.Errorf(envelope.FileIO, "%q: %v", at.Path, at.Err)
+		return contract.Errorf(contract.FileIO, "%q: %v", at.Path, at.Err)
 	}
-	return envelope.Errorf(envelope.FileIO, "%v", err)
+	return contract.Errorf(contract.FileIO, "%v", err)
 }
 
 // Lstat looks at a path without following anything.
@@ -190,7 +191,7 @@ func (w *Workspace) open(p string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, linked(clean)
 	}
 	if !before.Mode().IsRegular() {
-		return nil, nil, envelope.Errorf(envelope.FileIO, "%q is no regular file", clean)
+		return nil, nil, contract.Errorf(contract.FileIO, "%q is no regular file", clean)
 	}
 	f, err := w.root.OpenFile(clean, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -198,7 +199,7 @@ func (w *Workspace) open(p string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = envelope.Errorf(envelope.FileIO, "%q is no regular file", clean)
+		err = contract.Errorf(contract.FileIO, "%q is no regular file", clean)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(failed(err), f.Close())
@@ -219,7 +220,7 @@ func (w *Workspace) Read(p string, most int64) ([]byte, fs.FileMode, error) {
 	}
 	if int64(len(data)) > most {
 		size := max(info.Size(), most+1)
-		return nil, 0, envelope.Errorf(envelope.FileIO, "%q has %d bytes, more than %d", p, size, most).
+		return nil, 0, contract.Errorf(contract.FileIO, "%q has %d bytes, more than %d", p, size, most).
 			WithHint("raise max_bytes if the tool has it, or find the place with grep")
 	}
 	return data, info.Mode().Perm(), nil
@@ -244,7 +245,7 @@ func (w *Workspace) Write(p string, data []byte, mode fs.FileMode, makeDirs bool
 	case info.Mode()&fs.ModeSymlink != 0:
 		return linked(clean)
 	case !info.Mode().IsRegular():
-		return envelope.Errorf(envelope.FileIO, "%q is no regular file", clean)
+		return contract.Errorf(contract.FileIO, "%q is no regular file", clean)
 	case mode == 0:
 		mode = info.Mode().Perm()
 	}
@@ -284,7 +285,7 @@ func (w *Workspace) Walk(ctx context.Context, do func(p string, d fs.DirEntry) e
 			return nil
 		}
 		if seen++; seen > maxEntries {
-			return envelope.Errorf(envelope.FileIO, "the workspace has more than %d entries", maxEntries)
+			return contract.Errorf(contract.FileIO, "the workspace has more than %d entries", maxEntries)
 		}
 		if p == "." {
 			return nil

@@ -10,11 +10,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/toolruntime/envelope"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
-func code(err error) envelope.Code {
-	var e *envelope.Error
+func code(err error) contract.Code {
+	var e *contract.Error
 	if errors.As(err, &e) {
 		return e.Code
 	}
@@ -56,7 +56,7 @@ func TestClean(t *testing.T) {
 	for _, in := range []string{"", "/", "/etc/passwd", "..", "../x", "a/../../x", "a\x00b", "a\nb", "\xff", ".git", ".git/config", "git~1/config", "GIT~1",
 		".git.", ".git /x", ".git. ./x", ".git:x", ".git::$INDEX_ALLOCATION/x", "a\\.git\\x", ".g\u200cit/x", "\ufeff.GIT/x",
 		"sub/.GIT/hooks/x", strings.Repeat("a/", 3000)} {
-		if got, err := Clean(in); code(err) != envelope.Policy {
+		if got, err := Clean(in); code(err) != contract.Policy {
 			t.Errorf("%q: got %q, %v", in, got, err)
 		}
 	}
@@ -93,10 +93,10 @@ func TestNothingOutside(t *testing.T) {
 		}
 	}
 	for _, p := range []string{"abs/secret", "rel/secret", "../work-secret", out} {
-		if err := w.Move(p, "moved", false); code(err) != envelope.Policy {
+		if err := w.Move(p, "moved", false); code(err) != contract.Policy {
 			t.Errorf("moved %q: %v", p, err)
 		}
-		if err := w.Delete(p, true, true); code(err) != envelope.Policy {
+		if err := w.Delete(p, true, true); code(err) != contract.Policy {
 			t.Errorf("deleted %q: %v", p, err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestNothingOutside(t *testing.T) {
 	if err := w.Delete("abs", true, false); err != nil {
 		t.Error(err)
 	}
-	if err := w.Write("rel", []byte("x"), 0, false); code(err) != envelope.Policy {
+	if err := w.Write("rel", []byte("x"), 0, false); code(err) != contract.Policy {
 		t.Errorf("wrote over a link: %v", err)
 	}
 	got, err := os.ReadFile(filepath.Join(out, "secret"))
@@ -124,11 +124,11 @@ func TestLinksInside(t *testing.T) {
 	link(t, "real/a", filepath.Join(dir, "file"))
 	w := open(t, dir)
 	for _, p := range []string{"dir/a", "file"} {
-		if _, _, err := w.Read(p, MaxFile); code(err) != envelope.Policy {
+		if _, _, err := w.Read(p, MaxFile); code(err) != contract.Policy {
 			t.Errorf("%q: %v", p, err)
 		}
 	}
-	if err := w.Delete("dir/a", false, false); code(err) != envelope.Policy {
+	if err := w.Delete("dir/a", false, false); code(err) != contract.Policy {
 		t.Errorf("deleted through a link: %v", err)
 	}
 	if err := w.Move("file", "moved", false); err != nil {
@@ -149,7 +149,7 @@ func TestSpecialFilesDoNotBlock(t *testing.T) {
 	_, _, err := w.Read("fifo", MaxFile)
 	for name, err := range map[string]error{"read": err, "write": w.Write("fifo", nil, 0, false), "copy": w.Copy("fifo", "b", false, true),
 		"read a folder": func() error { _, _, err := w.Read(".", 1); return err }()} {
-		if code(err) != envelope.FileIO {
+		if code(err) != contract.FileIO {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -171,12 +171,12 @@ func TestMoveAndCopyReplaceNothing(t *testing.T) {
 		"delete the workspace": w.Delete(".", true, true), "delete a folder": w.Delete("d", false, true),
 		"delete nothing": w.Delete("none", false, false),
 	} {
-		if code(err) != envelope.FileIO {
+		if code(err) != contract.FileIO {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	// What the kernel itself refuses, if the name appears after it was looked at.
-	if err := w.rename("a", "b", false); code(err) != envelope.FileIO {
+	if err := w.rename("a", "b", false); code(err) != contract.FileIO {
 		t.Errorf("renamed over a file: %v", err)
 	}
 	if got, _ := os.ReadFile(filepath.Join(dir, "b")); string(got) != "b" {
@@ -201,7 +201,7 @@ func TestCopyOfATreeWithALink(t *testing.T) {
 	write(t, filepath.Join(dir, "d/a"), "a")
 	link(t, "/etc", filepath.Join(dir, "d/z"))
 	w := open(t, dir)
-	if err := w.Copy("d", "c", false, true); code(err) != envelope.FileIO {
+	if err := w.Copy("d", "c", false, true); code(err) != contract.FileIO {
 		t.Errorf("got %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -220,7 +220,7 @@ func TestWriteKeepsOrSetsTheMode(t *testing.T) {
 		}
 		return info.Mode()
 	}
-	if err := w.Write("sub/run", nil, 0, false); code(err) != envelope.FileIO {
+	if err := w.Write("sub/run", nil, 0, false); code(err) != contract.FileIO {
 		t.Errorf("made a folder: %v", err)
 	}
 	for _, step := range []struct{ set, want fs.FileMode }{{0, 0o644}, {0o755, 0o755}, {0, 0o755}} {
@@ -244,7 +244,7 @@ func TestReadIsBounded(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "big"), 1<<40); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := open(t, dir).Read("big", 1000); code(err) != envelope.FileIO {
+	if _, _, err := open(t, dir).Read("big", 1000); code(err) != contract.FileIO {
 		t.Errorf("got %v", err)
 	}
 }

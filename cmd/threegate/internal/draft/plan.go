@@ -13,10 +13,8 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/toolruntime"
-	"github.com/threegate/tool-exec/toolruntime/envelope"
-	"github.com/threegate/tool-exec/toolruntime/host"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
 )
 
 // What a request of threegate-tools needs.
@@ -58,7 +56,7 @@ func ToolOutputs() []schemas.OutputExpectation {
 // lacks; one that is whole stays as it is, to the byte. Each line is held to the contract of its tool. The error
 // names the lines that are wrong, as NAME:LINE.
 func Plan(name string, raw []byte, now time.Time) ([]byte, error) {
-	s := host.New(toolruntime.Tools(nil, nil, registry.Default()), host.Options{Now: func() time.Time { return now },
+	s := toolruntime.New(toolruntime.Tools(nil, nil, registry.Default()), toolruntime.Options{Now: func() time.Time { return now },
 		Stderr: io.Discard})
 	var out bytes.Buffer
 	var bad []error
@@ -94,15 +92,15 @@ func Plan(name string, raw []byte, now time.Time) ([]byte, error) {
 		return nil, errors.Join(bad...)
 	case len(seen) == 0:
 		return nil, fmt.Errorf("%s: the plan is empty", name)
-	case len(seen) > timeline.MaxCalls:
-		return nil, fmt.Errorf("%s: a plan has %d calls at most, this one %d", name, timeline.MaxCalls, len(seen))
+	case len(seen) > contract.MaxCalls:
+		return nil, fmt.Errorf("%s: a plan has %d calls at most, this one %d", name, contract.MaxCalls, len(seen))
 	}
 	return out.Bytes(), nil
 }
 
 // planLine is a line as a whole ToolRequest.
-func planLine(text []byte, line int, session string, now time.Time) ([]byte, *envelope.ToolRequest, error) {
-	var r envelope.ToolRequest
+func planLine(text []byte, line int, session string, now time.Time) ([]byte, *contract.ToolRequest, error) {
+	var r contract.ToolRequest
 	if err := json.Unmarshal(text, &r, json.RejectUnknownMembers(true)); err != nil {
 		return nil, nil, fmt.Errorf("it is no call: %w", err)
 	}
@@ -125,15 +123,15 @@ func planLine(text []byte, line int, session string, now time.Time) ([]byte, *en
 	if given.Type != r.Type || given.RequestID != r.RequestID || given.SessionID != r.SessionID ||
 		given.Timestamp != r.Timestamp || len(given.Args) == 0 {
 		var err error
-		if text, err = envelope.Encode(r); err != nil {
+		if text, err = contract.Encode(r); err != nil {
 			return nil, nil, err
 		}
 	}
-	v, err := envelope.Decode(text)
+	v, err := contract.Decode(text)
 	if err != nil {
 		return nil, nil, err
 	}
-	whole, ok := v.(*envelope.ToolRequest)
+	whole, ok := v.(*contract.ToolRequest)
 	if !ok {
 		return nil, nil, errors.New("a plan holds ToolRequests only")
 	}
@@ -143,7 +141,7 @@ func planLine(text []byte, line int, session string, now time.Time) ([]byte, *en
 // withHint is what an error says, with how to mend it.
 func withHint(err error) string {
 	text := err.Error()
-	if e, ok := errors.AsType[*envelope.Error](err); ok {
+	if e, ok := errors.AsType[*contract.Error](err); ok {
 		text = e.Message
 		if e.Hint != "" {
 			text += " (" + e.Hint + ")"

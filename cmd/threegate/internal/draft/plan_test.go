@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 func TestPlan(t *testing.T) {
@@ -18,7 +18,7 @@ func TestPlan(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s", err, got)
 	}
-	if calls, err := timeline.ReadPlan(got); err != nil || len(calls) != 3 {
+	if calls, err := contract.ReadPlan(got); err != nil || len(calls) != 3 {
 		t.Errorf("%v, %v", calls, err)
 	}
 	for name, c := range map[string]struct{ plan, want string }{
@@ -34,7 +34,7 @@ func TestPlan(t *testing.T) {
 		"two sessions":  {`{"tool":"git_status","session_id":"a"}` + "\n" + `{"tool":"git_status","session_id":"b"}`, `p:2: a plan has one`},
 		"nothing":       {"\n", "p: the plan is empty"},
 		"invalid UTF-8": {"{\"tool\":\"file_read\",\"args\":{\"path\":\"\xff\"}}", `p:1: it is no call: `},
-		"too many":      {strings.Repeat(`{"tool":"git_status"}`+"\n", timeline.MaxCalls+1), "p: a plan has 10000 calls at most"},
+		"too many":      {strings.Repeat(`{"tool":"git_status"}`+"\n", contract.MaxCalls+1), "p: a plan has 10000 calls at most"},
 	} {
 		if got, err := Plan("p", []byte(c.plan), now); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %s, %v", name, got, err)

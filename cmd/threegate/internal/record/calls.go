@@ -14,7 +14,7 @@ import (
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // callsOf sums up tool calls in words; "" if a run told of none.
@@ -33,7 +33,7 @@ func callsOf(c *schemas.ToolCalls) string {
 }
 
 // readCalls reads the timeline of a run that told of its tool calls, up to what is wrong in it.
-func readCalls(l *config.Node, r *view.RequestStatus) ([]timeline.Entry, error) {
+func readCalls(l *config.Node, r *view.RequestStatus) ([]contract.Entry, error) {
 	if r.Tools == nil {
 		return nil, nil
 	}
@@ -41,18 +41,18 @@ func readCalls(l *config.Node, r *view.RequestStatus) ([]timeline.Entry, error) 
 	if err != nil {
 		return nil, err
 	}
-	raw, err := spool.ReadRegular(filepath.Join(dir, ledger.FileTimeline), timeline.MaxBytes)
+	raw, err := spool.ReadRegular(filepath.Join(dir, ledger.FileTimeline), contract.MaxTimeline)
 	if err != nil {
 		return nil, err
 	}
-	calls, err := timeline.Parse(raw)
+	calls, err := contract.ParseTimeline(raw)
 	if r.Tools.Fault != "" {
 		err = nil
 	}
 	return calls, err
 }
 
-func (a *app) listCalls(r *view.RequestStatus, calls []timeline.Entry) error {
+func (a *app) listCalls(r *view.RequestStatus, calls []contract.Entry) error {
 	if len(calls) == 0 {
 		return nil
 	}

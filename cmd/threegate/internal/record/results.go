@@ -18,7 +18,7 @@ import (
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
-	"github.com/threegate/tool-exec/toolruntime/timeline"
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/validate"
 )
 
@@ -156,7 +156,7 @@ func (a *app) showResult(l *config.Node, r *view.RequestStatus, withCalls bool) 
 	if err != nil {
 		return cli.Troublef(err, "", "can't read the result of %s", r.RequestID)
 	}
-	var calls []timeline.Entry
+	var calls []contract.Entry
 	if withCalls {
 		if calls, err = readCalls(l, r); err != nil {
 			return cli.Troublef(err, "threegate fsck says more", "can't list the tool calls of %s", r.RequestID)
@@ -174,7 +174,7 @@ func (a *app) showResult(l *config.Node, r *view.RequestStatus, withCalls bool) 
 			resultJSON
 			Files   []artifact       `json:"artifact_list"`
 			Missing []withheldJSON   `json:"withheld_list,omitempty"`
-			Calls   []timeline.Entry `json:"tool_calls,omitempty"`
+			Calls   []contract.Entry `json:"tool_calls,omitempty"`
 		}{toJSON(r), files, missing, calls})
 	}
 	fields := [][2]string{{"request", r.RequestID}, {"state", string(r.State)}, {"job", r.Job}}

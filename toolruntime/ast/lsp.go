@@ -1,0 +1,311 @@
+package ast
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/toolruntime/contract"
+)
+
+const (
+	// maxRead bounds what is read of a server, in bytes.
+	maxRead = 16 << 20
+	// maxSaid bounds what is kept of its stderr.
+	maxSaid = 2000
+	// drain is how long its stderr is read on that a process outside of the group holds open.
+	drain = 5 * time.Second
+)
+
+// lspServer is a running language server, spoken to over the Language Server Protocol, as much of it as the ast tools
+// need. It is hostile: it may run code of the workspace, and ask for anything. What it asks for is answered with
+// nothing: it gets no command executed and no edit applied. What it sends is bounded. It ends with its call, and so
+// does all of its process group.
+type lspServer struct {
+	cmd  *exec.Cmd
+	conn *jsonrpc2.Conn
+	root string
+	said *said
+	home string
+	stop func() bool
+
+	mu sync.Mutex
+	// checked are the files that were opened, by URI. A channel is closed once the server said what is wrong with one.
+	checked map[string]chan struct{}
+	// busy are the tokens of work that it began and did not end.
+	busy map[string]bool
+}
+
+// startServer starts a server for a folder and greets it. options, if not nil, are for this server only. When ctx ends,
+// the server is killed. The caller has to call close.
+func startServer(ctx context.Context, argv, env []string, root string, options any) (*lspServer, error) {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, contract.Errorf(contract.Shell, "the image has no program %q", argv[0])
+	}
+	home, err := os.MkdirTemp("", "lsp-")
+	if err != nil {
+		return nil, err
+	}
+	s := &lspServer{root: root, said: &said{}, home: home, checked: map[string]chan struct{}{}, busy: map[string]bool{}}
+	s.cmd = &exec.Cmd{Path: path, Args: argv, Dir: root, Stderr: s.said, Env: append(env, "HOME="+home, "TMPDIR="+home),
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}, WaitDelay: drain}
+	in, err1 := s.cmd.StdinPipe()
+	out, err2 := s.cmd.StdoutPipe()
+	if err = errors.Join(err1, err2); err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(contract.Errorf(contract.Shell, "start %q: %v", argv[0], err), os.RemoveAll(home))
+	}
+	// The process stays a zombie until close, so the group's number can't be another's.
+	s.stop = context.AfterFunc(ctx, s.kill)
+	stream := jsonrpc2.NewBufferedStream(pipes{&limited{out, maxRead}, in}, jsonrpc2.VSCodeObjectCodec{})
+	s.conn = jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.answer), jsonrpc2.SetLogger(quiet{}))
+	if err := s.greet(ctx, options); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *lspServer) kill() { unix.Kill(-s.cmd.Process.Pid, unix.SIGKILL) }
+
+// close kills the server and what it started.
+func (s *lspServer) close() error {
+	s.kill()
+	s.stop()
+	s.conn.Close()
+	s.cmd.Wait() // it was killed
+	return os.RemoveAll(s.home)
+}
+
+func (s *lspServer) greet(ctx context.Context, options any) error {
+	folder := map[string]string{"uri": fileURI(s.root, "."), "name": "workspace"}
+	params := map[string]any{
+		"processId": nil, "rootUri": folder["uri"], "workspaceFolders": []any{folder},
+		"capabilities": map[string]any{
+			"workspace": map[string]any{"configuration": true, "workspaceFolders": true,
+				"workspaceEdit": map[string]any{"documentChanges": true}},
+			"textDocument": map[string]any{"rename": map[string]any{"prepareSupport": true},
+				"documentSymbol": map[string]any{"hierarchicalDocumentSymbolSupport": true}},
+			"window": map[string]any{"workDoneProgress": true},
+		}}
+	if options != nil {
+		params["initializationOptions"] = options
+	}
+	if _, err := s.call(ctx, "initialize", params); err != nil {
+		return err
+	}
+	return s.notify(ctx, "initialized", struct{}{})
+}
+
+// open tells the server of a file's content. name is its path below the root.
+func (s *lspServer) open(ctx context.Context, name, language, text string) error {
+	uri := fileURI(s.root, name)
+	s.mu.Lock()
+	s.checked[uri] = make(chan struct{})
+	s.mu.Unlock()
+	return s.notify(ctx, "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
+		"uri": uri, "languageId": language, "version": 1, "text": text}})
+}
+
+// waitChecked waits until the server has looked at an opened file: until it says what is wrong with it, if anything.
+func (s *lspServer) waitChecked(ctx context.Context, name string) error {
+	s.mu.Lock()
+	done := s.checked[fileURI(s.root, name)]
+	s.mu.Unlock()
+	select {
+	case <-done:
+		return nil
+	case <-s.conn.DisconnectNotify():
+		return s.failed(ctx, "textDocument/publishDiagnostics", io.ErrUnexpectedEOF)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// wasChecked notes what a server says of a file. A file that was not opened is none of its business.
+func (s *lspServer) wasChecked(params *json.RawMessage) {
+	var p struct {
+		URI string `json:"uri"`
+	}
+	if params == nil || json.Unmarshal(*params, &p) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if done := s.checked[p.URI]; done != nil {
+		select {
+		case <-done:
+		default:
+			close(done)
+		}
+	}
+}
+
+// progress notes work, such as indexing, that a server tells of.
+func (s *lspServer) progress(params *json.RawMessage) {
+	var p struct {
+		Token json.RawMessage `json:"token"`
+		Value struct {
+			Kind string `json:"kind"`
+		} `json:"value"`
+	}
+	if params == nil || json.Unmarshal(*params, &p) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch token := string(p.Token); p.Value.Kind {
+	case "begin":
+		s.busy[token] = true // maxRead bounds how many there are
+	case "end":
+		delete(s.busy, token)
+	}
+}
+
+// isBusy says whether the server has told of work that has not ended. What it answered before that may lack something.
+func (s *lspServer) isBusy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.busy) > 0
+}
+
+func (s *lspServer) notify(ctx context.Context, method string, params any) error {
+	if err := s.conn.Notify(ctx, method, params); err != nil {
+		return s.failed(ctx, method, err)
+	}
+	return nil
+}
+
+// call makes a request. An error that the server answers is an E_VALIDATION_FAIL, its end an E_SHELL.
+func (s *lspServer) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	var result json.RawMessage
+	if err := s.conn.Call(ctx, method, params, &result); err != nil {
+		return nil, s.failed(ctx, method, err)
+	}
+	return result, nil
+}
+
+func (s *lspServer) failed(ctx context.Context, method string, err error) error {
+	var answer *jsonrpc2.Error
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &answer):
+		return contract.Errorf(contract.Validation, "%s: the language server says: %.500s", method,
+			text(answer.Message))
+	}
+	return contract.Errorf(contract.Shell, "%s: the language server ended, or sent what can't be read: %s%s", method,
+		err, s.said.text())
+}
+
+// answer is what a server gets for its requests.
+func (s *lspServer) answer(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
+	switch r.Method {
+	case "textDocument/publishDiagnostics":
+		s.wasChecked(r.Params)
+	case "$/progress":
+		s.progress(r.Params)
+	case "workspace/configuration":
+		var p struct {
+			Items []json.RawMessage `json:"items"`
+		}
+		if r.Params != nil && json.Unmarshal(*r.Params, &p) == nil && len(p.Items) <= 1000 {
+			return make([]any, len(p.Items)), nil
+		}
+		return []any{}, nil
+	case "workspace/workspaceFolders":
+		return []any{map[string]string{"uri": fileURI(s.root, "."), "name": "workspace"}}, nil
+	case "workspace/applyEdit":
+		return map[string]any{"applied": false, "failureReason": "this client applies no edits"}, nil
+	case "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create",
+		"window/showMessageRequest", "workspace/semanticTokens/refresh", "workspace/inlayHint/refresh",
+		"workspace/codeLens/refresh", "workspace/diagnostic/refresh":
+		return nil, nil
+	}
+	if r.Notif {
+		return nil, nil
+	}
+	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "this client does not do " + text(r.Method)}
+}
+
+// fileURI names a path below a root.
+func fileURI(root, name string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.Join(root, name)}).String()
+}
+
+// uriPath is the path below a root that a URI names, or an E_POLICY.
+func uriPath(root, uri string) (string, error) {
+	u, err := url.Parse(uri)
+	if err == nil && u.Scheme == "file" && u.Host == "" {
+		if rel, err := filepath.Rel(root, filepath.Clean(u.Path)); err == nil && filepath.IsLocal(rel) {
+			return rel, nil
+		}
+	}
+	return "", contract.Refuse("sec.paths.sandbox", "the language server names %.200q, not in the workspace", uri)
+}
+
+// said keeps the end of what a server writes to stderr.
+type said struct {
+	mu   sync.Mutex
+	last []byte
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = append(s.last, p...)
+	s.last = s.last[max(0, len(s.last)-maxSaid):]
+	return len(p), nil
+}
+
+func (s *said) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.last) == 0 {
+		return ""
+	}
+	return "; it wrote: " + text(string(bytes.TrimSpace(s.last)))
+}
+
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// limited reads no more than is left.
+type limited struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, fmt.Errorf("it sent more than %d bytes", maxRead)
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+type pipes struct {
+	io.Reader
+	io.WriteCloser
+}
+
+// quiet keeps what the library would log.
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}

@@ -1,0 +1,61 @@
+package contract
+
+import (
+	"context"
+	"time"
+)
+
+// Tool is what a tool is to its host: a name, contracts, a limit of time, and the function that does it.
+type Tool struct {
+	Name    string
+	Purpose string
+	Args    *Schema
+	Result  *Schema
+	// Timeout bounds a call, unless its arguments may say otherwise.
+	Timeout time.Duration
+	// ReadOnly says that no call changes anything.
+	ReadOnly bool
+	// Prepare reads arguments as JSON. An error is E_VALIDATION_FAIL.
+	Prepare func(raw []byte) (*Call, error)
+}
+
+// Call is a call whose arguments are known.
+type Call struct {
+	// Writes is the one file that the call writes. It is empty for a tool that writes no file
+	// or, without ReadOnly, for one that may write anything.
+	Writes  string
+	Timeout time.Duration
+	// Run does it. A result may come with an error.
+	Run func(context.Context) (any, error)
+}
+
+// NewTool makes a tool of a function. defaults are the arguments that a caller need not give.
+func NewTool[A, R any](name, purpose string, timeout time.Duration, defaults A,
+	run func(context.Context, A) (R, error), adjust ...Adjust) Tool {
+	t := Tool{Name: name, Purpose: purpose, Timeout: timeout,
+		Args:   NewSchema(name+" arguments", &defaults, adjust...),
+		Result: NewSchema[R](name+" result", nil)}
+	t.Prepare = func(raw []byte) (*Call, error) {
+		args := defaults
+		if err := t.Args.Decode(raw, &args); err != nil {
+			return nil, Errorf(Validation, "arguments of %s: %v", name, err).
+				WithHint("threegate-tools schema " + name + " prints what fits")
+		}
+		c := &Call{Timeout: timeout, Run: func(ctx context.Context) (any, error) { return run(ctx, args) }}
+		if w, ok := any(args).(interface{ Writes() string }); ok {
+			c.Writes = w.Writes()
+		}
+		if l, ok := any(args).(interface{ Limit() time.Duration }); ok {
+			c.Timeout = l.Limit()
+		}
+		return c, nil
+	}
+	return t
+}
+
+// Reads says of a tool that it changes nothing.
+func (t Tool) Reads() Tool { t.ReadOnly = true; return t }
+
+// WithError marks a result that a call keeps when it fails: what a command wrote until it
+// failed is of use.
+type WithError interface{ WithError() bool }

@@ -1,0 +1,250 @@
+package toolruntime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/threegate/tool-exec/toolruntime/contract"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
+)
+
+// Budget bounds a session. A call beyond it is refused with E_POLICY.
+type Budget struct {
+	Calls int
+	// Bytes bounds the arguments and results of all calls together.
+	Bytes int64
+	// Time counts from the session's start.
+	Time time.Duration
+}
+
+// Options are what a session needs.
+type Options struct {
+	Budget Budget
+	// Timeline gets one line of JSON for each call: {tool, args_hash, start_ts, end_ts, code,
+	// bytes}, with times in seconds since 1970. It holds neither arguments nor content. A
+	// failure to write it ends the session.
+	Timeline io.Writer
+	// Emit, if not nil, gets events: when a call begins, and when it has ended, with metrics. It is called by one
+	// goroutine at a time.
+	Emit func(contract.EventMessage)
+	// Now is the clock.
+	Now func() time.Time
+	// Stderr gets the trace of a tool that panics.
+	Stderr io.Writer
+}
+
+// Session is one authenticated use of the tools. It carries out requests: it checks them, locks what they write, holds
+// them to budgets and limits of time, notes each call in a timeline, and answers (section 8 of the Tool Runtime
+// specification). Requests are hostile: a tool that panics ends its call with E_INTERNAL, not the host. A session is
+// safe for concurrent use.
+type Session struct {
+	tools   map[string]contract.Tool
+	o       Options
+	start   time.Time
+	locks   locks
+	mu      sync.Mutex
+	id      string
+	seen    map[string]bool
+	asked   int // requests, refused ones too
+	calls   int
+	bytes   int64
+	touched map[string]bool
+	record  []recorded
+	broken  error
+}
+
+// recorded is what the metrics know of one call.
+type recorded struct {
+	Tool     string
+	Code     string
+	Start    time.Time
+	Duration time.Duration
+	Bytes    int64
+}
+
+// New starts a session with a catalogue of tools.
+func New(tools []contract.Tool, o Options) *Session {
+	s := &Session{tools: map[string]contract.Tool{}, o: o, start: o.Now(),
+		seen: map[string]bool{}, touched: map[string]bool{}}
+	for _, t := range append(slices.Clone(tools), EmitMetrics(s)) {
+		s.tools[t.Name] = t
+	}
+	return s
+}
+
+// Check says whether a request would be accepted as it is written: the tool exists, the
+// arguments fit, its ids belong to the session. It runs nothing and uses no budget.
+func (s *Session) Check(r *contract.ToolRequest) error {
+	_, err := s.prepare(r)
+	return err
+}
+
+func (s *Session) prepare(r *contract.ToolRequest) (*contract.Call, error) {
+	t, ok := s.tools[r.Tool]
+	if !ok {
+		return nil, contract.Errorf(contract.Validation, "there is no tool %q", r.Tool).
+			WithHint("threegate-tools schema lists the tools")
+	}
+	c, err := t.Prepare(r.Args)
+	if err != nil {
+		return nil, err
+	}
+	if c.Writes != "" {
+		c.Writes, err = workspace.Clean(c.Writes)
+	}
+	return c, err
+}
+
+// Do carries out one request. It always answers. A session that has ended notes nothing more.
+func (s *Session) Do(ctx context.Context, r *contract.ToolRequest) contract.ToolResponse {
+	resp := contract.ToolResponse{Type: "ToolResponse", Tool: r.Tool, RequestID: r.RequestID,
+		Errors: []contract.Error{}}
+	if err := s.enter(); err != nil {
+		resp.Errors = append(resp.Errors, *err)
+		return resp
+	}
+	start := s.o.Now()
+	data, failure := s.admit(ctx, r)
+	end := s.o.Now()
+	resp.OK, resp.DurationMS, resp.Data = failure == nil, end.Sub(start).Milliseconds(), data
+	code := contract.CodeOK
+	if failure != nil {
+		resp.Errors = append(resp.Errors, *failure)
+		code = string(failure.Code)
+	}
+	if err := s.note(r, start, end, code, int64(len(r.Args)+len(data))); err != nil {
+		s.fail(err)
+	}
+	return resp
+}
+
+// enter makes room for one more line of the record, before anything runs.
+func (s *Session) enter() *contract.Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken == nil && s.asked == contract.MaxCalls {
+		s.broken = fmt.Errorf("the timeline has room for %d calls", contract.MaxCalls)
+	}
+	if s.broken != nil {
+		return contract.Errorf(contract.Internal, "the session has ended: %v", s.broken)
+	}
+	s.asked++
+	return nil
+}
+
+// admit holds a request to the session's ids and budget, and then calls.
+func (s *Session) admit(ctx context.Context, r *contract.ToolRequest) (jsontext.Value, *contract.Error) {
+	if err := s.use(r); err != nil {
+		return nil, contract.AsError(err)
+	}
+	c, err := s.prepare(r)
+	if err != nil {
+		return nil, contract.AsError(err)
+	}
+	switch {
+	case c.Writes != "":
+		defer s.locks.file(c.Writes)()
+	case !s.tools[r.Tool].ReadOnly:
+		defer s.locks.all()()
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(c.Timeout, s.o.Budget.Time-s.o.Now().Sub(s.start)))
+	defer cancel()
+	s.emit(r, contract.Progress{Message: r.Tool})
+	result, err := s.call(ctx, r.Tool, c)
+	if err == nil && c.Writes != "" {
+		s.touch(c.Writes)
+	}
+	var known *contract.Error
+	if err != nil && !errors.As(err, &known) && ctx.Err() != nil {
+		why := fmt.Sprintf("took longer than %s", c.Timeout)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			why = "was cancelled"
+		}
+		err = contract.Errorf(contract.Timeout, "%s %s", r.Tool, why)
+	}
+	if err != nil && result == nil {
+		return nil, contract.AsError(err)
+	}
+	data, marshal := json.Marshal(result, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+	if marshal != nil {
+		return nil, contract.Errorf(contract.Internal, "the result of %s: %v", r.Tool, marshal)
+	}
+	if err != nil {
+		return data, contract.AsError(err)
+	}
+	return data, nil
+}
+
+// call runs a tool. Only a failure that is a result too keeps its result.
+func (s *Session) call(ctx context.Context, name string, c *contract.Call) (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(s.o.Stderr, "%s: %v\n%s", name, p, debug.Stack())
+			result, err = nil, contract.Errorf(contract.Internal, "%s failed unexpectedly", name)
+		}
+	}()
+	result, err = c.Run(ctx)
+	if kept, ok := result.(contract.WithError); err != nil && !(ok && kept.WithError()) {
+		result = nil
+	}
+	return result, err
+}
+
+// use counts a request, and refuses one that is not this session's, comes again, or is beyond
+// the budget.
+func (s *Session) use(r *contract.ToolRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.id == "" {
+		s.id = r.SessionID
+	}
+	if s.id != r.SessionID {
+		return contract.Errorf(contract.Policy, "the session_id is not that of this session")
+	}
+	if s.seen[r.RequestID] {
+		return contract.Errorf(contract.Validation, "the request_id %q was used before", r.RequestID)
+	}
+	if s.calls >= s.o.Budget.Calls {
+		return contract.Errorf(contract.Policy, "the session's budget of %d calls is used up", s.o.Budget.Calls)
+	}
+	if s.bytes += int64(len(r.Args)); s.bytes > s.o.Budget.Bytes {
+		return contract.Errorf(contract.Policy, "the session's budget of %d bytes is used up", s.o.Budget.Bytes)
+	}
+	if s.o.Now().Sub(s.start) >= s.o.Budget.Time {
+		return contract.Errorf(contract.Policy, "the session's budget of %s is used up", s.o.Budget.Time)
+	}
+	s.seen[r.RequestID] = true
+	s.calls++
+	return nil
+}
+
+func (s *Session) touch(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.touched[path] = true
+}
+
+// fail keeps a session from going on without its record.
+func (s *Session) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken == nil {
+		s.broken = err
+	}
+}
+
+// Err is why the session can't go on, or nil.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}

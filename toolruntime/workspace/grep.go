@@ -1,0 +1,99 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/threegate/tool-exec/toolruntime/contract"
+)
+
+const (
+	maxGrepFile = 8 << 20
+	maxSnippet  = 240
+	// binaryHead is how much of a file is looked at for a NUL, as git does.
+	binaryHead = 8000
+)
+
+// vendored are names of folders with the code of others or with what a build made.
+var vendored = map[string]bool{"vendor": true, "node_modules": true, "third_party": true, "target": true,
+	"__pycache__": true}
+
+// GrepArgs are the arguments of grep.
+type GrepArgs struct {
+	Pattern       string `json:"pattern" jsonschema:"a regular expression of RE2, matched in each line"`
+	Glob          string `json:"glob,omitempty"`
+	CaseSensitive bool   `json:"case_sensitive,omitempty"`
+	MaxResults    int    `json:"max_results,omitempty"`
+}
+
+// Matches is the result of grep. Binary files, hidden ones and vendored folders are not
+// searched, nor files above 8 MiB.
+type Matches struct {
+	Matches   []Match `json:"matches"`
+	Truncated bool    `json:"truncated"`
+}
+
+// Match is one line. Line and Col count from 1; Col counts bytes.
+type Match struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Col     int    `json:"col"`
+	Snippet string `json:"snippet"`
+}
+
+func (t fileTools) grep(ctx context.Context, a GrepArgs) (Matches, error) {
+	found := Matches{Matches: []Match{}}
+	flags := "(?i)"
+	if a.CaseSensitive {
+		flags = ""
+	}
+	re, err := regexp.Compile(flags + a.Pattern)
+	if err != nil {
+		return found, contract.Errorf(contract.Validation, "the pattern does not compile: %v", err).
+			WithHint("the syntax is RE2's: no backreferences, no look-around")
+	}
+	err = Sources(ctx, t.w, a.Glob, func(p string) error {
+		data, _, err := t.w.Read(p, maxGrepFile)
+		if err != nil || bytes.IndexByte(data[:min(len(data), binaryHead)], 0) >= 0 {
+			return nil
+		}
+		line := 0
+		for text := range bytes.Lines(data) {
+			if line++; line%1000 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			text = bytes.TrimRight(text, "\r\n")
+			at := re.FindIndex(text)
+			if at == nil {
+				continue
+			}
+			if found.Truncated = len(found.Matches) == a.MaxResults; found.Truncated {
+				return ErrEnough
+			}
+			found.Matches = append(found.Matches, Match{p, line, at[0] + 1, snippet(text, at[0])})
+		}
+		return nil
+	})
+	return found, err
+}
+
+func isVendored(p string) bool {
+	for part := range strings.SplitSeq(p, "/") {
+		if vendored[part] {
+			return true
+		}
+	}
+	return false
+}
+
+// snippet is the line, or what of a long one lies around a match.
+func snippet(line []byte, at int) string {
+	start := 0
+	if len(line) > maxSnippet {
+		start = max(0, min(at-maxSnippet/4, len(line)-maxSnippet))
+		line = line[start : start+maxSnippet]
+	}
+	return strings.ToValidUTF8(string(line), "\uFFFD")
+}

@@ -1,0 +1,100 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/threegate/tool-exec/toolruntime/contract"
+)
+
+const (
+	maxGlob = 512
+	// maxStars and maxBraces bound what matching one name can cost.
+	maxStars  = 8
+	maxBraces = 4
+)
+
+// ListArgs are the arguments of fs_list.
+type ListArgs struct {
+	Glob          string `json:"glob" jsonschema:"such as src/**/*.rs"`
+	MaxResults    int    `json:"max_results,omitempty"`
+	IncludeHidden bool   `json:"include_hidden,omitempty" jsonschema:"also names that begin with a dot"`
+}
+
+// List is the result of fs_list: regular files, sorted by folder.
+type List struct {
+	Files []string `json:"files"`
+	// Truncated says that there are more.
+	Truncated bool `json:"truncated"`
+}
+
+// ErrEnough ends a walk.
+var ErrEnough = errors.New("enough")
+
+func (t fileTools) list(ctx context.Context, a ListArgs) (List, error) {
+	found := List{Files: []string{}}
+	err := each(ctx, t.w, a.Glob, func(p string, d fs.DirEntry) error {
+		if hidden(p) && !a.IncludeHidden || !d.Type().IsRegular() {
+			return nil
+		}
+		if found.Truncated = len(found.Files) == a.MaxResults; found.Truncated {
+			return ErrEnough
+		}
+		found.Files = append(found.Files, p)
+		return nil
+	})
+	return found, err
+}
+
+// each calls do for every entry that a glob names. do may return ErrEnough.
+func each(ctx context.Context, w *Workspace, glob string, do func(p string, d fs.DirEntry) error) error {
+	glob, err := CheckGlob(glob)
+	if err != nil {
+		return err
+	}
+	enough := false
+	err = w.Walk(ctx, func(p string, d fs.DirEntry) error {
+		if !utf8.ValidString(p) || !doublestar.MatchUnvalidated(glob, p) {
+			return nil
+		}
+		err := do(p, d)
+		if enough = errors.Is(err, ErrEnough); enough {
+			return fs.SkipAll
+		}
+		return err
+	})
+	return err
+}
+
+// Sources calls do for every regular file that a glob names, but for hidden ones and those of folders such as vendor
+// and node_modules. do may return ErrEnough.
+func Sources(ctx context.Context, w *Workspace, glob string, do func(p string) error) error {
+	return each(ctx, w, glob, func(p string, d fs.DirEntry) error {
+		if !d.Type().IsRegular() || hidden(p) || isVendored(p) {
+			return nil
+		}
+		return do(p)
+	})
+}
+
+// CheckGlob judges a pattern of names, and returns it without a leading ./ or trailing slash.
+func CheckGlob(glob string) (string, error) {
+	if strings.HasPrefix(glob, "/") || strings.Contains("/"+glob+"/", "/../") {
+		return "", contract.Refuse(Rule, "the pattern %q leaves the workspace", glob)
+	}
+	if len(glob) > maxGlob || strings.Count(glob, "*") > maxStars || strings.Count(glob, "{") > maxBraces ||
+		!doublestar.ValidatePattern(glob) {
+		return "", contract.Errorf(contract.Validation, "%q is no pattern that fs_list can match", glob).
+			WithHint("use * within a name, ** across folders, and {a,b}; at most 8 stars and 4 braces")
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/"), nil
+}
+
+func hidden(p string) bool {
+	return strings.HasPrefix(p, ".") || strings.Contains(p, "/.")
+}

@@ -1,7 +1,10 @@
 // Package artifact reads a file that is to be delivered with a result, and the files that it
 // holds if it is an archive: of which types it is, and where its text is to be judged.
 //
-// A file is read in windows, so that its size does not matter. Its input is hostile.
+// A file may be of several types: text that holds a program further on, a page with a script.
+// Its name can only add to them: it says as what the file would be opened. A file is read in
+// windows, so that its size does not matter; what is unpacked is counted, and little of it is
+// kept. Its input is hostile.
 package artifact
 
 import (
@@ -15,10 +18,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/validate/archive"
 	"github.com/threegate/tool-exec/validate/document"
-	"github.com/threegate/tool-exec/validate/encoded"
-	"github.com/threegate/tool-exec/validate/filetype"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
@@ -44,7 +44,7 @@ func Label(path string) string { return "artifact " + document.Quote(path) + ": 
 // its text. It returns the type that decides (the first that is not named, else that of the file's
 // beginning) and all that is found, the first ones of each rule. The error is that of r.
 func Read(path string, r io.ReaderAt, size int64, types []string, words Judge) (string, []schemas.Finding, error) {
-	a := &reader{types: types, judged: words, left: archive.MaxUnpacked, found: document.NewReport(nil)}
+	a := &reader{types: types, judged: words, left: maxUnpacked, found: document.NewReport(nil)}
 	err := a.judgePart(part{path: path, label: Label(path), file: r, size: size,
 		open: func() (io.Reader, error) { return io.NewSectionReader(r, 0, size), nil }})
 	if err != nil {
@@ -90,15 +90,15 @@ func (a *reader) judgePart(p part) error {
 			return err
 		}
 	}
-	d := filetype.New(p.path, head)
+	d := newDetector(p.path, head)
 	if a.kind == "" {
-		a.kind = d.Shown()[0].Type
+		a.kind = d.shown[0].name
 	}
-	if !a.mayBe(p, d.Shown()) {
+	if !a.mayBe(p, d.shown) {
 		return nil
 	}
-	if d.HasMarkup() {
-		if err := d.Markup(plain.open); err != nil {
+	if d.hasMarkup() {
+		if err := d.markup(plain.open); err != nil {
 			return err
 		}
 	}
@@ -107,15 +107,15 @@ func (a *reader) judgePart(p part) error {
 			return err
 		}
 	}
-	err = a.windows(p, d, func(p part, d *filetype.Detector, w encoded.Window) {
-		d.Window(w.Data, w.Last)
+	err = a.windows(p, d, func(p part, d *detector, w text.Window) {
+		d.window(w.Data, w.Last)
 		a.words(p, d, w)
 	})
-	if err != nil || !a.mayBe(p, d.Shown()) {
+	if err != nil || !a.mayBe(p, d.shown) {
 		return err
 	}
-	if d.Is(schemas.ArtifactArchive) || d.Is(schemas.ArtifactOffice) && bytes.HasPrefix(head, []byte("PK")) {
-		a.unpack(p, d.Media())
+	if d.is(schemas.ArtifactArchive) || d.is(schemas.ArtifactOffice) && bytes.HasPrefix(head, []byte("PK")) {
+		a.unpack(p, d.media)
 	}
 	return nil
 }
@@ -125,14 +125,14 @@ const maxNested = 2
 
 // unpack judges what an archive holds.
 func (a *reader) unpack(p part, media string) {
-	z := archive.Archive{Name: p.path, Media: media, Open: p.open, File: p.file, Size: p.size, Left: &a.left}
+	z := archive{name: p.path, media: media, open: p.open, file: p.file, size: p.size, left: &a.left}
 	err := errors.New("too many archives are in one another")
 	if p.depth < maxNested {
-		err = z.Each(func(f archive.File) error {
-			in := part{path: f.Name, label: p.label + "in " + document.Quote(f.Name) + ": ", open: f.Open,
+		err = z.each(func(f member) error {
+			in := part{path: f.name, label: p.label + "in " + document.Quote(f.name) + ": ", open: f.open,
 				depth: p.depth + 1}
-			if f.Sealed {
-				a.mayBe(in, []filetype.Shown{{Type: schemas.ArtifactSealed, Media: media, Why: "it can't be read"}})
+			if f.sealed {
+				a.mayBe(in, []shown{{schemas.ArtifactSealed, media, "it can't be read"}})
 				return nil
 			}
 			return a.judgePart(in)
@@ -149,7 +149,7 @@ func (p part) head() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(r, filetype.Head))
+	return io.ReadAll(io.LimitReader(r, headSize))
 }
 
 // plain is the part in UTF-8 if it says by its beginning that it is written in UTF-16.
@@ -164,18 +164,18 @@ func (p part) plain(head []byte) (plain part, wide bool) {
 
 // mayBe says whether the policy names all types that a part shows, and notes those that
 // it does not.
-func (a *reader) mayBe(p part, shown []filetype.Shown) bool {
+func (a *reader) mayBe(p part, types []shown) bool {
 	may := true
-	for _, s := range shown {
-		if slices.Contains(a.types, s.Type) {
+	for _, s := range types {
+		if slices.Contains(a.types, s.name) {
 			continue
 		}
 		if may = false; !a.refused {
-			a.kind, a.refused = s.Type, true
+			a.kind, a.refused = s.name, true
 		}
-		what := fmt.Sprintf("it is of the type %s (%s), which may not be delivered", s.Type, s.Media)
-		if s.Why != "" {
-			what += ": " + s.Why
+		what := fmt.Sprintf("it is of the type %s (%s), which may not be delivered", s.name, s.media)
+		if s.why != "" {
+			what += ": " + s.why
 		}
 		a.found.Add(schemas.Finding{Rule: RuleType, Message: p.label + what,
 			Hint: "deliver data instead, or name the type in results.artifact_types of the node's configuration"})
@@ -184,12 +184,12 @@ func (a *reader) mayBe(p part, shown []filetype.Shown) bool {
 }
 
 // windows has look look at all of a part, window by window.
-func (a *reader) windows(p part, d *filetype.Detector, look func(part, *filetype.Detector, encoded.Window)) error {
+func (a *reader) windows(p part, d *detector, look func(part, *detector, text.Window)) error {
 	r, err := p.open()
 	if err != nil {
 		return err
 	}
-	for w, err := range encoded.Windows(r) {
+	for w, err := range text.Windows(r) {
 		if err != nil {
 			return err
 		}
@@ -202,13 +202,13 @@ func (a *reader) windows(p part, d *filetype.Detector, look func(part, *filetype
 }
 
 // words has the text of a window judged.
-func (a *reader) words(p part, d *filetype.Detector, w encoded.Window) {
+func (a *reader) words(p part, d *detector, w text.Window) {
 	view, whole := text.Readable(w.Data)
 	if len(view.Text) == 0 {
 		return
 	}
 	lines := document.NewLines(view.Text)
-	for _, f := range a.judged(view.Text, d.Is) {
+	for _, f := range a.judged(view.Text, d.is) {
 		at := view.Origin(f.Offset)
 		switch {
 		case at >= w.Next:

@@ -17,12 +17,8 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/threegate/tool-exec/validate/encoded"
-	"github.com/threegate/tool-exec/validate/internal/keyword"
-	"github.com/threegate/tool-exec/validate/internal/weight"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
@@ -68,7 +64,7 @@ func NewScanner(b []byte) Scanner {
 }
 
 // Piece looks at one of the pieces that b encodes; it says whether more are wanted.
-func (s Scanner) Piece(p encoded.Piece) bool {
+func (s Scanner) Piece(p text.Piece) bool {
 	if p.Unread { // what could not be decoded does not pass
 		s.c.add(Hit{Rule: RuleUnread, Name: Unscannable, Offset: p.Offset, End: p.End})
 	} else if !s.c.full() {
@@ -81,7 +77,7 @@ func (s Scanner) Piece(p encoded.Piece) bool {
 func (s Scanner) Hits() []Hit { return s.c.sorted() }
 
 func (s Scanner) pieces(b []byte) []Hit {
-	for p := range encoded.Pieces(b, encoded.DefaultLimits(len(b))) {
+	for p := range text.Pieces(b, text.DefaultLimits(len(b))) {
 		if !s.Piece(p) {
 			break
 		}
@@ -91,7 +87,7 @@ func (s Scanner) pieces(b []byte) []Hit {
 
 // text looks at b the way a reader takes it; p is the piece that it was decoded
 // from, or nil.
-func (c *collector) text(b []byte, p *encoded.Piece) {
+func (c *collector) text(b []byte, p *text.Piece) {
 	folded := text.Fold(b)
 	c.apply(folded, p)
 	c.sentences(b, folded, p)
@@ -152,31 +148,26 @@ const (
 )
 
 // apply tries the rows of the table on folded text.
-func (c *collector) apply(folded *text.Mapped, p *encoded.Piece) {
+func (c *collector) apply(folded *text.Mapped, p *text.Piece) {
 	b := folded.Text
 	var windows [][][2]int // by row
-	for hit := range c.table.words.Walk(b) {
-		inWord := hit.From > 0 && b[hit.From-1] >= 'a' && b[hit.From-1] <= 'z'
-		for _, u := range c.table.byWord[hit.Word] {
-			if u.bound && inWord {
-				continue
-			}
-			if windows == nil {
-				windows = make([][][2]int, len(c.table.rows))
-			}
-			reach := c.table.rows[u.row].reach
-			if reach[1] == 0 {
-				reach = [2]int{before, behind}
-			}
-			lo, hi := max(0, hit.From-reach[0]), min(len(b), hit.End-1+reach[1])
-			ws := windows[u.row]
-			if k := len(ws); k > 0 && lo <= ws[k-1][1] {
-				ws[k-1][1] = max(hi, ws[k-1][1])
-			} else {
-				windows[u.row] = append(ws, [2]int{lo, hi})
-			}
+	c.table.words.Walk(b, func(ri, from, end int) bool {
+		if windows == nil {
+			windows = make([][][2]int, len(c.table.rows))
 		}
-	}
+		reach := c.table.rows[ri].reach
+		if reach[1] == 0 {
+			reach = [2]int{before, behind}
+		}
+		lo, hi := max(0, from-reach[0]), min(len(b), end-1+reach[1])
+		ws := windows[ri]
+		if k := len(ws); k > 0 && lo <= ws[k-1][1] {
+			ws[k-1] = [2]int{min(lo, ws[k-1][0]), max(hi, ws[k-1][1])}
+		} else {
+			windows[ri] = append(ws, [2]int{lo, hi})
+		}
+		return true
+	})
 	for ri, ws := range windows {
 		for _, w := range ws {
 			if !c.spend((w[1] - w[0]) * c.table.weights[ri]) {
@@ -207,7 +198,7 @@ const (
 )
 
 // try looks for the matches of one row in the folded text from lo to hi.
-func (c *collector) try(r *row, folded *text.Mapped, lo, hi int, p *encoded.Piece) {
+func (c *collector) try(r *row, folded *text.Mapped, lo, hi int, p *text.Piece) {
 	b := folded.Text
 	if len(r.also) > 0 && !containsAny(b[lo:hi], r.also) {
 		return
@@ -247,7 +238,7 @@ func (c *collector) unscannable() {
 }
 
 // hit adds h, at the place of the piece that it was found in if there is one.
-func (c *collector) hit(h Hit, p *encoded.Piece) {
+func (c *collector) hit(h Hit, p *text.Piece) {
 	if p != nil {
 		h.Offset, h.End, h.Encoding = p.Offset, p.End, p.Encoding
 	}
@@ -269,35 +260,17 @@ func containsAny(b []byte, words []string) bool {
 type table struct {
 	rows    []row
 	weights []int // what a byte that a row looks at counts for
-	words   *keyword.Finder
-	byWord  [][]use // by number of the word
-}
-
-// use is a row that a word belongs to.
-type use struct {
-	row   int
-	bound bool // no letter may stand in front
+	words   *text.Keywords
 }
 
 func compile(rows []row) *table {
 	t := &table{rows: rows}
-	number := map[string]int{}
-	var words []string
-	for i, r := range rows {
-		t.weights = append(t.weights, weight.Of(r.re))
-		for _, w := range r.near {
-			w, bound := strings.CutPrefix(w, "^")
-			n, ok := number[w]
-			if !ok {
-				n = len(words)
-				number[w] = n
-				words = append(words, w)
-				t.byWord = append(t.byWord, nil)
-			}
-			t.byWord[n] = append(t.byWord[n], use{i, bound})
-		}
+	var words [][]string
+	for _, r := range rows {
+		t.weights = append(t.weights, text.Weight(r.re))
+		words = append(words, r.near)
 	}
-	t.words = keyword.New(words, false)
+	t.words = text.NewKeywords(words)
 	return t
 }
 

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/threegate/tool-exec/validate/encoded"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
@@ -214,7 +213,7 @@ func localName(b []byte) string {
 }
 
 // decoded judges what an encoded stretch decodes to.
-func (c *collector) decoded(p encoded.Piece) {
+func (c *collector) decoded(p text.Piece) {
 	if what := payload(p.Data); what != "" {
 		c.hit(Hit{Rule: RulePayload, Name: "decoded", What: what}, &p)
 	} else {
@@ -244,7 +243,7 @@ const maxRaw = 64
 
 // inline finds payloads that stand in b as they are; p is the piece that b was decoded
 // from, or nil.
-func (c *collector) inline(b []byte, p *encoded.Piece) {
+func (c *collector) inline(b []byte, p *text.Piece) {
 	plain := text.PlainEnd(b, 0) == len(b)
 	for _, magic := range rawMagics {
 		if plain && text.PlainEnd(magic, 0) < len(magic) {
@@ -259,8 +258,8 @@ func (c *collector) inline(b []byte, p *encoded.Piece) {
 			rest := b[i:min(len(b), i+1<<20)]
 			what := payload(rest)
 			if what == "" && magic == "\x1f\x8b\x08" {
-				for p := range encoded.Pieces(rest, encoded.Limits{Depth: 1, Bytes: 1 << 20}) {
-					if p.Encoding == encoded.Gzip {
+				for p := range text.Pieces(rest, text.Limits{Depth: 1, Bytes: 1 << 20}) {
+					if p.Encoding == text.Gzip {
 						what = payload(p.Data)
 					}
 					break

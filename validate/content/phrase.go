@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/threegate/tool-exec/validate/content/prose"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
@@ -222,7 +221,7 @@ func (g *grammar) compile(r *Rule, line string) phrase {
 // to it, as bits.
 type reading struct {
 	g       *grammar
-	words   []prose.Word
+	words   []word
 	of      []uint64
 	touched []int
 	begins  uint64 // words at which an order may begin
@@ -244,7 +243,7 @@ func (r *reading) set(c, i int) {
 }
 
 // read takes in a window of words of b.
-func (r *reading) read(b []byte, words []prose.Word, capital func(prose.Span) bool) {
+func (r *reading) read(b []byte, words []word, capital func(span) bool) {
 	for _, c := range r.touched {
 		r.of[c] = 0
 	}
@@ -253,7 +252,7 @@ func (r *reading) read(b []byte, words []prose.Word, capital func(prose.Span) bo
 	var room [64]byte
 	for i, w := range words {
 		k := room[:0]
-		for _, c := range b[w.From:w.To] {
+		for _, c := range b[w.from:w.to] {
 			if c != '-' && c != '\'' && c != '_' && len(k) < cap(k) {
 				k = append(k, c)
 			}
@@ -270,16 +269,16 @@ func (r *reading) read(b []byte, words []prose.Word, capital func(prose.Span) bo
 			}
 		}
 		r.kinds(b, i, w)
-		if w.Kind&prose.Closes != 0 {
+		if w.kind&closes != 0 {
 			r.closes |= 1 << i
 		}
-		if w.Kind&(prose.Opens|prose.Quoted|prose.Code) != 0 || i > 0 && r.leads(i-1) {
+		if w.kind&(opens|isQuoted|isCode) != 0 || i > 0 && r.leads(i-1) {
 			r.begins |= 1 << i
 		}
 		switch {
-		case string(k) == "core" && capital(w.Span):
+		case string(k) == "core" && capital(w.span):
 			r.set(g.classes[classCore].n, i)
-		case string(k) == "ai" && capital(w.Span):
+		case string(k) == "ai" && capital(w.span):
 			r.set(g.classes[classAI].n, i)
 		}
 	}
@@ -310,12 +309,12 @@ var keyFiles = []string{".ssh", ".env", "id_rsa", "id_ed25519", "/etc/shadow", "
 	".npmrc", ".kube", "credentials", ".pem", ".key", ".bash_history"}
 
 // kinds notes the classes that a word has by its form.
-func (r *reading) kinds(b []byte, i int, w prose.Word) {
-	g, s := r.g, b[w.From:w.To]
+func (r *reading) kinds(b []byte, i int, w word) {
+	g, s := r.g, b[w.from:w.to]
 	switch {
-	case w.Kind&prose.Address != 0:
+	case w.kind&isAddress != 0:
 		r.address(s, i)
-	case w.Kind&prose.File != 0:
+	case w.kind&isFile != 0:
 		c := classFile
 		if isHost(s) {
 			r.address(s, i)
@@ -333,13 +332,13 @@ func (r *reading) kinds(b []byte, i int, w prose.Word) {
 			}
 		}
 		r.set(g.classes[c].n, i)
-	case w.Kind&prose.Option != 0:
+	case w.kind&isOption != 0:
 		r.set(g.classes[classOption].n, i)
 	}
-	if w.Kind&prose.Code != 0 {
+	if w.kind&isCode != 0 {
 		r.set(g.classes[classCode].n, i)
 	}
-	if w.Kind&prose.Quoted != 0 {
+	if w.kind&isQuoted != 0 {
 		r.set(g.classes[classQuote].n, i)
 	}
 }

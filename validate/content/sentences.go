@@ -3,13 +3,11 @@ package content
 import (
 	"bytes"
 
-	"github.com/threegate/tool-exec/validate/content/prose"
-	"github.com/threegate/tool-exec/validate/encoded"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
 // sentences looks for the phrases in the sentences of folded, which is what raw reads as.
-func (c *collector) sentences(raw []byte, folded *text.Mapped, p *encoded.Piece) {
+func (c *collector) sentences(raw []byte, folded *text.Mapped, p *text.Piece) {
 	b := folded.Text
 	at := func(i int) byte {
 		if o := folded.Origin(i); o < len(raw) {
@@ -18,19 +16,19 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *encoded.Piece)
 		return 0
 	}
 	small := func(i int) bool { return at(i) >= 'a' && at(i) <= 'z' }
-	capital := func(s prose.Span) bool {
-		first, last := at(s.From), at(s.To-1)
-		return s.To-s.From == 4 && first == 'C' && last == 'E' || s.To-s.From == 2 && first == 'A' && last == 'I'
+	capital := func(s span) bool {
+		first, last := at(s.from), at(s.to-1)
+		return s.to-s.from == 4 && first == 'C' && last == 'E' || s.to-s.from == 2 && first == 'A' && last == 'I'
 	}
 	r := newReading(loadGrammar())
-	var words []prose.Word
+	var words []word
 	standing := -1 // until where a standing order holds
-	for s := range prose.Sentences(b, small) {
-		if c.full() || !c.judges(s.To-s.From) {
+	for s := range sentencesOf(b, small) {
+		if c.full() || !c.judges(s.to-s.from) {
 			return
 		}
-		words = prose.Words(words[:0], b, s)
-		block := blockBehind(b, s.To)
+		words = wordsOf(words[:0], b, s)
+		block := blockBehind(b, s.to)
 		found := map[*Rule]bool{}
 		for from := 0; from < len(words); from += window - windowOverlap {
 			to := min(len(words), from+window)
@@ -40,10 +38,10 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *encoded.Piece)
 			}
 			for i := range r.g.standing {
 				if r.g.standing[i].matches(r) {
-					standing = s.To + maxStanding
+					standing = s.to + maxStanding
 				}
 			}
-			if s.From < standing {
+			if s.from < standing {
 				r.set(r.g.classes[classStanding].n, 0)
 			}
 			for i := range r.g.phrases {
@@ -54,10 +52,10 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *encoded.Piece)
 				found[f.rule] = true
 				span := trim(b, s)
 				if f.block && block >= 0 {
-					span.To = blockEnd(b, block)
+					span.to = blockEnd(b, block)
 				}
-				c.hit(Hit{Rule: f.rule.ID, Name: "words", Offset: folded.Origin(span.From),
-					End: folded.Origin(span.To)}, p)
+				c.hit(Hit{Rule: f.rule.ID, Name: "words", Offset: folded.Origin(span.from),
+					End: folded.Origin(span.to)}, p)
 			}
 			if to == len(words) {
 				break
@@ -70,12 +68,12 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *encoded.Piece)
 const maxStanding = 900
 
 // trim takes spaces and marks of lists off the ends of s.
-func trim(b []byte, s prose.Span) prose.Span {
-	for s.From < s.To && bytes.IndexByte([]byte(" \t\n-*+>#"), b[s.From]) >= 0 {
-		s.From++
+func trim(b []byte, s span) span {
+	for s.from < s.to && bytes.IndexByte([]byte(" \t\n-*+>#"), b[s.from]) >= 0 {
+		s.from++
 	}
-	for s.To > s.From && b[s.To-1] <= ' ' {
-		s.To--
+	for s.to > s.from && b[s.to-1] <= ' ' {
+		s.to--
 	}
 	return s
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"unicode/utf8"
 
-	"github.com/threegate/tool-exec/validate/encoded"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
@@ -27,7 +26,7 @@ const (
 
 // unseen finds text in characters that nobody sees. A model may read it, so it does not
 // matter what it says.
-func (c *collector) unseen(b []byte, p *encoded.Piece) {
+func (c *collector) unseen(b []byte, p *text.Piece) {
 	var kind text.Kind
 	from, count := 0, 0
 	end := func(to int) {

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	ahocorasick "github.com/BobuSumisu/aho-corasick"
 	"github.com/BurntSushi/toml"
 
-	"github.com/threegate/tool-exec/validate/internal/weight"
+	"github.com/threegate/tool-exec/validate/text"
 )
 
 var (
@@ -60,9 +59,7 @@ type allowlist struct {
 // ruleSet holds the compiled rules. It is read-only after its making.
 type ruleSet struct {
 	rules []*rule
-	// words finds the keywords of all rules in one pass; byWord lists the rules of each.
-	words  *ahocorasick.Trie
-	byWord [][]int
+	words *text.Keywords
 }
 
 // own are our rules. Their global allowlist says what stands for a secret without being
@@ -109,30 +106,24 @@ var compiled = sync.OnceValue(func() *ruleSet {
 	return set
 })
 
-func readRules(text string) (f ruleFile) {
-	if _, err := toml.Decode(text, &f); err != nil {
+func readRules(file string) (f ruleFile) {
+	if _, err := toml.Decode(file, &f); err != nil {
 		panic("secrets: embedded rules: " + err.Error())
 	}
 	return f
 }
 
 func (set *ruleSet) compile() {
-	number := map[string]int{}
-	var words []string
-	for i, r := range set.rules {
+	var words [][]string
+	for _, r := range set.rules {
 		r.compile()
+		var lower []string
 		for _, k := range r.Keywords {
-			k = string(asciiLower([]byte(k)))
-			n, ok := number[k]
-			if !ok {
-				n = len(words)
-				number[k], words = n, append(words, k)
-				set.byWord = append(set.byWord, nil)
-			}
-			set.byWord[n] = append(set.byWord[n], i)
+			lower = append(lower, string(asciiLower([]byte(k))))
 		}
+		words = append(words, lower)
 	}
-	set.words = ahocorasick.NewTrieBuilder().AddStrings(words).Build()
+	set.words = text.NewKeywords(words)
 }
 
 func (r *rule) compile() {
@@ -143,7 +134,7 @@ func (r *rule) compile() {
 		return regexp.MustCompile(pattern)
 	}
 	r.re, r.next, r.holds = regexp.MustCompile(r.Regex), optional(r.Next), optional(r.Holds)
-	r.weight = weight.Of(r.re)
+	r.weight = text.Weight(r.re)
 	if r.Check != "" {
 		if r.check = checks[r.Check]; r.check == nil {
 			panic(fmt.Sprintf("secrets: %s: there is no check %q", r.ID, r.Check))

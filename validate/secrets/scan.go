@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/threegate/tool-exec/validate/encoded"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
@@ -42,7 +41,7 @@ func Unread() Match {
 }
 
 // The bounds of one Scan. Work is counted in bytes that a plain regular expression looks
-// at; others cost more (see weight.Of).
+// at; others cost more (see text.Weight).
 const (
 	maxMatches = 1000
 	maxWork    = 16 << 20 // plus workByte for each byte of the input
@@ -81,7 +80,7 @@ func Scan(raw []byte) []Match {
 // at gives the place in the scanned text of a match in this one.
 func (s *scanner) reading(b []byte, at func(Match) Match) {
 	s.layer(b, at)
-	for p := range encoded.Pieces(b, encoded.DefaultLimits(len(b))) {
+	for p := range text.Pieces(b, text.DefaultLimits(len(b))) {
 		if s.full() {
 			return
 		}
@@ -129,19 +128,16 @@ func (s *scanner) spend(work int, at func(Match) Match) bool {
 // layer scans one reading of the text. A rule is tried in windows around its keywords.
 func (s *scanner) layer(b []byte, at func(Match) Match) {
 	windows := make([][][2]int, len(s.set.rules))
-	s.set.words.Walk(asciiLower(b), func(last, n, word int64) bool {
-		from, end := int(last-n+1), int(last+1)
-		for _, i := range s.set.byWord[word] {
-			if next := s.set.rules[i].next; next != nil {
-				if !s.spend(nextWork, at) {
-					return false
-				}
-				if !next.Match(b[end:min(len(b), end+lookAfter)]) {
-					continue
-				}
+	s.set.words.Walk(asciiLower(b), func(i, from, end int) bool {
+		if next := s.set.rules[i].next; next != nil {
+			if !s.spend(nextWork, at) {
+				return false
 			}
-			windows[i] = addWindow(windows[i], b, from, end)
+			if !next.Match(b[end:min(len(b), end+lookAfter)]) {
+				return true
+			}
 		}
+		windows[i] = addWindow(windows[i], b, from, end)
 		return true
 	})
 	for i, ws := range windows {

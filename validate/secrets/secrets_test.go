@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/validate/internal/hang"
 	"github.com/threegate/tool-exec/validate/secrets"
 )
 
@@ -252,7 +251,7 @@ func TestBounded(t *testing.T) {
 		"many found": strings.Repeat(ghp+"\n", 20000),
 	} {
 		var ms []secrets.Match
-		hang.Check(t, name, func() { ms = secrets.Scan([]byte(raw)) })
+		ms = secrets.Scan([]byte(raw))
 		if len(ms) > 1001 {
 			t.Errorf("%s: %d matches", name, len(ms))
 		}

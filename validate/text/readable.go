@@ -23,7 +23,7 @@ func Readable(b []byte) (m *Mapped, whole bool) {
 		return &Mapped{Text: b}, true
 	}
 	m = &Mapped{}
-	s := stretch{m: m}
+	s := island{m: m}
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
 		src := b[i : i+n]
@@ -58,8 +58,8 @@ func odd(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' && r != 0x1b || r >= 0x7f && r <= 0x9f
 }
 
-// stretch is the one that is being read.
-type stretch struct {
+// island is the stretch that is being read.
+type island struct {
 	m             *Mapped
 	start, places int // where it begins in m.Text and m.to
 	good, credit  int // bytes of text, and how many of them make up for others
@@ -67,12 +67,12 @@ type stretch struct {
 }
 
 // end keeps the stretch if it is long enough, and begins another one.
-func (s *stretch) end() {
+func (s *island) end() {
 	m := s.m
 	if s.good < minText {
 		m.Text, m.from, m.to = m.Text[:s.start], m.from[:s.places], m.to[:s.places]
 	} else {
 		m.Text = append(m.Text, '\n')
 	}
-	*s = stretch{m: m, start: len(m.Text), places: len(m.to)}
+	*s = island{m: m, start: len(m.Text), places: len(m.to)}
 }

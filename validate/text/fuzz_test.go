@@ -1,4 +1,4 @@
-package encoded
+package text
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package filetype
+package artifact
 
 import (
 	"errors"
@@ -14,17 +14,17 @@ import (
 // maxToken bounds one piece of markup, such as an image inside of a page.
 const maxToken = 16 << 20
 
-// HasMarkup says whether the file is one that a browser would read, so that Markup is to
+// hasMarkup says whether the file is one that a browser would read, so that markup is to
 // look at it.
-func (d *Detector) HasMarkup() bool {
-	return d.Is(schemas.ArtifactHTML, schemas.ArtifactSVG) || strings.HasSuffix(d.media, "xml")
+func (d *detector) hasMarkup() bool {
+	return d.is(schemas.ArtifactHTML, schemas.ArtifactSVG) || strings.HasSuffix(d.media, "xml")
 }
 
-// Markup reads the whole file, twice, and looks for what a browser would run. It returns
+// markup reads the whole file, twice, and looks for what a browser would run. It returns
 // an error of reading.
-func (d *Detector) Markup(open func() (io.Reader, error)) error {
-	asHTML := d.Is(schemas.ArtifactHTML) && d.media != "application/xhtml+xml"
-	m := markup{browser: asHTML || d.Is(schemas.ArtifactSVG)}
+func (d *detector) markup(open func() (io.Reader, error)) error {
+	asHTML := d.is(schemas.ArtifactHTML) && d.media != "application/xhtml+xml"
+	m := page{browser: asHTML || d.is(schemas.ArtifactSVG)}
 	// What stands in a title or a style sheet is text or markup: that depends on what is around it.
 	for _, m.titles = range []bool{false, true} {
 		r, err := open()
@@ -40,7 +40,7 @@ func (d *Detector) Markup(open func() (io.Reader, error)) error {
 	}
 	switch {
 	case m.why == "" || !m.browser:
-	case d.Is(schemas.ArtifactSVG):
+	case d.is(schemas.ArtifactSVG):
 		d.add(schemas.ArtifactSVGScript, m.why)
 	default:
 		d.add(schemas.ArtifactHTMLScript, m.why)
@@ -48,8 +48,8 @@ func (d *Detector) Markup(open func() (io.Reader, error)) error {
 	return nil
 }
 
-// markup looks for what runs in HTML or XML.
-type markup struct {
+// page looks for what runs in HTML or XML.
+type page struct {
 	// titles says that what stands in titles, style sheets and the like is markup too.
 	titles bool
 	// browser says that a browser would take it for more than data.
@@ -70,7 +70,7 @@ var namespaces = []string{"http://www.w3.org/1999/xhtml", "http://www.w3.org/200
 // dataScripts are types of scripts that are only data.
 var dataScripts = []string{"application/json", "application/ld+json"}
 
-func (m *markup) read(r io.Reader) error {
+func (m *page) read(r io.Reader) error {
 	z := html.NewTokenizer(r)
 	z.SetMaxBuf(maxToken)
 	for m.why == "" || !m.browser {
@@ -98,14 +98,14 @@ func (m *markup) read(r io.Reader) error {
 	return nil
 }
 
-func (m *markup) found(why string) {
+func (m *page) found(why string) {
 	if m.why == "" {
 		m.why = why
 	}
 }
 
 // element judges one element with its attributes.
-func (m *markup) element(t html.Token) {
+func (m *page) element(t html.Token) {
 	name := local(t.Data)
 	why, kind := actors[name], ""
 	for _, a := range t.Attr {

@@ -1,4 +1,4 @@
-package filetype
+package artifact
 
 import (
 	"bytes"
@@ -26,14 +26,14 @@ const (
 	// of objects is unpacked to.
 	maxDict    = 4 << 10
 	maxObjects = 4 << 20
-	// maxUnpacked bounds what all of a file are unpacked to.
-	maxUnpacked = 64 << 20
+	// maxPDFObjects bounds what all of a file are unpacked to.
+	maxPDFObjects = 64 << 20
 	// inNext is how much of the end of a part stands in the next one too.
 	inNext = 24 << 10
 )
 
 // pdf looks for actions in a part of a PDF.
-func (d *Detector) pdf(b []byte, last bool) {
+func (d *detector) pdf(b []byte, last bool) {
 	d.pdfNames(b)
 	for i := 0; ; {
 		k := bytes.Index(b[i:], []byte("/ObjStm"))
@@ -50,7 +50,7 @@ func (d *Detector) pdf(b []byte, last bool) {
 var pdfEscape = regexp.MustCompile(`#[0-9A-Fa-f]{2}`)
 
 // pdfNames looks for names as they stand; a name may spell letters as #41.
-func (d *Detector) pdfNames(b []byte) {
+func (d *detector) pdfNames(b []byte) {
 	ends := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("()<>[]{}/%", r) }
 	for part := range bytes.SplitSeq(b, []byte("/")) {
 		name := part[:min(len(part), maxPDFName)]
@@ -78,7 +78,7 @@ var pdfFlate = regexp.MustCompile(`/Filter\s*(?:/(?:FlateDecode|Fl)\b|\[\s*/(?:F
 
 // pdfObjects unpacks the stream of objects whose dictionary holds the place at in b, and
 // looks for names in it. It says whether it could.
-func (d *Detector) pdfObjects(b []byte, at int) bool {
+func (d *detector) pdfObjects(b []byte, at int) bool {
 	k := bytes.Index(b[at:min(len(b), at+maxDict)], []byte("stream"))
 	if k < 0 {
 		return false
@@ -94,7 +94,7 @@ func (d *Detector) pdfObjects(b []byte, at int) bool {
 		return false
 	case !bytes.Contains(dict, []byte("/Filter")):
 		return true // its names were seen as they stand
-	case !pdfFlate.Match(dict), d.unpacked > maxUnpacked:
+	case !pdfFlate.Match(dict), d.unpacked > maxPDFObjects:
 		return false
 	}
 	r, err := zlib.NewReader(bytes.NewReader(packed))

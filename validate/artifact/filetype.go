@@ -1,9 +1,4 @@
-// Package filetype tells of which types a file is, by its content. A file may be of
-// several: text that holds a program further on, a page with a script. Its name can only
-// add to them: it says as what the file would be opened.
-//
-// Its input is hostile. It reads what it is given in windows and keeps little of it.
-package filetype
+package artifact
 
 import (
 	"bytes"
@@ -19,17 +14,17 @@ import (
 	"github.com/threegate/tool-exec/validate/text"
 )
 
-// Head is how many bytes of a file's beginning New wants, or all of a shorter file.
-const Head = 4 << 10
+// headSize is how many bytes of a file's beginning newDetector wants, or all of a shorter file.
+const headSize = 4 << 10
 
-// Shown is a type that a file shows.
-type Shown struct {
-	// Type is one of schemas.ArtifactTypes.
-	Type string
-	// Media is the media type of its content, for people.
-	Media string
-	// Why is empty or says what shows it.
-	Why string
+// shown is a type that a file shows.
+type shown struct {
+	// name is one of schemas.ArtifactTypes.
+	name string
+	// media is the media type of its content, for people.
+	media string
+	// why is empty or says what shows it.
+	why string
 }
 
 // byMedia maps media types to our types. What is not in it counts as the type that it is
@@ -110,9 +105,11 @@ func byWord(prefix string, lists map[string]string) map[string]string {
 	return m
 }
 
-// Detector tells the types of one file, whose windows it is given in order.
-type Detector struct {
-	shown []Shown
+// detector tells the types of one file, whose windows it is given in order.
+type detector struct {
+	// shown are the types that the file shows so far, that of its beginning first.
+	shown []shown
+	// media is the media type of the file's beginning.
 	media string
 	// cells and format say that it has what a notebook has.
 	cells, format bool
@@ -120,10 +117,10 @@ type Detector struct {
 	unpacked int
 }
 
-// New begins with what the name and the beginning of a file show.
-func New(name string, head []byte) *Detector {
+// newDetector begins with what the name and the beginning of a file show.
+func newDetector(name string, head []byte) *detector {
 	m := mimetype.Detect(head)
-	d := &Detector{}
+	d := &detector{}
 	d.media, _, _ = strings.Cut(m.String(), ";")
 	main := ofMedia(m)
 	// The library knows these by two bytes, with which text may begin too.
@@ -143,22 +140,16 @@ func New(name string, head []byte) *Detector {
 }
 
 // add notes a type once.
-func (d *Detector) add(name, why string) {
-	if !d.Is(name) {
-		d.shown = append(d.shown, Shown{name, d.media, why})
+func (d *detector) add(name, why string) {
+	if !d.is(name) {
+		d.shown = append(d.shown, shown{name, d.media, why})
 	}
 }
 
-// Shown returns the types that the file shows so far, that of its beginning first.
-func (d *Detector) Shown() []Shown { return d.shown }
-
-// Is says whether the file is of one of the types.
-func (d *Detector) Is(names ...string) bool {
-	return slices.ContainsFunc(d.shown, func(s Shown) bool { return slices.Contains(names, s.Type) })
+// is says whether the file is of one of the types.
+func (d *detector) is(names ...string) bool {
+	return slices.ContainsFunc(d.shown, func(s shown) bool { return slices.Contains(names, s.name) })
 }
-
-// Media is the media type of the file's beginning.
-func (d *Detector) Media() string { return d.media }
 
 // heads are what a beginning shows that the library does not tell.
 var heads = []struct {
@@ -190,9 +181,9 @@ var heads = []struct {
 const maxPDFPrefix = 1024
 
 // head looks at the file's beginning.
-func (d *Detector) head(head []byte) {
-	latin := make([]byte, 0, 2*Head) // the patterns are about bytes
-	for _, c := range head[:min(len(head), Head)] {
+func (d *detector) head(head []byte) {
+	latin := make([]byte, 0, 2*headSize) // the patterns are about bytes
+	for _, c := range head[:min(len(head), headSize)] {
 		latin = utf8.AppendRune(latin, rune(c))
 	}
 	for _, h := range heads {

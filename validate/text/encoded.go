@@ -1,8 +1,4 @@
-// Package encoded finds text that encodes other bytes (base64, hex, percent and
-// backslash escapes, gzip) and decodes it, nested to a bounded depth and with bounded
-// memory. It does not judge what the bytes are: that is the caller's work. It never
-// fails, and passes over text that decodes to nothing sensible.
-package encoded
+package text
 
 import (
 	"bytes"
@@ -10,8 +6,6 @@ import (
 	"io"
 	"iter"
 	"unicode/utf8"
-
-	"github.com/threegate/tool-exec/validate/text"
 )
 
 // The encodings, as they appear in Piece.Encoding.
@@ -152,7 +146,7 @@ func (w *walker) emit(parent Piece, s stretch) {
 func LooksText(b []byte) bool {
 	sample := b[:min(len(b), 64<<10)]
 	odd := 0
-	for i := text.PlainEnd(sample, 0); i < len(sample); i = text.PlainEnd(sample, i) {
+	for i := PlainEnd(sample, 0); i < len(sample); i = PlainEnd(sample, i) {
 		r, n := utf8.DecodeRune(sample[i:])
 		if r == utf8.RuneError && n == 1 || r < ' ' && r != '\r' && r != 0x1b || r == 0x7f {
 			odd++

@@ -1,6 +1,4 @@
-// Package archive opens the files that an archive or a compressed file holds. Its input is
-// hostile: what is unpacked is counted, and little of it is kept.
-package archive
+package artifact
 
 import (
 	"archive/tar"
@@ -18,40 +16,40 @@ import (
 )
 
 const (
-	// MaxUnpacked is a fair bound for how many bytes of one file are unpacked.
-	MaxUnpacked = 128 << 20
+	// maxUnpacked bounds how many bytes of one file are unpacked.
+	maxUnpacked = 128 << 20
 	// maxTarFile bounds one file of a tar file: it is kept in memory while it is looked at.
 	maxTarFile = 16 << 20
 	// maxDirectory bounds the directory of a zip file.
 	maxDirectory = 2 << 20
 )
 
-// Archive is a file that holds others.
-type Archive struct {
-	// Name is its own, Media its media type; what is no tar, gzip or bzip2 is taken for zip.
-	Name, Media string
-	// Open gives the whole of it, as often as it is called.
-	Open func() (io.Reader, error)
-	// File is nil, or its Size bytes to be read at any place; a zip file needs it.
-	File io.ReaderAt
-	Size int64
-	// Left is how many bytes may still be unpacked; what is unpacked is taken off.
-	Left *int64
+// archive is a file that holds others.
+type archive struct {
+	// name is its own, media its media type; what is no tar, gzip or bzip2 is taken for zip.
+	name, media string
+	// open gives the whole of it, as often as it is called.
+	open func() (io.Reader, error)
+	// file is nil, or its size bytes to be read at any place; a zip file needs it.
+	file io.ReaderAt
+	size int64
+	// left is how many bytes may still be unpacked; what is unpacked is taken off.
+	left *int64
 }
 
-// File is one of the files in an archive.
-type File struct {
-	Name string
-	// Sealed says that it can't be read: it is encrypted, or packed in an unknown way.
-	Sealed bool
-	// Open gives the whole of it, as often as it is called, until the next file.
-	Open func() (io.Reader, error)
+// member is one of the files in an archive.
+type member struct {
+	name string
+	// sealed says that it can't be read: it is encrypted, or packed in an unknown way.
+	sealed bool
+	// open gives the whole of it, as often as it is called, until the next file.
+	open func() (io.Reader, error)
 }
 
-// Each calls do with every file that the archive holds, until it returns an error. What
+// each calls do with every file that the archive holds, until it returns an error. What
 // can't be read to its end is an error.
-func (a *Archive) Each(do func(File) error) error {
-	switch a.Media {
+func (a *archive) each(do func(member) error) error {
+	switch a.media {
 	case "application/x-tar":
 		return a.tar(do)
 	case "application/gzip":
@@ -78,23 +76,23 @@ func (c *counted) Read(b []byte) (int, error) {
 }
 
 // packed is the one file that a compressed file holds.
-func (a *Archive) packed(unpack func(io.Reader) (io.Reader, error)) File {
-	return File{Name: strings.TrimSuffix(path.Base(a.Name), path.Ext(a.Name)), Open: func() (io.Reader, error) {
-		r, err := a.Open()
+func (a *archive) packed(unpack func(io.Reader) (io.Reader, error)) member {
+	return member{name: strings.TrimSuffix(path.Base(a.name), path.Ext(a.name)), open: func() (io.Reader, error) {
+		r, err := a.open()
 		if err != nil {
 			return nil, err
 		}
 		r, err = unpack(r)
-		return &counted{r, a.Left}, err
+		return &counted{r, a.left}, err
 	}}
 }
 
-func (a *Archive) tar(do func(File) error) error {
-	r, err := a.Open()
+func (a *archive) tar(do func(member) error) error {
+	r, err := a.open()
 	if err != nil {
 		return err
 	}
-	t := tar.NewReader(&counted{r, a.Left})
+	t := tar.NewReader(&counted{r, a.left})
 	for {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -108,7 +106,7 @@ func (a *Archive) tar(do func(File) error) error {
 			err = fmt.Errorf("%s is too large for a file in a tar file", document.Quote(h.Name))
 		}
 		if err == nil {
-			err = do(File{Name: h.Name, Open: func() (io.Reader, error) { return bytes.NewReader(data), nil }})
+			err = do(member{name: h.Name, open: func() (io.Reader, error) { return bytes.NewReader(data), nil }})
 		}
 		if err != nil {
 			return err
@@ -116,21 +114,21 @@ func (a *Archive) tar(do func(File) error) error {
 	}
 }
 
-func (a *Archive) zip(do func(File) error) error {
-	if a.File == nil {
+func (a *archive) zip(do func(member) error) error {
+	if a.file == nil {
 		return errors.New("it is a zip file inside of an archive")
 	}
-	b := &directory{a.File, maxDirectory}
-	z, err := zip.NewReader(b, a.Size)
+	b := &directory{a.file, maxDirectory}
+	z, err := zip.NewReader(b, a.size)
 	if err != nil {
 		return err
 	}
 	b.left = 1 << 62 // the directory is read
 	for _, f := range z.File {
-		err := do(File{Name: f.Name, Sealed: f.Flags&1 != 0 || f.Method != zip.Store && f.Method != zip.Deflate,
-			Open: func() (io.Reader, error) {
+		err := do(member{name: f.Name, sealed: f.Flags&1 != 0 || f.Method != zip.Store && f.Method != zip.Deflate,
+			open: func() (io.Reader, error) {
 				r, err := f.Open()
-				return &counted{r, a.Left}, err
+				return &counted{r, a.left}, err
 			}})
 		if err != nil {
 			return fmt.Errorf("%s: %w", document.Quote(f.Name), err)

@@ -1,11 +1,13 @@
-package weight
+package text_test
 
 import (
 	"regexp"
 	"testing"
+
+	"github.com/threegate/tool-exec/validate/text"
 )
 
-func TestOf(t *testing.T) {
+func TestWeight(t *testing.T) {
 	for pattern, want := range map[string]int{
 		`abc`:              1,
 		`a.c\d`:            1,
@@ -17,7 +19,7 @@ func TestOf(t *testing.T) {
 		`(?:a*b){6}`:       4,
 		`a{3,}`:            1,
 	} {
-		if got := Of(regexp.MustCompile(pattern)); got != want {
+		if got := text.Weight(regexp.MustCompile(pattern)); got != want {
 			t.Errorf("%s: %d, want %d", pattern, got, want)
 		}
 	}

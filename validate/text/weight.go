@@ -1,28 +1,27 @@
-// Package weight tells what patterns cost, so that work on hostile text can be bounded.
-package weight
+package text
 
 import (
 	"regexp"
 	"regexp/syntax"
 )
 
-// perByte is how many states of a counted repetition count for one more byte, and
+// What patterns cost is bounded where they look at hostile text: perByte is how many states of a counted repetition count for one more byte, and
 // perLoop how many loops do.
 const (
 	perByte = 25
 	perLoop = 2
 )
 
-// Of is what a byte that re looks at counts for: 1 for a plain pattern, more for one
+// Weight is what a byte that re looks at counts for: 1 for a plain pattern, more for one
 // that keeps many states at once. Where the beginnings of matches stand close together,
 // a machine for patterns keeps each of the states of the longest counted repetition for
 // one of them, and all loops that have no end.
-func Of(re *regexp.Regexp) int {
+func Weight(re *regexp.Regexp) int {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
 		return 1
 	}
-	return 1 + longest(tree)/perByte + loops(tree)/perLoop
+	return 1 + longestRepeat(tree)/perByte + loops(tree)/perLoop
 }
 
 // loops is how many loops without an end re holds, repetitions written out.
@@ -39,9 +38,9 @@ func loops(re *syntax.Regexp) (n int) {
 	return n
 }
 
-func longest(re *syntax.Regexp) (n int) {
+func longestRepeat(re *syntax.Regexp) (n int) {
 	for _, sub := range re.Sub {
-		n = max(n, longest(sub))
+		n = max(n, longestRepeat(sub))
 	}
 	if re.Op == syntax.OpRepeat {
 		n = max(n, re.Min, re.Max)

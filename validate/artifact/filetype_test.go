@@ -1,4 +1,4 @@
-package filetype
+package artifact
 
 import (
 	"bytes"
@@ -20,16 +20,16 @@ import (
 // types are those that a file shows, read in parts of half a megabyte.
 func types(t testing.TB, name string, b []byte) []string {
 	t.Helper()
-	d := New(name, b[:min(len(b), Head)])
-	if d.HasMarkup() {
-		if err := d.Markup(func() (io.Reader, error) { return bytes.NewReader(b), nil }); err != nil {
+	d := newDetector(name, b[:min(len(b), headSize)])
+	if d.hasMarkup() {
+		if err := d.markup(func() (io.Reader, error) { return bytes.NewReader(b), nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d.Window(b, true)
+	d.window(b, true)
 	var names []string
-	for _, s := range d.Shown() {
-		names = append(names, s.Type)
+	for _, s := range d.shown {
+		names = append(names, s.name)
 	}
 	return names
 }

@@ -1,4 +1,4 @@
-package filetype
+package artifact
 
 import (
 	"bytes"
@@ -8,28 +8,28 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 )
 
-// Window looks for what makes the file one of a further type, in a part of it. Parts
+// window looks for what makes the file one of a further type, in a part of it. Parts
 // are given in order, and overlap by more than anything that is looked for is long; last
 // says that the part ends the file.
-func (d *Detector) Window(b []byte, last bool) {
-	if !d.Is(schemas.ArtifactProgram) {
+func (d *detector) window(b []byte, last bool) {
+	if !d.is(schemas.ArtifactProgram) {
 		if what := program(b); what != "" {
 			d.add(schemas.ArtifactProgram, "it holds "+what)
 		}
 	}
-	if last && !d.Is(schemas.ArtifactArchive, schemas.ArtifactOffice, schemas.ArtifactProgram) && endsAsZip(b) {
+	if last && !d.is(schemas.ArtifactArchive, schemas.ArtifactOffice, schemas.ArtifactProgram) && endsAsZip(b) {
 		d.add(schemas.ArtifactArchive, "it ends as a zip file")
 	}
 	switch {
-	case d.Is(schemas.ArtifactPDF):
+	case d.is(schemas.ArtifactPDF):
 		d.pdf(b, last)
-	case d.media == "application/x-ole-storage" || d.Is(schemas.ArtifactOffice):
+	case d.media == "application/x-ole-storage" || d.is(schemas.ArtifactOffice):
 		for _, name := range []string{"V\x00B\x00A\x00", "M\x00a\x00c\x00r\x00o\x00s\x00", "Attribut\x00e VB_"} {
 			if bytes.Contains(b, []byte(name)) {
 				d.add(schemas.ArtifactOfficeMacro, "it holds macros")
 			}
 		}
-	case d.Is(schemas.ArtifactText):
+	case d.is(schemas.ArtifactText):
 		d.cells = d.cells || bytes.Contains(b, []byte(`"cells"`))
 		d.format = d.format || notebookFormat.Match(b)
 		if d.cells && d.format {

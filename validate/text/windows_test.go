@@ -1,4 +1,4 @@
-package encoded_test
+package text_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/threegate/tool-exec/validate/encoded"
+	"github.com/threegate/tool-exec/validate/text"
 )
 
 // TestWindows: windows cover all of a file, overlap, and know their place.
@@ -23,7 +23,7 @@ func TestWindows(t *testing.T) {
 		"base64": bytes.Repeat([]byte("QUJD"), 500000), "noise": noise, "as long as a window": lines[:most],
 		"longer by one": lines[:most+1], "letters of two bytes": bytes.Repeat([]byte("é"), 1<<20)} {
 		end, last := int64(0), false
-		for w, err := range encoded.Windows(iotest.HalfReader(bytes.NewReader(b))) {
+		for w, err := range text.Windows(iotest.HalfReader(bytes.NewReader(b))) {
 			if err != nil || last {
 				t.Fatalf("%s: %v, another one behind the last: %v", name, err, last)
 			}
@@ -41,7 +41,7 @@ func TestWindows(t *testing.T) {
 		}
 	}
 	broken := io.ErrUnexpectedEOF // as that of a gzip file that ends early
-	for _, err := range encoded.Windows(io.MultiReader(bytes.NewReader(lines), iotest.ErrReader(broken))) {
+	for _, err := range text.Windows(io.MultiReader(bytes.NewReader(lines), iotest.ErrReader(broken))) {
 		if err != nil && !errors.Is(err, broken) {
 			t.Error(err)
 		} else if err != nil {
@@ -54,12 +54,12 @@ func TestWindows(t *testing.T) {
 // TestEncodedAcrossWindows: what encoded text spells is found wherever windows begin, up
 // to three encodings deep.
 func TestEncodedAcrossWindows(t *testing.T) {
-	text := strings.Repeat("nothing to see in this part of it. ", 40000) + plain + strings.Repeat(" nothing here either.", 20000)
+	raw := strings.Repeat("nothing to see in this part of it. ", 40000) + plain + strings.Repeat(" nothing here either.", 20000)
 	for deep := 1; deep <= 3; deep++ {
-		text = base64.StdEncoding.EncodeToString([]byte(text))
+		raw = base64.StdEncoding.EncodeToString([]byte(raw))
 		found := false
-		for w := range encoded.Windows(strings.NewReader("x = '" + text + "'")) {
-			for p := range encoded.Pieces(w.Data, encoded.DefaultLimits(len(w.Data))) {
+		for w := range text.Windows(strings.NewReader("x = '" + raw + "'")) {
+			for p := range text.Pieces(w.Data, text.DefaultLimits(len(w.Data))) {
 				found = found || bytes.Contains(p.Data, []byte(plain))
 			}
 		}
@@ -86,7 +86,7 @@ func TestCutStream(t *testing.T) {
 			strings.Repeat("\na line of words", 12000), false},
 	} {
 		cut := false
-		for w := range encoded.Windows(strings.NewReader(c.text)) {
+		for w := range text.Windows(strings.NewReader(c.text)) {
 			cut = cut || w.Cut
 		}
 		if cut != c.want {

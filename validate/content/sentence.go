@@ -1,38 +1,35 @@
-// Package prose divides folded text into sentences and their words.
-//
-// Its input is hostile. It is pure and takes time linear in its input.
-package prose
+package content
 
 import (
 	"bytes"
 	"unicode/utf8"
 )
 
-// Span is a stretch of a text.
-type Span struct{ From, To int }
+// span is a stretch of a text.
+type span struct{ from, to int }
 
-// The bounds of a sentence. A longer one is judged in parts that overlap.
+// The bounds of a sentence. A longer one is judged in parts that sentenceOverlap.
 const (
-	maxSentence = 400
-	overlap     = 120
+	maxSentence     = 400
+	sentenceOverlap = 120
 )
 
-// Sentences yields the sentences of folded text. small says whether the character at an
+// sentencesOf yields the sentences of folded text. small says whether the character at an
 // offset is a small letter in the text as it was written: a line that goes on in the
 // next one does so in small letters.
-func Sentences(folded []byte, small func(int) bool) func(yield func(Span) bool) {
-	return func(yield func(Span) bool) {
+func sentencesOf(folded []byte, small func(int) bool) func(yield func(span) bool) {
+	return func(yield func(span) bool) {
 		next := 0
 		for at := 0; at < len(folded); {
 			next = max(next, at) // no part is searched twice for an end
 			for most := min(len(folded), at+maxSentence); next < most && !ends(folded, next, small); {
 				next++
 			}
-			if next > at && !yield(Span{at, next}) {
+			if next > at && !yield(span{at, next}) {
 				return
 			}
 			if next-at == maxSentence && next < len(folded) {
-				at = next - overlap
+				at = next - sentenceOverlap
 				for at < next && folded[at] != ' ' {
 					at++
 				}
@@ -44,7 +41,7 @@ func Sentences(folded []byte, small func(int) bool) func(yield func(Span) bool) 
 	}
 }
 
-func wordByte(c byte) bool {
+func letterByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c >= utf8.RuneSelf
 }
 
@@ -52,7 +49,7 @@ func wordByte(c byte) bool {
 func ends(b []byte, i int, small func(int) bool) bool {
 	switch b[i] {
 	case '!', '?':
-		return i+1 == len(b) || !wordByte(b[i+1])
+		return i+1 == len(b) || !letterByte(b[i+1])
 	case '.':
 		if i+1 < len(b) {
 			switch b[i+1] {
@@ -85,7 +82,7 @@ func goesOn(b []byte, i int, small func(int) bool) bool {
 	for j < len(b) && b[j] == ' ' {
 		j++
 	}
-	if i == 0 || j >= len(b) || !wordByte(b[i-1]) && b[i-1] != ',' && b[i-1] != ' ' {
+	if i == 0 || j >= len(b) || !letterByte(b[i-1]) && b[i-1] != ',' && b[i-1] != ' ' {
 		return false
 	}
 	line := b[bytes.LastIndexByte(b[:i], '\n')+1:]

@@ -84,8 +84,10 @@ type Identity struct {
 // Outcome is how a task ended. It is an outcome also when the program failed,
 // was killed or could not be started; trouble of ours is an error instead.
 type Outcome struct {
-	ExitCode int           `json:"exit_code"`
-	Cause    schemas.Cause `json:"cause"`
+	ExitCode int `json:"exit_code"`
+	// Cause is what ended the program, as far as the sandbox knows: CauseNone if it ended by itself. The gate decides
+	// the rest when it collects the run: see schemas.CauseOf.
+	Cause schemas.Cause `json:"cause"`
 	// LimitsHit names every limit that was touched, also when it did not end the run.
 	LimitsHit       []schemas.Cause `json:"limits_hit,omitempty"`
 	StartedAt       time.Time       `json:"started_at"`

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate/ending"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/recheck"
@@ -43,9 +42,44 @@ func (g *Gate) collect(ctx context.Context, j *spool.Job) error {
 	if err := j.Sync(); err != nil {
 		return err
 	}
-	events := ending.Events(j.ID, a.Request.RequestID, a.Task.Limits.Time, &o.Outcome, o.Collected.Timeline)
-	events[len(events)-1].Recheck = string(o.Recheck.Word())
-	return g.record(events...)
+	return g.record(endEvents(j.ID, a, o)...)
+}
+
+// endEvents tell how a run ended: each limit, each destination, its tool calls if it told of any, then the end itself.
+func endEvents(job string, a *admission, o *Outcome) (all []ledger.Event) {
+	out := &o.Outcome
+	add := func(e ledger.Event) {
+		e.RunID, e.RequestID = job, a.Request.RequestID
+		all = append(all, e)
+	}
+	for _, c := range out.LimitsHit {
+		e := ledger.Event{Type: ledger.CapBreached, Cause: c}
+		if c == schemas.CauseTime {
+			e.LimitMS = a.Task.Limits.Time.Milliseconds()
+		}
+		add(e)
+	}
+	decided := func(decision string, destinations []string, more int) {
+		if more > 0 {
+			destinations = append(slices.Clone(destinations), fmt.Sprintf("%d more that are not listed", more))
+		}
+		for _, d := range destinations {
+			add(ledger.Event{Type: ledger.EgressDecided, Decision: decision, Destination: d})
+		}
+	}
+	decided("allowed", out.NetworkDestinations, out.NetworkMore.Destinations)
+	decided("allowed", out.NetworkFailed, out.NetworkMore.Failed)
+	decided("denied", out.NetworkRefused, out.NetworkMore.Refused)
+	if o.Collected.Timeline != nil {
+		add(ledger.Event{Type: ledger.ToolsRecorded, Tools: o.Collected.Timeline})
+	}
+	end := ledger.RunFailed
+	if out.Cause.Completed() {
+		end = ledger.RunCompleted
+	}
+	add(ledger.Event{Type: end, ExitCode: &out.ExitCode, Cause: out.Cause, Recheck: string(o.Recheck.Word()),
+		WallMS: out.Wall.Milliseconds(), CPUMS: out.CPU.Milliseconds(), PeakBytes: out.PeakMemoryBytes})
+	return all
 }
 
 // giveBack announces that a running job goes back to admitted, of which nothing ran
@@ -86,6 +120,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 	if o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path()); err != nil {
 		return nil, fmt.Errorf("collect its output: %w", err)
 	}
+	o.decideCause(&a.Request)
 	if o.Recheck, err = g.recheck(ctx, j, a, o); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	o, err := readOutcome(j)
+	o, err := readOutcome(j, &a.Request)
 	if err != nil {
 		return err
 	}

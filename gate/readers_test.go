@@ -25,13 +25,16 @@ import (
 type ender struct{ speaker }
 
 var ends = map[string]executors.Outcome{
-	"exit":           {Cause: schemas.CauseNone, ExitCode: 3},
+	"exit": {Cause: schemas.CauseNone, ExitCode: 3, NetworkFailed: []string{"b"}, NetworkRefused: []string{"c"},
+		NetworkMore: executors.NetworkMore{Refused: 5}},
+	"start":          {Cause: schemas.CauseStart, ExitCode: 127},
+	"cpu":            {Cause: schemas.CauseCPU, ExitCode: 137, LimitsHit: []schemas.Cause{schemas.CauseCPU}},
 	"signal":         {Cause: schemas.CauseSignal, ExitCode: 134},
 	"time":           {Cause: schemas.CauseTime, ExitCode: 124},
 	"memory":         {Cause: schemas.CauseMemory, ExitCode: 137},
-	"processes":      {Cause: schemas.CausePids, ExitCode: 1},
+	"processes":      {Cause: schemas.CauseProcesses, ExitCode: 1},
 	"disk":           {Cause: schemas.CauseDisk, ExitCode: 1},
-	"output":         {Cause: schemas.CauseOutput},
+	"output":         {Cause: schemas.CauseNone, LimitsHit: []schemas.Cause{schemas.CauseOutput}},
 	"interrupted":    {Cause: schemas.CauseInterrupted, ExitCode: -1},
 	"missing-output": {Cause: schemas.CauseNone},
 	"none":           {Cause: schemas.CauseNone},
@@ -44,7 +47,8 @@ func (e *ender) Wait(ctx context.Context, id string) (executors.Outcome, error) 
 	o, err := e.speaker.Wait(ctx, id)
 	if t, taskErr := e.task(id); err == nil && taskErr == nil {
 		if end, ok := ends[t.Argv[len(t.Argv)-1]]; ok {
-			o.Cause, o.ExitCode = end.Cause, end.ExitCode
+			o.Cause, o.ExitCode, o.LimitsHit = end.Cause, end.ExitCode, end.LimitsHit
+			o.NetworkFailed, o.NetworkRefused, o.NetworkMore = end.NetworkFailed, end.NetworkRefused, end.NetworkMore
 		}
 	}
 	return o, err
@@ -67,8 +71,8 @@ func TestCoresManual(t *testing.T) {
 		Properties struct{ Stage struct{ Enum []string } }
 	}
 	must(t, json.Unmarshal(schemas.NoticeJSONSchema(), &schema))
-	causes := []string{"none"}
-	for _, c := range schemas.CauseWords {
+	var causes []string
+	for _, c := range schemas.Causes {
 		causes = append(causes, string(c))
 	}
 	w := words(t)
@@ -133,9 +137,6 @@ func TestCoresReaders(t *testing.T) {
 			t.Fatalf("%s: %+v", word, fs)
 		}
 		cause := string(r.Summary.Cause)
-		if cause == "" {
-			cause = "none"
-		}
 		if word != cause && !slices.Contains([]string{"hostile", "long", "order"}, word) {
 			t.Errorf("%s ended with the cause %s", word, cause)
 		}

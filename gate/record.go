@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
@@ -52,6 +53,26 @@ type Outcome struct {
 	Fence string `json:"fence,omitempty"`
 }
 
+// missing are the declared outputs that the run did not make.
+func (o *Outcome) missing(req *schemas.Request) (paths []string) {
+	for _, want := range req.Outputs {
+		if !slices.ContainsFunc(o.Collected.Files, func(f executors.File) bool { return "/out/"+f.Path == want.Path }) {
+			paths = append(paths, want.Path)
+		}
+	}
+	return paths
+}
+
+// decideCause decides the cause of the run, once for all that tell of it. An outcome of an older node gets a word of
+// today when it is read.
+func (o *Outcome) decideCause(req *schemas.Request) {
+	for i, c := range o.Outcome.LimitsHit {
+		o.Outcome.LimitsHit[i] = schemas.CauseOf(c, 0, 0, false)
+	}
+	o.Outcome.Cause = schemas.CauseOf(o.Outcome.Cause, o.Outcome.ExitCode, len(o.missing(req)),
+		slices.Contains(o.Outcome.LimitsHit, schemas.CauseOutput))
+}
+
 // newFence makes a Fence. What ran has ended, so nothing that it wrote can hold it.
 func newFence() string {
 	b := make([]byte, 8)
@@ -89,10 +110,11 @@ func readAdmission(j *spool.Job) (*admission, error) {
 	return &a, nil
 }
 
-func readOutcome(j *spool.Job) (*Outcome, error) {
+func readOutcome(j *spool.Job, req *schemas.Request) (*Outcome, error) {
 	var o Outcome
 	if err := readRecord(j, ledger.FileOutcome, &o, &o.Version); err != nil {
 		return nil, err
 	}
+	o.decideCause(req)
 	return &o, nil
 }

@@ -94,7 +94,7 @@ func render(j *spool.Job, a *admission, o *Outcome, cfg *config.Node, released [
 	r.Summary = schemas.Summary{
 		WhatRan: m.whatRan(),
 		Outcome: outcomeLine(a, out, len(missing)),
-		Cause:   causeWord(out, len(missing)),
+		Cause:   out.Cause,
 		Outputs: outputsLine(len(req.Outputs), missing, m.unread),
 	}
 	r.Safety = schemas.Safety{
@@ -173,61 +173,21 @@ func codeLines(code string) string {
 	return "1 line"
 }
 
-// causeWord is why a run is no plain success, for machines. missing counts the declared outputs
-// that it did not make.
-func causeWord(out *executors.Outcome, missing int) schemas.CauseWord {
-	switch out.Cause {
-	case schemas.CauseNone, schemas.CauseOutput:
-		switch {
-		case out.ExitCode != 0:
-			return schemas.WordExit
-		case missing > 0:
-			return schemas.WordMissingOutput
-		case cutShort(out):
-			return schemas.WordOutput
-		}
-		return ""
-	case schemas.CauseSignal:
-		return schemas.WordSignal
-	case schemas.CauseTime, schemas.CauseCPU:
-		return schemas.WordTime
-	case schemas.CauseMemory:
-		return schemas.WordMemory
-	case schemas.CausePids:
-		return schemas.WordProcesses
-	case schemas.CauseDisk:
-		return schemas.WordDisk
-	case schemas.CauseInterrupted:
-		return schemas.WordInterrupted
-	case schemas.CauseCancelled:
-		return schemas.WordCancelled
-	}
-	return schemas.WordExit
-}
-
-// cutShort says whether a stream went over its limit.
-func cutShort(out *executors.Outcome) bool {
-	return out.Cause == schemas.CauseOutput || slices.Contains(out.LimitsHit, schemas.CauseOutput)
-}
-
 func outcomeLine(a *admission, out *executors.Outcome, missing int) string {
 	l := a.Task.Limits
 	secs := fmt.Sprintf("%.3f s", out.Wall.Seconds())
 	switch out.Cause {
-	case schemas.CauseNone, schemas.CauseOutput:
-		switch {
-		case out.ExitCode != 0:
-		case missing == 1:
-			return "Incomplete: exit code 0 after " + secs + ", but a declared output was not made."
-		case missing > 1:
-			return fmt.Sprintf("Incomplete: exit code 0 after %s, but %d declared outputs were not made.", secs,
-				missing)
-		case cutShort(out):
-			return "Incomplete: exit code 0 after " + secs + ", but stdout or stderr went over its limit and was cut."
-		default:
-			return "Succeeded: exit code 0 after " + secs + "."
-		}
+	case schemas.CauseNone:
+		return "Succeeded: exit code 0 after " + secs + "."
+	case schemas.CauseExit:
 		return fmt.Sprintf("Failed: exit code %d after %s.", out.ExitCode, secs)
+	case schemas.CauseMissingOutput:
+		if missing == 1 {
+			return "Incomplete: exit code 0 after " + secs + ", but a declared output was not made."
+		}
+		return fmt.Sprintf("Incomplete: exit code 0 after %s, but %d declared outputs were not made.", secs, missing)
+	case schemas.CauseOutput:
+		return "Incomplete: exit code 0 after " + secs + ", but stdout or stderr went over its limit and was cut."
 	case schemas.CauseTime:
 		return fmt.Sprintf("Failed: killed at its time limit of %s (exit code %d).", l.Time, out.ExitCode)
 	case schemas.CauseCPU:
@@ -235,7 +195,7 @@ func outcomeLine(a *admission, out *executors.Outcome, missing int) string {
 	case schemas.CauseMemory:
 		return fmt.Sprintf("Failed: killed at its memory limit of %d MB (exit code %d).", l.MemoryBytes>>20,
 			out.ExitCode)
-	case schemas.CausePids:
+	case schemas.CauseProcesses:
 		return fmt.Sprintf("Failed: it reached its limit of %d processes (exit code %d).", l.Pids, out.ExitCode)
 	case schemas.CauseDisk:
 		return fmt.Sprintf("Failed: /out (%d MB) or /tmp (%d MB) was full (exit code %d).", l.OutBytes>>20,
@@ -250,10 +210,8 @@ func outcomeLine(a *admission, out *executors.Outcome, missing int) string {
 			why = "the node went down while it ran"
 		}
 		return "Interrupted: " + why + "; how far it came is not known. It was not run again."
-	case schemas.CauseCancelled:
-		return "Cancelled: " + out.Detail + ", and the node ended the run after " + secs + "."
 	}
-	return fmt.Sprintf("Failed: %s (exit code %d).", out.Cause, out.ExitCode)
+	return "Cancelled: " + out.Detail + ", and the node ended the run after " + secs + "."
 }
 
 func outputsLine(declared int, missing, withheld []string) string {
@@ -291,15 +249,14 @@ func networkLine(req *schemas.Request, out *executors.Outcome) string {
 func (m *rendering) unexpected(missing []string, extra map[string]executors.File) []string {
 	var notes []string
 	out := &m.o.Outcome
-	switch out.Cause {
-	case schemas.CauseNone, schemas.CauseSignal, schemas.CauseStart:
-	case schemas.CauseInterrupted, schemas.CauseCancelled:
+	switch {
+	case out.Cause == schemas.CauseInterrupted, out.Cause == schemas.CauseCancelled:
 		notes = append(notes, "The run was interrupted; outputs and streams may be incomplete.")
-	default:
+	case out.Cause.Limit():
 		notes = append(notes, fmt.Sprintf("Limit hit: %s.", out.Cause))
 	}
 	for _, c := range out.LimitsHit {
-		if c != out.Cause {
+		if c != out.Cause || !c.Limit() {
 			notes = append(notes, fmt.Sprintf("Limit touched: %s.", c))
 		}
 	}

@@ -38,7 +38,7 @@ func TestListResults(t *testing.T) {
 			t.Errorf("%s: %v", r.RequestID, err)
 		}
 		if r.State == "delivered" && (r.Artifacts == 0 || r.ResultSHA256 == "" || r.ExitCode == nil ||
-			r.Cause != schemas.CauseNone) {
+			(r.Cause == schemas.CauseNone) != (*r.ExitCode == 0)) {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -51,7 +51,7 @@ func (s *sentences) accept(a *admission, o *Outcome, change func(m *rendering, r
 		ExitCode: o.Outcome.ExitCode, NetworkUsed: a.Request.Network,
 		NetworkDestinations: o.Outcome.NetworkDestinations, StdoutSHA256: emptySHA256,
 		StderrSHA256: emptySHA256, Provenance: provenance(a, o, "tool-exec"),
-		Summary: schemas.Summary{WhatRan: m.whatRan(), Outcome: outcomeLine(a, &o.Outcome, 0), Cause: causeWord(&o.Outcome, 0),
+		Summary: schemas.Summary{WhatRan: m.whatRan(), Outcome: outcomeLine(a, &o.Outcome, 0), Cause: o.Outcome.Cause,
 			Outputs: outputsLine(0, nil, nil)},
 		Safety: schemas.Safety{Untrusted: untrustedStatement, Network: networkLine(&a.Request, &o.Outcome)}}
 	m.res = r
@@ -132,19 +132,21 @@ func TestSentences(t *testing.T) {
 			StartedAt: time.Unix(1e9, 0), FinishedAt: time.Unix(1e9+1, 0)}}
 	}
 	s.accept(none, outcome(schemas.CauseNone, 0), nil)
-	s.accept(allow, outcome(schemas.CauseNone, 3), nil)
-	for _, c := range append(schemas.Causes, "another") {
+	for _, c := range schemas.Causes {
+		code := 137
+		if c.Completed() {
+			code = 0
+		}
 		for _, a := range []*admission{none, allow} {
-			s.accept(a, outcome(c, 137), nil)
+			s.accept(a, outcome(c, code), nil)
 			o := outcome(schemas.CauseNone, 0)
 			o.Outcome.LimitsHit = []schemas.Cause{c, schemas.CauseOutput}
 			s.accept(a, o, nil)
 		}
 	}
 	for _, missing := range []int{1, 2} {
-		s.accept(none, outcome(schemas.CauseNone, 0), func(m *rendering, r *schemas.Result) {
+		s.accept(none, outcome(schemas.CauseMissingOutput, 0), func(m *rendering, r *schemas.Result) {
 			r.Summary.Outcome = outcomeLine(none, &m.o.Outcome, missing)
-			r.Summary.Cause = causeWord(&m.o.Outcome, missing)
 		})
 	}
 	unknown := outcome(schemas.CauseInterrupted, -1)

@@ -331,7 +331,7 @@ func TestFilesAreWithheldWhole(t *testing.T) {
 	if s := h.result.Summary.Outputs; s != "2 of 3 declared outputs produced. Missing: /out/gone.md. Withheld: /out/n.md." {
 		t.Error(s)
 	}
-	if h.result.Summary.Cause != schemas.WordMissingOutput {
+	if h.result.Summary.Cause != schemas.CauseMissingOutput {
 		t.Errorf("the cause is %q", h.result.Summary.Cause)
 	}
 	if _, err := os.Lstat(filepath.Join(h.artifacts, "n.md")); err == nil {

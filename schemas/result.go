@@ -79,8 +79,8 @@ type Summary struct {
 	WhatRan string
 	// Outcome is one line: whether it succeeded, and if not, the cause.
 	Outcome string
-	// Cause is Outcome in one word, for machines; none if all went well.
-	Cause CauseWord
+	// Cause is Outcome in one word, for machines.
+	Cause Cause
 	// Outputs is one line: what was produced.
 	Outputs string
 }
@@ -235,47 +235,3 @@ type Safety struct {
 	// Network is "none used" or the destinations.
 	Network string
 }
-
-// CauseWord is why a run is no plain success, as a result says it. No word means that it is one.
-type CauseWord string
-
-// The words.
-const (
-	WordExit          CauseWord = "exit"           // the program failed by itself, or can't be started
-	WordSignal        CauseWord = "signal"         // a signal ended it
-	WordTime          CauseWord = "time"           // its wall clock or cpu time was up
-	WordMemory        CauseWord = "memory"         // it needed more memory than it has
-	WordProcesses     CauseWord = "processes"      // it was refused more processes, and failed
-	WordDisk          CauseWord = "disk"           // /out or /tmp was full
-	WordOutput        CauseWord = "output"         // all went well, but stdout or stderr was cut
-	WordInterrupted   CauseWord = "interrupted"    // the node or its containers went down meanwhile
-	WordCancelled     CauseWord = "cancelled"      // a person cancelled the request, and the node ended it
-	WordMissingOutput CauseWord = "missing-output" // all went well, but a declared output was not made
-)
-
-// CauseWords lists every CauseWord.
-var CauseWords = []CauseWord{WordExit, WordSignal, WordTime, WordMemory, WordProcesses, WordDisk, WordOutput,
-	WordInterrupted, WordCancelled, WordMissingOutput}
-
-// Cause names why a run ended as it did. It is persisted: unknown values are
-// errors.
-type Cause string
-
-// The causes.
-const (
-	CauseNone        Cause = "none"        // the program ended by itself
-	CauseSignal      Cause = "signal"      // the program died of a signal of its own making
-	CauseTime        Cause = "time"        // wall clock limit
-	CauseCPU         Cause = "cpu"         // cpu time limit
-	CauseMemory      Cause = "memory"      // memory limit
-	CausePids        Cause = "pids"        // process limit
-	CauseDisk        Cause = "disk"        // /out or /tmp full
-	CauseOutput      Cause = "output"      // stdout or stderr over its cap: cut
-	CauseInterrupted Cause = "interrupted" // the node or its containers went down meanwhile
-	CauseCancelled   Cause = "cancelled"   // a person cancelled the request meanwhile
-	CauseStart       Cause = "start"       // the program could not be started (not found, not executable)
-)
-
-// Causes lists every Cause.
-var Causes = []Cause{CauseNone, CauseSignal, CauseTime, CauseCPU, CauseMemory, CausePids, CauseDisk, CauseOutput,
-	CauseInterrupted, CauseCancelled, CauseStart}

@@ -95,8 +95,8 @@ var resultRules = []Rule{
 		Why:   "Programs branch on it. A word of the sandbox's own there would be read as the gate's.",
 		Bad:   "- Cause: it went wrong",
 		Good:  "- Outcome: Failed: exit code 3 after 0.410 s.\n- Cause: exit",
-		Hint: "Write exit, signal, time, memory, processes, disk, output, interrupted, cancelled or missing-output; " +
-			"leave the line out of a plain success.",
+		Hint: "Write exit, start, signal, time, cpu, memory, processes, disk, output, missing-output, interrupted or " +
+			"cancelled; leave the line out of a plain success.",
 		Source: "design section 1"},
 	{ID: "result.provenance", Level: SeverityBlocking, Must: true, Applies: forResult,
 		Title: "the provenance names command, backend and limits",

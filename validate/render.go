@@ -75,10 +75,9 @@ func RenderSpans(r *schemas.Result) ([]byte, []schemas.ForeignSpan, error) {
 	w.section(sectionSummary)
 	w.foreignLine(sectionSummary, schemas.ByRequest, "- "+labelWhatRan+":", r.Summary.WhatRan)
 	w.bullet(labelOutcome, r.Summary.Outcome)
-	if c := r.Summary.Cause; c != "" {
-		if !slices.Contains(schemas.CauseWords, c) {
-			w.fail("the cause is %q", c)
-		}
+	if c := r.Summary.Cause; !slices.Contains(schemas.Causes, c) {
+		w.fail("the cause is %q", c)
+	} else if c != schemas.CauseNone {
 		w.bullet(labelCause, string(c))
 	}
 	w.foreignLine(sectionSummary, schemas.ByRequest, "- "+labelProduced+":", r.Summary.Outputs)

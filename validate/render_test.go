@@ -40,7 +40,7 @@ func sampleResult() *schemas.Result {
 			{Path: "stderr.txt", SHA256: sum("e")}},
 		StdoutSHA256: sum(stdout), StderrSHA256: sum("e"),
 		Summary: schemas.Summary{WhatRan: "python -u script.py --in /in/input.csv --out /out/output.json",
-			Outcome: "Succeeded (exit code 0)", Cause: schemas.WordOutput, Outputs: "1 file: /out/output.json"},
+			Outcome: "Succeeded (exit code 0)", Cause: schemas.CauseOutput, Outputs: "1 file: /out/output.json"},
 		Provenance: []schemas.Field{
 			{Name: schemas.ProvCommand, Value: "python -u script.py --in /in/input.csv --out /out/output.json"},
 			{Name: schemas.ProvBackend, Value: "ERA/1"},
@@ -129,7 +129,8 @@ func randomResult(rnd *rand.Rand) *schemas.Result {
 	r.Stdout = schemas.Stream{Text: pick(rnd, 12)}
 	r.Stderr = schemas.Stream{Text: pick(rnd, 12), Truncated: rnd.IntN(2) == 0, Note: pick(rnd, 4)}
 	r.StdoutSHA256 = sum(r.Stdout.Text)
-	r.Summary = schemas.Summary{WhatRan: "x" + pick(rnd, 6), Outcome: pick(rnd, 6), Outputs: pick(rnd, 6)}
+	r.Summary = schemas.Summary{WhatRan: "x" + pick(rnd, 6), Outcome: pick(rnd, 6), Cause: schemas.CauseNone,
+		Outputs: pick(rnd, 6)}
 	for i := range r.Provenance {
 		r.Provenance[i].Value += pick(rnd, 5)
 	}

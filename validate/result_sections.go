@@ -111,10 +111,11 @@ func (rr *resultReader) fields(s *document.Section, rule string, read map[string
 
 func (rr *resultReader) summary(s *document.Section) {
 	sum := &rr.res.Summary
+	sum.Cause = schemas.CauseNone
 	rr.fields(s, "result.summary", map[string]func(string){
 		labelWhatRan:  func(v string) { sum.WhatRan = v },
 		labelOutcome:  func(v string) { sum.Outcome = v },
-		labelCause:    func(v string) { sum.Cause = schemas.CauseWord(v) },
+		labelCause:    func(v string) { sum.Cause = schemas.Cause(v) },
 		labelProduced: func(v string) { sum.Outputs = v },
 	})
 	rr.cause(s)
@@ -137,18 +138,17 @@ func (rr *resultReader) cause(s *document.Section) {
 	c, exit := rr.res.Summary.Cause, rr.res.ExitCode
 	const rule = "result.cause"
 	switch {
-	case !slices.Contains(schemas.CauseWords, c):
+	case c == schemas.CauseNone || !slices.Contains(schemas.Causes, c):
 		var words []string
-		for _, w := range schemas.CauseWords {
-			words = append(words, string(w))
+		for _, w := range schemas.Causes {
+			if w != schemas.CauseNone {
+				words = append(words, string(w))
+			}
 		}
 		rr.at(rule, s.Offset, "write one of "+strings.Join(words, ", ")+", or leave the line out",
 			"the cause is %s", document.Quote(string(c)))
-	case exit == 0 && (c == schemas.WordExit || c == schemas.WordSignal || c == schemas.WordInterrupted ||
-		c == schemas.WordCancelled):
-		rr.at(rule, s.Offset, "write the cause that the run had", "the cause is %s, but exit_code is 0", c)
-	case exit != 0 && (c == schemas.WordOutput || c == schemas.WordMissingOutput):
-		rr.at(rule, s.Offset, "write exit, or what ended the program", "the cause is %s, but exit_code is %d", c, exit)
+	case (exit == 0) != c.Completed():
+		rr.at(rule, s.Offset, "write the cause that the run had", "the cause is %s, but exit_code is %d", c, exit)
 	}
 }
 

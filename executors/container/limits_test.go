@@ -160,7 +160,7 @@ func limitRows() []limitRow {
 				n := strings.Count(r.stdout(t), "ready")
 				return fmt.Sprintf("%d programs of several threads", n),
 					strings.Contains(r.Detail, "32 processes") && n > 0 && n < 32
-			}, 1, schemas.CausePids, one(schemas.CausePids)},
+			}, 1, schemas.CauseProcesses, one(schemas.CauseProcesses)},
 		{"open files", "64", func(t *testing.T, k kernel) string { return k.rlimit(t, unix.RLIMIT_NOFILE) }, "64",
 			false, []string{"openfiles"}, nil, says("64 too many open files"), 1, C0, nil},
 		{"size of /out", "4 MiB", func(t *testing.T, k kernel) string { s, _ := k.tmpfs(t, outDir); return s },
@@ -271,7 +271,7 @@ func TestKeptBeforeALimit(t *testing.T) {
 		{"alloc 512", func(*executors.Limits) {}, schemas.CauseMemory, schemas.CauseMemory},
 		{"stubborn", func(l *executors.Limits) { l.Time = time.Second }, schemas.CauseTime, schemas.CauseTime},
 		{"burn", func(l *executors.Limits) { l.CPUTime = time.Second }, schemas.CauseCPU, schemas.CauseCPU},
-		{"forks", func(*executors.Limits) {}, schemas.CausePids, schemas.CausePids},
+		{"forks", func(*executors.Limits) {}, schemas.CauseProcesses, schemas.CauseProcesses},
 		{"fill /out/big", func(*executors.Limits) {}, schemas.CauseDisk, schemas.CauseDisk},
 		{"inodes /out", func(*executors.Limits) {}, schemas.CauseDisk, schemas.CauseDisk},
 		{"fill /tmp/big", func(*executors.Limits) {}, schemas.CauseDisk, schemas.CauseDisk},

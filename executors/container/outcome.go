@@ -76,7 +76,7 @@ func judgeExit(ev evidence, out *executors.Outcome) {
 	case r.Signal != 0:
 		out.Cause, out.Detail = schemas.CauseSignal, "ended by signal "+unix.SignalName(syscall.Signal(r.Signal))
 	case failed && ev.usage.PidsMax > 0:
-		out.Cause = schemas.CausePids
+		out.Cause = schemas.CauseProcesses
 		out.Detail = fmt.Sprintf("it was refused more than its %d processes and threads, and failed",
 			ev.task.Limits.Pids)
 	case failed && (ev.outFull || ev.tmpFull):
@@ -148,16 +148,14 @@ func judgeWithoutExit(ev evidence, out *executors.Outcome) {
 // limitsHit names every limit that was touched, in the order of schemas.Causes.
 func limitsHit(ev evidence, cause schemas.Cause) []schemas.Cause {
 	hit := map[schemas.Cause]bool{
-		schemas.CauseMemory: ev.usage.OOMKills > 0,
-		schemas.CausePids:   ev.usage.PidsMax > 0,
-		schemas.CauseDisk:   ev.outFull || ev.tmpFull,
+		schemas.CauseMemory:    ev.usage.OOMKills > 0,
+		schemas.CauseProcesses: ev.usage.PidsMax > 0,
+		schemas.CauseDisk:      ev.outFull || ev.tmpFull,
 	}
 	if r := ev.exit; r != nil {
 		hit[schemas.CauseOutput] = r.Stdout.Total > r.Stdout.Kept || r.Stderr.Total > r.Stderr.Kept
 	}
-	switch cause {
-	case schemas.CauseTime, schemas.CauseCPU, schemas.CauseMemory, schemas.CausePids, schemas.CauseDisk,
-		schemas.CauseOutput:
+	if cause.Limit() {
 		hit[cause] = true
 	}
 	var names []schemas.Cause

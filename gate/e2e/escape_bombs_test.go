@@ -33,10 +33,10 @@ const anyCode = -1000
 const bombSlack = 5 * time.Second
 
 var bombs = []bomb{
-	{file: "fork.py", code: 124, cause: "time", limits: []schemas.Cause{"time", "pids"}, seconds: 2},
-	{file: "threads.py", code: 5, cause: "pids", limits: []schemas.Cause{"pids"},
+	{file: "fork.py", code: 124, cause: "time", limits: []schemas.Cause{"time", "processes"}, seconds: 2},
+	{file: "threads.py", code: 5, cause: "processes", limits: []schemas.Cause{"processes"},
 		stdout: []string{"can't start new thread"}},
-	{file: "zombies.py", code: 3, cause: "pids", limits: []schemas.Cause{"pids"}, stdout: []string{"EAGAIN"}},
+	{file: "zombies.py", code: 3, cause: "processes", limits: []schemas.Cause{"processes"}, stdout: []string{"EAGAIN"}},
 	{file: "orphans.py", code: 0, cause: "none", stdout: []string{"done"}},
 	{file: "memory.py", code: 137, cause: "memory", limits: []schemas.Cause{"memory"}, stdout: []string{"hoarding"}},
 	{file: "memory.js", code: anyCode, cause: "memory", limits: []schemas.Cause{"memory"}},

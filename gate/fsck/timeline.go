@@ -75,8 +75,7 @@ func (n *node) timeline(j *job, dir string, o *gate.Outcome) {
 		return
 	}
 	out := &o.Outcome
-	byItself := out.Cause == schemas.CauseNone || out.Cause == schemas.CauseOutput
-	ended := told.Fault == "" && byItself && out.ExitCode < 2
+	ended := told.Fault == "" && out.Cause.ByItself() && out.ExitCode < 2
 	if ended && len(entries) == 0 {
 		n.warn(CheckTimeline, j.id, file, "build the image anew, and tell the node of it",
 			"the run told of no call: the threegate-tools of its image is older than this gate")

@@ -23,7 +23,7 @@ const (
 	RunStarted        Type = "run.started"
 	// RunReturned takes a RunStarted back: for certain nothing of it ran.
 	RunReturned       Type = "run.returned"
-	RunCompleted      Type = "run.completed" // the program ended with exit code 0 and no limit ended it
+	RunCompleted      Type = "run.completed" // the program ended by itself, with exit code 0: see Cause.Completed
 	RunFailed         Type = "run.failed"
 	CapBreached       Type = "cap.breached"
 	EgressDecided     Type = "egress.decided" // one for each destination of a run
@@ -124,12 +124,21 @@ type Event struct {
 	Offset int64 `json:"-"`
 }
 
+// EndCause is the cause of a RunCompleted or RunFailed in the words of today; older records tell less of a run that
+// ended by itself. The event keeps its own word: programs compute its hash.
+func (e *Event) EndCause() schemas.Cause {
+	if e.ExitCode == nil {
+		return e.Cause
+	}
+	return schemas.CauseOf(e.Cause, *e.ExitCode, 0, false)
+}
+
 // check refuses an event that this build does not know.
 func (e *Event) check() error {
 	if !slices.Contains(types, e.Type) {
 		return fmt.Errorf("unknown event type %q", e.Type)
 	}
-	if e.Cause != "" && !slices.Contains(schemas.Causes, e.Cause) {
+	if e.Cause != "" && !slices.Contains(schemas.Causes, schemas.CauseOf(e.Cause, 0, 0, false)) {
 		return fmt.Errorf("unknown cause %q", e.Cause)
 	}
 	switch e.Outcome {

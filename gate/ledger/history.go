@@ -255,7 +255,7 @@ func (r *Request) note(e Event) {
 	case to == spool.StateRunning:
 		r.StartedUTC = &at
 	case to == spool.StateFinished:
-		r.EndedUTC, r.ExitCode, r.Cause = &at, e.ExitCode, e.Cause
+		r.EndedUTC, r.ExitCode, r.Cause = &at, e.ExitCode, e.EndCause()
 	case to == spool.StateDelivered:
 		r.DeliveredUTC, r.ResultID, r.ResultSHA256 = &at, e.ResultID, e.ResultSHA256
 		r.Artifacts, r.Withheld = e.Artifacts, e.Withheld

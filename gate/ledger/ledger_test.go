@@ -4,10 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/threegate/tool-exec/schemas"
 )
 
 func fixed() time.Time { return time.Date(2026, 2, 9, 16, 5, 1, 0, time.UTC) }
@@ -230,4 +233,21 @@ func (l *Ledger) Head() (int64, string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.seq, l.prev
+}
+
+// TestOlderCauses: what older nodes wrote is read with the words of today.
+func TestOlderCauses(t *testing.T) {
+	dir, three := t.TempDir(), 3
+	l, _ := open(t, dir)
+	for _, cause := range []schemas.Cause{"pids", "none", "time"} {
+		if err := l.Append(Event{Type: RunFailed, RunID: "a", ExitCode: &three, Cause: cause}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = l.Close()
+	var read []schemas.Cause
+	_, _, err := Read(dir, func(e Event) error { read = append(read, e.EndCause()); return nil })
+	if want := []schemas.Cause{"processes", "exit", "time"}; err != nil || !slices.Equal(read, want) {
+		t.Errorf("%v, %v", read, err)
+	}
 }

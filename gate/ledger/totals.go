@@ -43,7 +43,7 @@ func (t *Totals) Note(e Event) {
 		t.ResultsQuarantined++
 	}
 	if EndsRun(e) {
-		t.Causes[e.Cause]++
+		t.Causes[e.EndCause()]++
 	}
 	for _, rule := range e.Rules {
 		if Announces(e).Ended() {

@@ -113,7 +113,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	requests = desc("requests_total", "Verdicts on requests.", "verdict")
 	refusals = desc("refusals_total", "Refused requests and results, by each rule that refused.", "rule")
-	runs     = desc("runs_total", "Runs that ended, by cause; none is an end by itself.", "cause")
+	runs     = desc("runs_total", "Runs that ended, by cause; none is a plain success.", "cause")
 	results  = desc("results_total", "Verdicts on results.", "verdict")
 	jobs     = desc("jobs", "Jobs in progress, by state.", "state")
 	waiting  = desc("inbox_waiting", "Requests that wait in an inbox, unclaimed.", "inbox")

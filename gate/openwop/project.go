@@ -163,7 +163,7 @@ func (r *run) end(e ledger.Event) (all []openwop.Payload) {
 		all = append(all, openwop.CapBreachedPayload{Kind: openwop.CapRunDuration, Limit: r.limit,
 			Observed: max(0, e.WallMS), NodeID: openwop.NodeID})
 	}
-	r.code = codeOf(e.Cause)
+	r.code = codeOf(e.EndCause())
 	status := openwop.ToolOK
 	if e.Type == ledger.RunFailed {
 		status = openwop.ToolError
@@ -175,7 +175,7 @@ func (r *run) end(e ledger.Event) (all []openwop.Payload) {
 // failed then is the tool's error, not the run's.
 func codeOf(c schemas.Cause) openwop.ErrorCode {
 	switch c {
-	case "", schemas.CauseNone, schemas.CauseSignal, schemas.CauseOutput:
+	case "", schemas.CauseNone, schemas.CauseExit, schemas.CauseSignal, schemas.CauseOutput, schemas.CauseMissingOutput:
 		return ""
 	case schemas.CauseTime:
 		return openwop.CodeTimeout
@@ -183,7 +183,7 @@ func codeOf(c schemas.Cause) openwop.ErrorCode {
 		return openwop.CodeCPU
 	case schemas.CauseMemory:
 		return openwop.CodeMemory
-	case schemas.CausePids:
+	case schemas.CauseProcesses:
 		return openwop.CodePids
 	case schemas.CauseDisk:
 		return openwop.CodeDisk

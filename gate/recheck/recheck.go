@@ -178,7 +178,7 @@ func copyFile(to, from string) error {
 
 // Verdict is what a second run says by its end.
 func (r *Record) Verdict() Verdict {
-	if r.Outcome.Cause != schemas.CauseNone && r.Outcome.Cause != schemas.CauseOutput {
+	if !r.Outcome.Cause.ByItself() {
 		return Unknown
 	}
 	switch r.Outcome.ExitCode {
@@ -300,7 +300,7 @@ func (r *Record) explanation(dir string) (broken []line, cut bool, err error) {
 			listed[l.Rule]++
 		}
 	}
-	return broken, len(report) > maxReport || r.Outcome.Cause == schemas.CauseOutput, nil
+	return broken, len(report) > maxReport || slices.Contains(r.Outcome.LimitsHit, schemas.CauseOutput), nil
 }
 
 // String is a sentence for people, in which nothing of the sandbox is more than text.

@@ -157,7 +157,7 @@ func TestVerdicts(t *testing.T) {
 		"no program":   {executors.Outcome{ExitCode: 127, Cause: schemas.CauseStart}, "", []string{recheck.Rule}, nil, recheck.Unknown},
 		"no time":      {executors.Outcome{ExitCode: 0, Cause: schemas.CauseTime}, fine, []string{recheck.Rule}, nil, recheck.Unknown},
 		"killed":       {executors.Outcome{ExitCode: 137, Cause: schemas.CauseSignal}, fine, []string{recheck.Rule}, nil, recheck.Unknown},
-		"says a lot":   {executors.Outcome{Cause: schemas.CauseOutput}, fine, nil, nil, recheck.Passed},
+		"says a lot":   {executors.Outcome{Cause: schemas.CauseNone, LimitsHit: []schemas.Cause{schemas.CauseOutput}}, fine, nil, nil, recheck.Passed},
 		"of no memory": {executors.Outcome{ExitCode: 1, Cause: schemas.CauseMemory}, broken, []string{recheck.Rule}, nil, recheck.Unknown},
 	} {
 		if c.end.Cause == "" {
@@ -236,7 +236,7 @@ func TestReleased(t *testing.T) {
 		"released":  {broken, say("test.must.pass"), nil},
 		"one more":  {broken, strings.Repeat(say("test.must.pass"), 200) + say("build.must.pass"), []string{"build.must.pass"}},
 		"too long":  {broken, say("test.must.pass") + strings.Repeat("x\n", 1<<20), []string{recheck.Rule}},
-		"cut off":   {executors.Outcome{ExitCode: 1, Cause: schemas.CauseOutput}, say("test.must.pass"), []string{recheck.Rule}},
+		"cut off":   {executors.Outcome{ExitCode: 1, Cause: schemas.CauseNone, LimitsHit: []schemas.Cause{schemas.CauseOutput}}, say("test.must.pass"), []string{recheck.Rule}},
 		"no one":    {broken, "", []string{recheck.Rule}},
 		"no answer": {executors.Outcome{ExitCode: 2, Cause: schemas.CauseNone}, "", []string{recheck.Rule}},
 	} {

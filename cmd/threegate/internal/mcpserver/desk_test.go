@@ -54,7 +54,7 @@ func newDesk(t *testing.T) Desk {
 		RequestID: theRequest, Executor: schemas.Executor, Backend: schemas.BackendERA, ExitCode: 3, RuntimeSec: 0.4,
 		NetworkUsed: schemas.NetworkNone, StdoutSHA256: sum("6\x1b[31m\n"), StderrSHA256: sum(""), Fence: "5f1c9e02ab34cd56",
 		Summary: schemas.Summary{WhatRan: "python sum.py", Outcome: "Failed: exit code 3 after 0.400 s.",
-			Cause: schemas.WordExit, Outputs: "1 file"},
+			Cause: schemas.CauseExit, Outputs: "1 file"},
 		Provenance: []schemas.Field{{Name: schemas.ProvCommand, Value: "python sum.py"},
 			{Name: schemas.ProvBackend, Value: "ERA/1"}, {Name: schemas.ProvLimits, Value: "1 core, 256 MB, 60 s"}},
 		Outputs: []schemas.Output{{Path: "/out/sub/sum.txt", SHA256: sum(files["sub/sum.txt"]), Description: "the sum"},

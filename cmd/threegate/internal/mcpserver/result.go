@@ -45,7 +45,7 @@ type resultOut struct {
 	Backend    schemas.Backend   `json:"backend"`
 	Succeeded  bool              `json:"succeeded" jsonschema:"the program ended with 0, and nothing is amiss"`
 	ExitCode   int               `json:"exit_code" jsonschema:"128+N: signal N ended it; 124: its time was up; -1: not known"`
-	Cause      string            `json:"cause" jsonschema:"why it is no plain success, in a word of a closed list; empty: it is one"`
+	Cause      schemas.Cause     `json:"cause" jsonschema:"why it is no plain success, in a word of a closed list; none: it is one"`
 	RuntimeSec float64           `json:"runtime_sec"`
 	Network    schemas.Network   `json:"network_used"`
 	Hosts      []string          `json:"network_destinations"`
@@ -228,10 +228,10 @@ func bounded(raw []byte, err error, limit int64) ([]byte, error) {
 // typed is the result for programs, with a document of at most limit bytes.
 func (r *delivered) typed(limit int) resultOut {
 	out := resultOut{ResultID: r.ResultID, RequestID: r.RequestID, Created: r.CreatedUTC, Backend: r.Backend,
-		ExitCode: r.ExitCode, Cause: string(r.Summary.Cause), RuntimeSec: r.RuntimeSec, Network: r.NetworkUsed,
+		ExitCode: r.ExitCode, Cause: r.Summary.Cause, RuntimeSec: r.RuntimeSec, Network: r.NetworkUsed,
 		Hosts: append([]string{}, r.NetworkDestinations...), Outputs: []outputOut{}, Warnings: r.warnings,
 		Stdout: shown(r.Stdout, limit), Stderr: shown(r.Stderr, limit)}
-	out.Succeeded = r.ExitCode == 0 && out.Cause == ""
+	out.Succeeded = r.ExitCode == 0 && r.Summary.Cause == schemas.CauseNone
 	for _, a := range r.Artifacts {
 		out.Outputs = append(out.Outputs, outputOut{a.Path, a.SHA256, artifactURI(r.RequestID, a.Path)})
 	}

@@ -137,12 +137,12 @@ func (a *app) listResults(list []*view.RequestStatus) error {
 // endOf says how a run ended, in one word.
 func endOf(r *view.RequestStatus) string {
 	switch {
-	case r.Cause != "" && r.Cause != schemas.CauseNone:
-		return string(r.Cause)
-	case r.ExitCode != nil:
+	case r.ExitCode == nil:
+		return "-"
+	case r.Cause == schemas.CauseNone, r.Cause == schemas.CauseExit:
 		return fmt.Sprintf("exit %d", *r.ExitCode)
 	}
-	return "-"
+	return string(r.Cause)
 }
 
 // artifact is a file that was delivered, as the result names it.

@@ -14,7 +14,7 @@ import (
 	"os"
 
 	"github.com/threegate/tool-exec/executors/job"
-	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/executors/posture"
 )
 
@@ -25,7 +25,7 @@ func main() {
 	}
 	switch mode {
 	case job.MontyMode:
-		os.Exit(driver.Main())
+		os.Exit(monty.Main())
 	case job.PostureMode:
 		os.Exit(posture.Main(args))
 	case job.WorkMode:

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/toolruntime"
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
@@ -65,9 +65,9 @@ A program of two calls:
 			code, err := p.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			if err != nil {
 				fmt.Fprintln(cmd.ErrOrStderr(), "error:", visible(err.Error()))
-				code = cmp.Or(code, driver.ExitTools)
+				code = cmp.Or(code, monty.ExitTools)
 			}
-			if code != driver.ExitOK {
+			if code != monty.ExitOK {
 				return exitCode(code)
 			}
 			return nil
@@ -83,23 +83,23 @@ func (p *program) run(ctx context.Context, in io.Reader, out, errs io.Writer) (c
 	if err != nil {
 		return 0, err
 	}
-	job, err := driver.ReadJob(in)
+	job, err := monty.ReadJob(in)
 	if err != nil {
-		return driver.ExitJob, fmt.Errorf("the job on stdin: %w", err)
+		return monty.ExitJob, fmt.Errorf("the job on stdin: %w", err)
 	}
 	d, err := p.open(ctx, p.in, kept, errs)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	code = driver.Run(job, driver.Env{In: p.in, Out: p.out, Stdout: out, Stderr: errs, Now: time.Now,
+	code = monty.Run(job, monty.Env{In: p.in, Out: p.out, Stdout: out, Stderr: errs, Now: time.Now,
 		Tools: d.functions(ctx)})
 	return code, d.changes(ctx, errs)
 }
 
 // functions are the tools as a program sees them.
-func (d *desk) functions(ctx context.Context) *driver.Tools {
-	t := &driver.Tools{Kept: map[string]string{}}
+func (d *desk) functions(ctx context.Context) *monty.Tools {
+	t := &monty.Tools{Kept: map[string]string{}}
 	for _, name := range []string{responsesFile, timelineFile, changesFile, commitsFile, pushFile} {
 		t.Kept[name] = "the tools"
 	}
@@ -143,7 +143,7 @@ func readCall(r *contract.ToolRequest) (*contract.ToolRequest, error) {
 }
 
 // raise is the exception for a failure.
-func raise(e *contract.Error) *driver.Exception {
+func raise(e *contract.Error) *monty.Exception {
 	text := e.Error()
 	if e.Rule != "" {
 		text += " (" + e.Rule + ")"
@@ -151,6 +151,6 @@ func raise(e *contract.Error) *driver.Exception {
 	if e.Hint != "" {
 		text += "; hint: " + e.Hint
 	}
-	return &driver.Exception{Type: cmp.Or(pythonTypes[e.Code], "RuntimeError"),
+	return &monty.Exception{Type: cmp.Or(pythonTypes[e.Code], "RuntimeError"),
 		Message: strings.ToValidUTF8(text, "\uFFFD")}
 }

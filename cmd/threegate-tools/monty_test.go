@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
@@ -21,8 +21,8 @@ func (b *bench) monty(code string, flags ...string) (exit int, out, errs string)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	job, err := json.Marshal(driver.Job{Code: code, Monty: binary,
-		Limits: driver.Limits{MaxDurationSec: 600, MaxMemoryBytes: 256 << 20}})
+	job, err := json.Marshal(monty.Job{Code: code, Monty: binary,
+		Limits: monty.Limits{MaxDurationSec: 600, MaxMemoryBytes: 256 << 20}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ git_status()['changes']
 	if got := b.read(filepath.Join(b.out, "changes.patch")); !strings.HasSuffix(got, "@@ -1 +1 @@\n-one\n+ONE\n") {
 		t.Errorf("changes.patch is %q", got)
 	}
-	if got := b.read(filepath.Join(b.out, driver.ValueName)); got != "[]\n" {
+	if got := b.read(filepath.Join(b.out, monty.ValueName)); got != "[]\n" {
 		t.Errorf("the value is %q", got)
 	}
 	if _, err := os.Stat(filepath.Join(b.out, "commits.bundle")); err != nil {
@@ -136,7 +136,7 @@ for i in range(100000):
             print(i, e)
 print('never')
 `)
-	if want := "999 E_POLICY: the session's budget of 1000 calls is used up\n"; out != want || exit != driver.ExitTools ||
+	if want := "999 E_POLICY: the session's budget of 1000 calls is used up\n"; out != want || exit != monty.ExitTools ||
 		!strings.Contains(errs, "the timeline has room for 10000 calls") {
 		t.Errorf("exit code %d, %q, %s", exit, out, errs)
 	}
@@ -206,23 +206,23 @@ file_write(path='a', content='end\n')
 // TestMontyFails: the patch comes out of a program that fails, too; and nothing runs without its tools.
 func TestMontyFails(t *testing.T) {
 	b := newBench(t)
-	if exit, _, errs := b.monty("file_write(path='a', content='x\\n')\n1 / 0"); exit != driver.ExitException ||
+	if exit, _, errs := b.monty("file_write(path='a', content='x\\n')\n1 / 0"); exit != monty.ExitException ||
 		!strings.Contains(errs, "ZeroDivisionError") {
 		t.Errorf("exit code %d, %s", exit, errs)
 	}
 	if got := b.read(filepath.Join(b.out, "changes.patch")); !strings.Contains(got, "+x\n") {
 		t.Errorf("changes.patch is %q", got)
 	}
-	if exit, out, errs := b.monty("print(1)"); exit != driver.ExitTools || out != "" || !strings.Contains(errs, "responses.jsonl") {
+	if exit, out, errs := b.monty("print(1)"); exit != monty.ExitTools || out != "" || !strings.Contains(errs, "responses.jsonl") {
 		t.Errorf("exit code %d, %q, %s", exit, out, errs)
 	}
 	b = newBench(t)
 	b.write("repository.bundle", "no bundle")
-	if exit, out, errs := b.monty("print(1)"); exit != driver.ExitTools || out != "" || !strings.Contains(errs, "error: ") {
+	if exit, out, errs := b.monty("print(1)"); exit != monty.ExitTools || out != "" || !strings.Contains(errs, "error: ") {
 		t.Errorf("exit code %d, %q, %s", exit, out, errs)
 	}
 	var o, e bytes.Buffer
-	if exit := run([]string{"monty"}, strings.NewReader("{}"), &o, &e); exit != driver.ExitJob || !strings.Contains(e.String(), "stdin") {
+	if exit := run([]string{"monty"}, strings.NewReader("{}"), &o, &e); exit != monty.ExitJob || !strings.Contains(e.String(), "stdin") {
 		t.Errorf("exit code %d, %s", exit, e.String())
 	}
 }

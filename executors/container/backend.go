@@ -13,7 +13,6 @@ import (
 	"github.com/threegate/tool-exec/executors/image"
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/monty"
-	"github.com/threegate/tool-exec/executors/monty/driver"
 	"github.com/threegate/tool-exec/executors/posture"
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -73,9 +72,9 @@ func (e *Executor) payloadOf(t executors.Task) (payload, error) {
 			inputs = nil
 		}
 		var err error
-		p.stdin, err = json.Marshal(driver.Job{
+		p.stdin, err = json.Marshal(monty.Job{
 			Code: t.Code, Inputs: inputs, Monty: monty.BinaryPath,
-			Limits: driver.Limits{MaxDurationSec: t.Limits.Time.Seconds(), MaxMemoryBytes: t.Limits.MemoryBytes},
+			Limits: monty.Limits{MaxDurationSec: t.Limits.Time.Seconds(), MaxMemoryBytes: t.Limits.MemoryBytes},
 		})
 		if err != nil {
 			return p, fmt.Errorf("task inputs: %w", err)

@@ -11,7 +11,6 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/cgroup"
 	"github.com/threegate/tool-exec/executors/job"
-	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -82,7 +81,7 @@ func judgeExit(ev evidence, out *executors.Outcome) {
 	case failed && (ev.outFull || ev.tmpFull):
 		out.Cause, out.Detail = schemas.CauseDisk, "it filled "+fullNames(ev)+" and failed"
 	case failed && ev.task.Backend == schemas.BackendMonty:
-		out.Cause, out.Detail = monty.Cause(r.ExitCode), monty.Detail(r.ExitCode)
+		out.Cause, out.Detail = montyCause(r.ExitCode), montyDetail(r.ExitCode)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/cgroup"
 	"github.com/threegate/tool-exec/executors/job"
-	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/executors/monty"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -21,7 +21,7 @@ func TestJudge(t *testing.T) {
 	type causes = []schemas.Cause
 	oom := cgroup.Usage{Known: true, OOMKills: 1, MemoryPeak: 1 << 20, CPU: time.Second}
 	pids := cgroup.Usage{Known: true, PidsMax: 3}
-	monty := executors.Task{Backend: schemas.BackendMonty}
+	task := executors.Task{Backend: schemas.BackendMonty}
 	tests := []struct {
 		name  string
 		ev    evidence
@@ -64,14 +64,14 @@ func TestJudge(t *testing.T) {
 			end: &endRecord{Deadline: true}}, 124, schemas.CauseTime, causes{schemas.CauseTime}},
 		{"ended by itself while it was being stopped", evidence{exit: &job.Exit{ExitCode: 5}, end: &endRecord{}}, 5,
 			schemas.CauseNone, nil},
-		{"interpreter's time", evidence{task: monty, exit: &job.Exit{ExitCode: driver.ExitTime}}, driver.ExitTime,
+		{"interpreter's time", evidence{task: task, exit: &job.Exit{ExitCode: monty.ExitTime}}, monty.ExitTime,
 			schemas.CauseTime, causes{schemas.CauseTime}},
-		{"interpreter's memory", evidence{task: monty, exit: &job.Exit{ExitCode: driver.ExitMemory}},
-			driver.ExitMemory, schemas.CauseMemory, causes{schemas.CauseMemory}},
-		{"exception", evidence{task: monty, exit: &job.Exit{ExitCode: driver.ExitException}}, driver.ExitException,
+		{"interpreter's memory", evidence{task: task, exit: &job.Exit{ExitCode: monty.ExitMemory}},
+			monty.ExitMemory, schemas.CauseMemory, causes{schemas.CauseMemory}},
+		{"exception", evidence{task: task, exit: &job.Exit{ExitCode: monty.ExitException}}, monty.ExitException,
 			schemas.CauseNone, nil},
-		{"the same codes mean nothing of an ERA program", evidence{exit: &job.Exit{ExitCode: driver.ExitTime}},
-			driver.ExitTime, schemas.CauseNone, nil},
+		{"the same codes mean nothing of an ERA program", evidence{exit: &job.Exit{ExitCode: monty.ExitTime}},
+			monty.ExitTime, schemas.CauseNone, nil},
 		{"init killed for memory", evidence{usage: oom}, 137, schemas.CauseMemory, causes{schemas.CauseMemory}},
 		{"init killed at the host's deadline", evidence{end: &endRecord{Deadline: true}}, 124, schemas.CauseTime,
 			causes{schemas.CauseTime}},
@@ -131,6 +131,24 @@ func TestCheckID(t *testing.T) {
 	} {
 		if err := checkID(id); (err == nil) != ok {
 			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+func TestMontyCause(t *testing.T) {
+	for code, want := range map[int]schemas.Cause{
+		monty.ExitOK: schemas.CauseNone, monty.ExitException: schemas.CauseNone,
+		monty.ExitValue: schemas.CauseNone,
+		monty.ExitJob:   schemas.CauseNone, monty.ExitInterpreter: schemas.CauseNone,
+		monty.ExitOutput: schemas.CauseNone,
+		monty.ExitTime:   schemas.CauseTime, monty.ExitMemory: schemas.CauseMemory,
+		monty.ExitNotExecutable: schemas.CauseStart, monty.ExitNotFound: schemas.CauseStart,
+	} {
+		if got := montyCause(code); got != want {
+			t.Errorf("%d means %q, want %q", code, got, want)
+		}
+		if d := montyDetail(code); (d == "") != (code == monty.ExitOK) {
+			t.Errorf("%d is explained by %q", code, d)
 		}
 	}
 }

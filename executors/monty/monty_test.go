@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/executors/monty"
-	"github.com/threegate/tool-exec/executors/monty/driver"
-	"github.com/threegate/tool-exec/schemas"
 )
 
 // TestPinned: the image and all tests have the interpreter whose protocol the schema is.
@@ -29,23 +27,5 @@ func TestPinned(t *testing.T) {
 	want := fmt.Sprintf("monty_sha256=${MONTY_SHA256:-%x}", sha256.Sum256(b))
 	if !strings.Contains(string(recipe), want) {
 		t.Errorf("the recipe has no %q, which %s has", want, bin)
-	}
-}
-
-func TestCause(t *testing.T) {
-	for code, want := range map[int]schemas.Cause{
-		driver.ExitOK: schemas.CauseNone, driver.ExitException: schemas.CauseNone,
-		driver.ExitValue: schemas.CauseNone,
-		driver.ExitJob:   schemas.CauseNone, driver.ExitInterpreter: schemas.CauseNone,
-		driver.ExitOutput: schemas.CauseNone,
-		driver.ExitTime:   schemas.CauseTime, driver.ExitMemory: schemas.CauseMemory,
-		driver.ExitNotExecutable: schemas.CauseStart, driver.ExitNotFound: schemas.CauseStart,
-	} {
-		if got := monty.Cause(code); got != want {
-			t.Errorf("%d means %q, want %q", code, got, want)
-		}
-		if d := monty.Detail(code); (d == "") != (code == driver.ExitOK) {
-			t.Errorf("%d is explained by %q", code, d)
-		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/executors/monty"
 )
 
 // minSnippets is how many snippets must at least be compared.
@@ -60,9 +60,9 @@ func TestMontyThroughTheGate(t *testing.T) {
 				t.Fatal(err)
 			}
 			var wantOut, wantErr strings.Builder
-			job := driver.Job{Code: read(t, path), Monty: filepath.Join(repo, "bin", "monty"),
-				Limits: driver.Limits{MaxDurationSec: 20, MaxMemoryBytes: 256 << 20}}
-			wantExit := driver.Run(job, driver.Env{In: aloneIn, Out: t.TempDir(),
+			job := monty.Job{Code: read(t, path), Monty: filepath.Join(repo, "bin", "monty"),
+				Limits: monty.Limits{MaxDurationSec: 20, MaxMemoryBytes: 256 << 20}}
+			wantExit := monty.Run(job, monty.Env{In: aloneIn, Out: t.TempDir(),
 				Stdout: &wantOut, Stderr: &wantErr, Now: time.Now})
 			r := readResultOf(t, f)
 			if r.ExitCode != wantExit {

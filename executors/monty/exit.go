@@ -1,4 +1,4 @@
-package driver
+package monty
 
 // Exit codes of the payload. They are a contract with whoever starts it.
 const (

@@ -1,4 +1,4 @@
-package driver
+package monty
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package driver_test
+package monty_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/executors/monty"
 )
 
 // withTools runs code with two tools: echo gives its arguments back, refuse raises a PermissionError. full ends the
@@ -16,12 +16,12 @@ func withTools(t *testing.T, code string) (exit int, stdout, stderr string, call
 	t.Helper()
 	w := newWorld(t)
 	env := w.env()
-	env.Tools = &driver.Tools{Names: []string{"echo", "refuse", "full", "odd"}, Kept: map[string]string{"kept": "the tools"},
+	env.Tools = &monty.Tools{Names: []string{"echo", "refuse", "full", "odd"}, Kept: map[string]string{"kept": "the tools"},
 		Call: func(name string, args []byte) ([]byte, error) {
 			calls = append(calls, name+string(args))
 			switch name {
 			case "refuse":
-				return nil, &driver.Exception{Type: "PermissionError", Message: "E_POLICY: \"no\"\nand no"}
+				return nil, &monty.Exception{Type: "PermissionError", Message: "E_POLICY: \"no\"\nand no"}
 			case "full":
 				return nil, errors.New("the record is full")
 			case "odd":
@@ -29,7 +29,7 @@ func withTools(t *testing.T, code string) (exit int, stdout, stderr string, call
 			}
 			return args, nil
 		}}
-	exit = driver.Run(job(t, code, ""), env)
+	exit = monty.Run(job(t, code, ""), env)
 	return exit, w.stdout.String(), w.stderr.String(), calls
 }
 
@@ -74,7 +74,7 @@ func TestToolsRaise(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q, %s", call, exit, out, errs)
 		}
 	}
-	if exit, _, errs, _ := withTools(t, "refuse(a=1)"); exit != driver.ExitException ||
+	if exit, _, errs, _ := withTools(t, "refuse(a=1)"); exit != monty.ExitException ||
 		!strings.Contains(errs, "PermissionError: E_POLICY") {
 		t.Errorf("exit code %d, %s", exit, errs)
 	}
@@ -85,7 +85,7 @@ func TestToolsInCallbacks(t *testing.T) {
 	for _, code := range []string{"list(map(echo, [1]))", "sorted([3, 1], key=lambda x: echo(a=x)['a'])",
 		"sorted([3, 1], key=echo)", "list(map(lambda x: echo(a=x), [1]))", "list(filter(echo, [1]))"} {
 		exit, _, errs, calls := withTools(t, code)
-		if exit != driver.ExitException || !strings.Contains(errs, "NotImplementedError: ") || len(calls) > 0 ||
+		if exit != monty.ExitException || !strings.Contains(errs, "NotImplementedError: ") || len(calls) > 0 ||
 			!strings.HasSuffix(errs, "call one in a loop or a comprehension\n") {
 			t.Errorf("%s: exit code %d, %s, %q", code, exit, errs, calls)
 		}
@@ -95,7 +95,7 @@ func TestToolsInCallbacks(t *testing.T) {
 // TestToolsCanEndTheRun: the code can't catch that the tools do not go on.
 func TestToolsCanEndTheRun(t *testing.T) {
 	exit, out, errs, calls := withTools(t, "while True:\n    try:\n        full()\n    except BaseException:\n        print('on')")
-	if exit != driver.ExitTools || out != "" || errs != "monty: full: the record is full\n" || len(calls) != 1 {
+	if exit != monty.ExitTools || out != "" || errs != "monty: full: the record is full\n" || len(calls) != 1 {
 		t.Errorf("exit code %d, %q, %q, %q", exit, out, errs, calls)
 	}
 }
@@ -103,7 +103,7 @@ func TestToolsCanEndTheRun(t *testing.T) {
 // TestWithoutTools: their names mean nothing then, and their files are the code's.
 func TestWithoutTools(t *testing.T) {
 	w := newWorld(t)
-	exit := driver.Run(job(t, "open('/out/changes.patch', 'w').write('x')\ntry:\n    file_read\nexcept NameError:\n    fs_list(glob='*')", ""),
+	exit := monty.Run(job(t, "open('/out/changes.patch', 'w').write('x')\ntry:\n    file_read\nexcept NameError:\n    fs_list(glob='*')", ""),
 		w.env())
 	if b, err := os.ReadFile(filepath.Join(w.out, "changes.patch")); err != nil || string(b) != "x" || exit != 1 ||
 		!strings.Contains(w.stderr.String(), "NameError: name 'fs_list' is not defined") {

@@ -1,4 +1,4 @@
-package driver_test
+package monty_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/executors/monty"
 )
 
 // TestOutcomes runs programs that the bare command has no like of: variables,
@@ -131,19 +131,19 @@ for f in [lambda: p.write_text('x'), lambda: p.mkdir(), lambda: open('/out//_val
 		{
 			name:   "time limit",
 			code:   "try:\n    while True:\n        pass\nexcept BaseException:\n    print('caught')",
-			exit:   driver.ExitTime,
+			exit:   monty.ExitTime,
 			stderr: "TimeoutError: time limit exceeded",
 		},
 		{
 			name:   "memory limit",
 			code:   "try:\n    x = [0] * 10**9\nexcept BaseException:\n    print('caught')",
-			exit:   driver.ExitMemory,
+			exit:   monty.ExitMemory,
 			stderr: "MemoryError: memory limit exceeded",
 		},
 		{
 			name:   "memory limit in steps",
 			code:   "a = []\nwhile True:\n    a.append('x' * 1000)",
-			exit:   driver.ExitMemory,
+			exit:   monty.ExitMemory,
 			stderr: "MemoryError: memory limit exceeded",
 		},
 		{
@@ -161,48 +161,48 @@ for f in [lambda: p.write_text('x'), lambda: p.mkdir(), lambda: open('/out//_val
 		{
 			name:   "refused: function",
 			code:   "def f(): pass\n[1, f]",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: "the value[1]: object <function 'f' at",
 		},
 		{
 			name:   "refused: builtin",
 			code:   "{'k': {'n': len}}",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: `the value["k"]["n"]: builtin function len can't be delivered`,
 		},
-		{name: "refused: class", code: "int", exit: driver.ExitValue, stderr: "class int can't"},
+		{name: "refused: class", code: "int", exit: monty.ExitValue, stderr: "class int can't"},
 		{
 			name:   "refused: instance",
 			code:   "class C: pass\n(C(),)",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: "the value[0]: C object can't be delivered as JSON: only instances of dataclasses",
 		},
 		{
 			name:   "refused: exception",
 			code:   "ValueError('x')",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: "exception ValueError can't",
 		},
 		{
 			name:   "refused: file",
 			code:   "open('/in/lines.txt')",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: "open file /in/lines.txt can't",
 		},
-		{name: "refused: ellipsis", code: "...", exit: driver.ExitValue, stderr: "ellipsis can't"},
+		{name: "refused: ellipsis", code: "...", exit: monty.ExitValue, stderr: "ellipsis can't"},
 		{
 			name:   "refused: not implemented",
 			code:   "NotImplemented",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: "NotImplementedType can't",
 		},
 		{
 			name:   "refused: nan",
 			code:   "{'x': [float('nan')]}",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: `the value["x"][0]: float can't be delivered as JSON: it is nan`,
 		},
-		{name: "refused: inf", code: "-float('inf')", exit: driver.ExitValue, stderr: "float can't"},
+		{name: "refused: inf", code: "-float('inf')", exit: monty.ExitValue, stderr: "float can't"},
 		{
 			name: "keys",
 			code: dt + `
@@ -214,25 +214,25 @@ from pathlib import Path
 		{
 			name:   "refused: key",
 			code:   "{0: {(1, 2): 3}}",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: `the value["0"]: a key of type tuple can't be delivered as JSON: keys must be str or plain values`,
 		},
 		{
 			name:   "refused: key of bytes",
 			code:   "{b'x': 1}",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: "a key of type bytes can't be delivered as JSON: keys must be str or plain values",
 		},
 		{
 			name:   "refused: key that is no number",
 			code:   "{float('nan'): 1}",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: "a key of type float can't be delivered as JSON: it is nan",
 		},
 		{
 			name:   "refused: keys that look alike",
 			code:   "[{1: 'a', '1': 'b'}]",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: "the value[0]: the key 1 can't be delivered as JSON: it is there twice",
 		},
 		{
@@ -260,13 +260,13 @@ from pathlib import Path
 		{
 			name:   "refused: cycle",
 			code:   "a = {}\na['self'] = a\na",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: `the value["self"]: reference of a container to itself`,
 		},
 		{
 			name:   "refused: huge int",
 			code:   "10 ** 5000",
-			exit:   driver.ExitValue,
+			exit:   monty.ExitValue,
 			stderr: "int can't be delivered as JSON: it has more than 4300 digits",
 		},
 		{name: "largest int", code: "len(str(10 ** 4299)), 10 ** 4299 % 10", value: "[4300, 0]"},
@@ -280,58 +280,58 @@ from pathlib import Path
 			name:   "input: no object",
 			code:   "1",
 			inputs: "[1]",
-			exit:   driver.ExitJob,
+			exit:   monty.ExitJob,
 			stderr: "inputs: must be one JSON object",
 		},
 		{
 			name:   "input: float too large",
 			code:   "1",
 			inputs: `{"a": [1e999]}`,
-			exit:   driver.ExitJob,
+			exit:   monty.ExitJob,
 			stderr: `inputs: "1e999" does not fit a float`,
 		},
 		{
 			name:   "input: too deep",
 			code:   "1",
 			inputs: `{"a": ` + strings.Repeat("[", 60) + strings.Repeat("]", 60) + `}`,
-			exit:   driver.ExitJob,
+			exit:   monty.ExitJob,
 			stderr: "nests too deep",
 		},
 		{
 			name:   "input: endless depth",
 			code:   "1",
 			inputs: `{"a": ` + strings.Repeat("[", 1<<20),
-			exit:   driver.ExitJob,
+			exit:   monty.ExitJob,
 			stderr: "nests too deep",
 		},
 		{
 			name:   "input: long key",
 			code:   "1",
 			inputs: `{"a": {"` + strings.Repeat("k", 1<<20) + `": [` + strings.Repeat("1,", 100_000) + `1e999]}}`,
-			exit:   driver.ExitJob,
+			exit:   monty.ExitJob,
 			stderr: "does not fit a float",
 		},
 		{
 			name:   "input: not UTF-8",
 			code:   "1",
 			inputs: "{\"a\": \"\xff\"}",
-			exit:   driver.ExitJob,
+			exit:   monty.ExitJob,
 			stderr: "no valid UTF-8",
 		},
-		{name: "input: broken", code: "1", inputs: `{"a": `, exit: driver.ExitJob, stderr: "inputs"},
-		{name: "input: more follows", code: "1", inputs: `{} {}`, exit: driver.ExitJob, stderr: "something follows"},
+		{name: "input: broken", code: "1", inputs: `{"a": `, exit: monty.ExitJob, stderr: "inputs"},
+		{name: "input: more follows", code: "1", inputs: `{} {}`, exit: monty.ExitJob, stderr: "something follows"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			j := job(t, c.code, c.inputs)
 			switch c.exit {
-			case driver.ExitTime:
+			case monty.ExitTime:
 				j.Limits.MaxDurationSec = 0.2
-			case driver.ExitMemory:
+			case monty.ExitMemory:
 				j.Limits.MaxMemoryBytes = 8 << 20
 			}
-			if got := driver.Run(j, w.env()); got != c.exit {
+			if got := monty.Run(j, w.env()); got != c.exit {
 				t.Errorf("exit code %d, want %d", got, c.exit)
 			}
 			if w.stdout.String() != c.stdout {
@@ -340,7 +340,7 @@ from pathlib import Path
 			if s := w.stderr.String(); !strings.Contains(s, c.stderr) || (s == "") != (c.stderr == "") {
 				t.Errorf("stderr %q, want %q in it", s, c.stderr)
 			}
-			b, err := os.ReadFile(filepath.Join(w.out, driver.ValueName))
+			b, err := os.ReadFile(filepath.Join(w.out, monty.ValueName))
 			if c.value == "" && !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("a value %q, %v", b, err)
 			}
@@ -359,7 +359,7 @@ func TestPrintIsStreamed(t *testing.T) {
 		return len(p), os.WriteFile(filepath.Join(w.out, "printed"), nil, 0o600)
 	})
 	code := "from pathlib import Path\nprint('now')\nwhile not Path('/out/printed').exists():\n    pass\n"
-	if got := driver.Run(job(t, code, ""), env); got != 0 {
+	if got := monty.Run(job(t, code, ""), env); got != 0 {
 		t.Fatalf("exit code %d: %s", got, w.stderr.String())
 	}
 }
@@ -416,7 +416,7 @@ t(lambda: Path('/in/big').read_bytes())
 t(lambda: open('/out/' + 'n' * 300, 'w'))
 t(lambda: open("/out/it's/x", 'w'))
 `
-	if got := driver.Run(job(t, code, ""), w.env()); got != 0 {
+	if got := monty.Run(job(t, code, ""), w.env()); got != 0 {
 		t.Fatalf("exit code %d: %s", got, w.stderr.String())
 	}
 	out := w.stdout.String()
@@ -448,11 +448,11 @@ t(lambda: open("/out/it's/x", 'w'))
 // is never written through.
 func TestValueIsNotRedirected(t *testing.T) {
 	w := newWorld(t)
-	if err := os.Symlink("data.txt", filepath.Join(w.out, driver.ValueName)); err != nil {
+	if err := os.Symlink("data.txt", filepath.Join(w.out, monty.ValueName)); err != nil {
 		t.Fatal(err)
 	}
-	if got := driver.Run(job(t, "1", ""), w.env()); got != driver.ExitOutput {
-		t.Errorf("exit code %d, want %d", got, driver.ExitOutput)
+	if got := monty.Run(job(t, "1", ""), w.env()); got != monty.ExitOutput {
+		t.Errorf("exit code %d, want %d", got, monty.ExitOutput)
 	}
 	if _, err := os.Stat(filepath.Join(w.out, "data.txt")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the link was followed: %v", err)
@@ -465,7 +465,7 @@ func BenchmarkRun(b *testing.B) {
 	w := newWorld(b)
 	j := job(b, "print(1)", "")
 	for b.Loop() {
-		if got := driver.Run(j, w.env()); got != 0 {
+		if got := monty.Run(j, w.env()); got != 0 {
 			b.Fatal(got)
 		}
 	}

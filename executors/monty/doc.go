@@ -1,4 +1,4 @@
-// Package driver runs one program in the real interpreter: it starts
+// Package monty is the driver of pydantic's Monty: it runs one program in the real interpreter. It starts
 // `monty subprocess`, binds the inputs, streams what is printed, answers what
 // the code asks of the outside, and turns the end into an exit code.
 //
@@ -44,4 +44,4 @@
 // Refused by name, with exit code ExitValue: functions, classes, modules,
 // instances of other classes, exceptions, open files, Ellipsis, NotImplemented,
 // containers that hold themselves, and everything else.
-package driver
+package monty

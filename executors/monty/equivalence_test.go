@@ -1,4 +1,4 @@
-package driver_test
+package monty_test
 
 import (
 	"bytes"
@@ -11,19 +11,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/executors/monty"
 )
 
 // minSnippets is what the suite must at least hold.
 const minSnippets = 182
 
 // testdata holds the snippets and the files that they read.
-const testdata = "../../../testdata/monty"
+const testdata = "../../testdata/monty"
 
 // interpreter is the path of the real one; executors/monty tests that it is the pinned one.
 func interpreter(t testing.TB) string {
 	t.Helper()
-	path, err := filepath.Abs("../../../bin/monty")
+	path, err := filepath.Abs("../../bin/monty")
 	if err == nil {
 		_, err = os.Stat(path)
 	}
@@ -48,26 +48,26 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func (w *world) env() driver.Env {
+func (w *world) env() monty.Env {
 	now := func() time.Time { return time.Date(2026, 11, 20, 12, 34, 56, 789012000, time.UTC) }
-	return driver.Env{In: w.in, Out: w.out, Stdout: &w.stdout, Stderr: &w.stderr, Now: now}
+	return monty.Env{In: w.in, Out: w.out, Stdout: &w.stdout, Stderr: &w.stderr, Now: now}
 }
 
-func job(t testing.TB, code, inputs string) driver.Job {
+func job(t testing.TB, code, inputs string) monty.Job {
 	t.Helper()
-	return driver.Job{Code: code, Inputs: []byte(inputs), Monty: interpreter(t),
-		Limits: driver.Limits{MaxDurationSec: 20, MaxMemoryBytes: 256 << 20}}
+	return monty.Job{Code: code, Inputs: []byte(inputs), Monty: interpreter(t),
+		Limits: monty.Limits{MaxDurationSec: 20, MaxMemoryBytes: 256 << 20}}
 }
 
 // bare runs code as `monty FILE`, with the folders of w mounted.
 func bare(t *testing.T, code string, w *world) (exit int, stdout, stderr string) {
 	t.Helper()
 	scratch := t.TempDir()
-	if err := os.WriteFile(filepath.Join(scratch, driver.ScriptName), []byte(code), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(scratch, monty.ScriptName), []byte(code), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), interpreter(t),
-		"-m", w.in+"::/in::ro", "-m", w.out+"::/out::rw", driver.ScriptName)
+		"-m", w.in+"::/in::ro", "-m", w.out+"::/out::rw", monty.ScriptName)
 	cmd.Dir = scratch
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -110,7 +110,7 @@ func TestSameAsBare(t *testing.T) {
 			}
 			exit, stdout, stderr := bare(t, string(code), newWorld(t))
 			w := newWorld(t)
-			if got := driver.Run(job(t, string(code), ""), w.env()); got != exit {
+			if got := monty.Run(job(t, string(code), ""), w.env()); got != exit {
 				t.Errorf("exit code %d, bare %d", got, exit)
 			}
 			if got := w.stdout.String(); got != stdout {

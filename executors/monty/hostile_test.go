@@ -1,4 +1,4 @@
-package driver_test
+package monty_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/threegate/tool-exec/executors/monty/driver"
+	"github.com/threegate/tool-exec/executors/monty"
 )
 
 // TestMain makes this binary an interpreter that was taken over, when it is
@@ -137,26 +137,26 @@ func TestTakenOver(t *testing.T) {
 		exit   int
 		stderr string
 	}{
-		{"deaf", driver.ExitInterpreter, "closed its pipes"},
-		{"no-ok", driver.ExitInterpreter, "complete was not expected"},
-		{"exit", driver.ExitInterpreter, "exited with 3"},
-		{"noise", driver.ExitInterpreter, `\x1b[31mred`},
-		{"allocator", driver.ExitMemory, "no more memory"},
-		{"killed", driver.ExitMemory, "was killed"},
-		{"crash", driver.ExitInterpreter, "died of signal 15"},
-		{"half-frame", driver.ExitInterpreter, "exited with 9"},
-		{"huge-frame", driver.ExitInterpreter, "4294967295 bytes announced"},
-		{"garbage", driver.ExitInterpreter, "broke the protocol"},
-		{"unknown-value", driver.ExitValue, "a value of no known type"},
-		{"ok-again", driver.ExitInterpreter, "ok was not expected"},
-		{"futures", driver.ExitInterpreter, "an event of no known kind"},
-		{"fatal", driver.ExitInterpreter, `gave up: "lost \x1b[2J"`},
-		{"no-operation", driver.ExitOK, ""},
-		{"no-value", driver.ExitValue, "a value of no known type"},
-		{"no-exception", driver.ExitException, ""},
-		{"stderr-print", driver.ExitOK, "to stderr"},
-		{"deep", driver.ExitInterpreter, "recursion depth"},
-		{"escape", driver.ExitOK, ""},
+		{"deaf", monty.ExitInterpreter, "closed its pipes"},
+		{"no-ok", monty.ExitInterpreter, "complete was not expected"},
+		{"exit", monty.ExitInterpreter, "exited with 3"},
+		{"noise", monty.ExitInterpreter, `\x1b[31mred`},
+		{"allocator", monty.ExitMemory, "no more memory"},
+		{"killed", monty.ExitMemory, "was killed"},
+		{"crash", monty.ExitInterpreter, "died of signal 15"},
+		{"half-frame", monty.ExitInterpreter, "exited with 9"},
+		{"huge-frame", monty.ExitInterpreter, "4294967295 bytes announced"},
+		{"garbage", monty.ExitInterpreter, "broke the protocol"},
+		{"unknown-value", monty.ExitValue, "a value of no known type"},
+		{"ok-again", monty.ExitInterpreter, "ok was not expected"},
+		{"futures", monty.ExitInterpreter, "an event of no known kind"},
+		{"fatal", monty.ExitInterpreter, `gave up: "lost \x1b[2J"`},
+		{"no-operation", monty.ExitOK, ""},
+		{"no-value", monty.ExitValue, "a value of no known type"},
+		{"no-exception", monty.ExitException, ""},
+		{"stderr-print", monty.ExitOK, "to stderr"},
+		{"deep", monty.ExitInterpreter, "recursion depth"},
+		{"escape", monty.ExitOK, ""},
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +167,7 @@ func TestTakenOver(t *testing.T) {
 			j := job(t, "1", "")
 			j.Monty = link
 			w := newWorld(t)
-			if got := driver.Run(j, w.env()); got != c.exit {
+			if got := monty.Run(j, w.env()); got != c.exit {
 				t.Errorf("exit code %d, want %d", got, c.exit)
 			}
 			text := w.stderr.String()
@@ -189,14 +189,14 @@ func TestInterpreterCannotStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]int{
-		filepath.Join(dir, "missing"): driver.ExitNotFound,
-		plain:                         driver.ExitNotExecutable,
-		dir:                           driver.ExitNotExecutable,
+		filepath.Join(dir, "missing"): monty.ExitNotFound,
+		plain:                         monty.ExitNotExecutable,
+		dir:                           monty.ExitNotExecutable,
 	} {
 		w := newWorld(t)
 		j := job(t, "1", "")
 		j.Monty = path
-		if got := driver.Run(j, w.env()); got != want {
+		if got := monty.Run(j, w.env()); got != want {
 			t.Errorf("%s: exit code %d, want %d", path, got, want)
 		}
 		if s := w.stderr.String(); !strings.Contains(s, "could not be started") {
@@ -219,8 +219,8 @@ func TestOutputThatFails(t *testing.T) {
 	w := newWorld(t)
 	env := w.env()
 	env.Stdout = &failing{left: 100_000}
-	if got := driver.Run(job(t, "while True:\n    print('x' * 1000)", ""), env); got != driver.ExitOutput {
-		t.Errorf("exit code %d, want %d", got, driver.ExitOutput)
+	if got := monty.Run(job(t, "while True:\n    print('x' * 1000)", ""), env); got != monty.ExitOutput {
+		t.Errorf("exit code %d, want %d", got, monty.ExitOutput)
 	}
 	if !strings.Contains(w.stderr.String(), "could not be written: no space left") {
 		t.Errorf("stderr %q", w.stderr.String())

@@ -35,8 +35,8 @@ var mayImport = map[string][]string{
 
 	// What runs in sandboxes is small, and what others are to copy stands alone.
 	"cmd/threegate-init":    {"executors/job"},
-	"cmd/threegate-payload": {"executors/job", "executors/monty/...", "executors/posture"},
-	"cmd/threegate-tools":   {"cmd/internal/mcpstdio", "executors/monty/...", "toolruntime", "toolruntime/..."},
+	"cmd/threegate-payload": {"executors/job", "executors/monty", "executors/posture"},
+	"cmd/threegate-tools":   {"cmd/internal/mcpstdio", "executors/monty", "toolruntime", "toolruntime/..."},
 	"deploy/...":            {},
 	"docs/...":              {},
 }

@@ -139,10 +139,7 @@ func (c claimed) Open(name string) (io.ReadCloser, error) {
 type earlier struct{ b *journal }
 
 // Admitted implements admissions.Record.
-func (e earlier) Admitted(requestID string) (job, sha256 string, ok bool) {
-	a, ok := e.b.admittedAs(requestID)
-	return a.ID, a.SHA256, ok
-}
+func (e earlier) Admitted(requestID string) (ledger.Job, bool) { return e.b.admittedAs(requestID) }
 
 // Cancelled implements admissions.Record.
 func (e earlier) Cancelled(requestID string) bool { return e.b.isCancelled(requestID) }

@@ -27,6 +27,9 @@ func TestPromoteKnowsWhatWasTakenIn(t *testing.T) {
 		return string(out)
 	}
 	call(0, "init", "node", "--images", "no-images")
+	if err := nameImages(filepath.Join(dir, "node")); err != nil {
+		t.Fatal(err)
+	}
 	l, err := ledger.Open(filepath.Join(dir, "node", spool.DirLedger), ledger.Options{Now: time.Now},
 		func(ledger.Event) {})
 	if err != nil {
@@ -34,7 +37,7 @@ func TestPromoteKnowsWhatWasTakenIn(t *testing.T) {
 	}
 	for id, outcome := range map[string]ledger.DeliveryOutcome{"TR-20260101-000000Z-old": ledger.Delivered,
 		"TR-20260101-000000Z-refused": ledger.DeadLettered} {
-		e := ledger.Event{Type: ledger.DeliveryAttempted, Outcome: outcome, RequestID: id, RunID: "j"}
+		e := ledger.Event{Type: ledger.DeliveryAttempted, Outcome: outcome, RequestID: id, RunID: "j-" + string(outcome)}
 		if err := l.Append(e); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +48,7 @@ func TestPromoteKnowsWhatWasTakenIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := call(cli.ExitBusy, "promote", "TR-20260101-000000Z-old.md", "--node", "node")
-	if !strings.Contains(out, "the node took in TR-20260101-000000Z-old before, as job j (admitted)") {
+	if !strings.Contains(out, "request_id TR-20260101-000000Z-old was taken in before with other bytes") {
 		t.Errorf("it says %s", out)
 	}
 	call(0, "promote", "TR-20260101-000000Z-refused.md", "--node", "node")

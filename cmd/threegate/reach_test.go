@@ -84,6 +84,9 @@ func TestCommandsGiveUpRights(t *testing.T) {
 	if out, code := call("threegate", "init", "node", "--images", "no-images"); code != 0 {
 		t.Fatal(out)
 	}
+	if err := nameImages(filepath.Join(work, "node")); err != nil {
+		t.Fatal(err)
+	}
 	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
 		filepath.Join(dir, "key")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

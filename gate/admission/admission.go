@@ -67,10 +67,10 @@ type Files interface {
 	Open(name string) (io.ReadCloser, error)
 }
 
-// Record knows the requests that a node decided about.
+// Record knows the requests that a node decided about, as ledger.History does.
 type Record interface {
-	// Admitted is the job under which a request id was admitted, and the digest of its bytes.
-	Admitted(requestID string) (job, sha256 string, ok bool)
+	// Admitted is the job under which a request id was admitted.
+	Admitted(requestID string) (ledger.Job, bool)
 	// Cancelled says whether a person cancelled a request id.
 	Cancelled(requestID string) bool
 }
@@ -204,17 +204,18 @@ func (c *Case) approval(v *Verdict) {
 
 // repeated finds a request id that was admitted before under another job.
 func (c *Case) repeated(req *schemas.Request) []schemas.Finding {
-	job, sum, ok := c.Record.Admitted(req.RequestID)
+	first, ok := c.Record.Admitted(req.RequestID)
 	own := sha256.Sum256(c.Raw)
 	switch {
-	case !ok || job == c.Job:
+	case !ok || first.ID == c.Job:
 		return nil
-	case sum == hex.EncodeToString(own[:]):
+	case first.SHA256 == hex.EncodeToString(own[:]):
 		return []schemas.Finding{schemas.Refusal(RuleDuplicate,
-			"request_id %s was taken in before, with the same bytes, as job %s", req.RequestID, job)}
+			"request_id %s was taken in before, with the same bytes, as job %s", req.RequestID, first.ID)}
 	}
 	return []schemas.Finding{schemas.Refusal(RuleConflict,
-		"request_id %s was taken in before with other bytes (sha256 %s), as job %s", req.RequestID, sum, job)}
+		"request_id %s was taken in before with other bytes (sha256 %s), as job %s", req.RequestID, first.SHA256,
+		first.ID)}
 }
 
 // Cancelled is the finding about a request that a person cancelled.

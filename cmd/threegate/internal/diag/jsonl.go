@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -15,6 +16,8 @@ type jsonReport struct {
 	Kind     schemas.Kind      `json:"kind"`
 	Verdict  schemas.Verdict   `json:"verdict"`
 	Findings []schemas.Finding `json:"findings"`
+	// NotLookedAt is what a node would look at, too.
+	NotLookedAt []admission.Unseen `json:"not_looked_at,omitempty"`
 }
 
 // Report implements Writer. Excerpts are for people.
@@ -25,7 +28,7 @@ func (j *JSONL) Report(r Report) error {
 	}
 	enc := json.NewEncoder(j.W)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(jsonReport{r.File, r.Kind, r.Verdict, findings})
+	return enc.Encode(jsonReport{r.File, r.Kind, r.Verdict, findings, r.NotLookedAt})
 }
 
 // Trouble implements Writer: a file without a verdict has no object; the caller

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -21,6 +22,8 @@ type Report struct {
 	Kind     schemas.Kind
 	Verdict  schemas.Verdict
 	Findings []schemas.Finding
+	// NotLookedAt is what a node would look at, too.
+	NotLookedAt []admission.Unseen
 	// Source is the document, for showing lines of it. It may be cut or absent.
 	Source []byte
 	starts []int // where each line of Source begins
@@ -72,6 +75,8 @@ type Trouble struct {
 type Summary struct {
 	Files, Accepted, Rejected, Troubled int
 	Blocking, Warnings, Suggestions     int
+	// NotLookedAt is what was not looked at of some.
+	NotLookedAt []admission.Unseen
 }
 
 // Add counts one report.
@@ -81,6 +86,11 @@ func (s *Summary) Add(r Report) {
 		s.Rejected++
 	} else {
 		s.Accepted++
+	}
+	for _, u := range r.NotLookedAt {
+		if !slices.Contains(s.NotLookedAt, u) {
+			s.NotLookedAt = append(s.NotLookedAt, u)
+		}
 	}
 	for _, f := range r.Findings {
 		switch f.Severity {

@@ -42,7 +42,15 @@ func (t *Text) Trouble(Trouble) error { return nil }
 
 // Close implements Writer and writes the summary line.
 func (t *Text) Close(s Summary) error {
-	_, err := fmt.Fprintln(t.W, t.summary(s))
+	var b strings.Builder
+	b.WriteString(t.summary(s) + "\n")
+	if len(s.NotLookedAt) > 0 {
+		b.WriteString("not looked at, and a node does:\n")
+	}
+	for _, u := range s.NotLookedAt {
+		b.WriteString("  " + u.Says() + "\n")
+	}
+	_, err := io.WriteString(t.W, b.String())
 	return err
 }
 

@@ -19,10 +19,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
@@ -102,10 +103,13 @@ type approval struct {
 	policy   validate.Policy
 	// node is where it would run, if that is known.
 	node *config.Node
-	// The request as it will be written, and what was found in it.
-	raw      []byte
-	request  *schemas.Request
-	findings []schemas.Finding
+	// The request as it will be written, and the verdict on it.
+	raw     []byte
+	request *schemas.Request
+	verdict admission.Verdict
+	// record is what the node knows of earlier requests, or nil.
+	record  admission.Record
+	folders folders
 	// signer signs what is approved, with a key that this process can't reach; nil
 	// if nothing is to be signed.
 	signer *signer
@@ -141,23 +145,10 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) (err err
 	notes := startReporter(ctx, p.node, "")
 	defer a.stopReporter(notes)
 	defer func() { notes.refusedByRules(file, p.original, err) }()
-	n := approveNeeds(file, f.inputs)
-	if p.node != nil {
-		n.Read = append(n.Read, archiveOf(p.node))
-	}
-	if err := a.DropPrivileges(n); err != nil {
+	if err := a.open(ctx, p, f, true); err != nil {
 		return err
 	}
-	dir, name := filepath.Split(file)
-	place, err := bundle.OpenPlace(cmp.Or(dir, "."))
-	if err != nil {
-		return cli.Troublef(err, "", "can't open the folder of %s", file)
-	}
-	defer place.Close()
-	p.place, p.name = place, name
-	if err := a.prepareApproval(ctx, p, f); err != nil {
-		return err
-	}
+	defer p.place.Close()
 	if f.also {
 		return a.addSignature(ctx, p, f)
 	}
@@ -171,7 +162,7 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) (err err
 	if err := a.fill(ctx, p); err != nil {
 		return err
 	}
-	return a.writeApproval(ctx, p, f)
+	return a.writeApproval(ctx, p)
 }
 
 // confirm shows what would be approved, and asks. Without an error it may be.
@@ -241,9 +232,35 @@ func (a *app) approvalTerms(p *approval, f approveFlags) (err error) {
 		return cli.Usagef("add --sign KEY and --config NODE/"+config.FileName,
 			"a plan is signed, and says how one node would run the request")
 	}
-	p.policy.RequireSignature = false // it can't be there yet
-	p.policy.RequirePlan = p.policy.RequirePlan && !f.also
 	p.approver, err = a.approverName(f.as)
+	return err
+}
+
+// open gives up all rights but those to the request and its folder, and reads it with its inputs and what the node knows
+// of earlier ones.
+func (a *app) open(ctx context.Context, p *approval, f approveFlags, writes bool) error {
+	dir, name := filepath.Split(p.file)
+	dir = cmp.Or(dir, ".")
+	p.folders = folders{}
+	n := confine.Needs{Read: slices.Concat(p.folders.files(p.file, bundle.Dir(p.file)), nodeReads(p.node), f.inputs)}
+	if len(f.inputs) > 0 {
+		n.Read = append(n.Read, dir)
+	}
+	if writes {
+		n.Write = []string{dir}
+	}
+	place, err := bundle.OpenPlace(dir)
+	if err != nil {
+		return cli.Troublef(err, "", "can't open the folder of %s", p.file)
+	}
+	p.place, p.name = place, name
+	if err = a.DropPrivileges(n); err == nil {
+		p.record = recordOf(p.node)
+		err = a.prepareApproval(ctx, p, f)
+	}
+	if err != nil {
+		_ = place.Close()
+	}
 	return err
 }
 
@@ -263,9 +280,8 @@ func (a *app) prepareApproval(ctx context.Context, p *approval, f approveFlags) 
 	}
 	p.doc, err = frontmatter.Parse(p.original)
 	if err != nil {
-		_, found := validate.Request("", p.original, p.policy)
-		if blocked := a.refuseBlocking(file, p.original, found, "approved"); blocked != nil {
-			return blocked
+		if _, err := a.judge(ctx, file, "approved", admission.Case{Raw: p.original, Policy: p.policy}); err != nil {
+			return err
 		}
 		return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodeValidation, Message: fmt.Sprintf("%s: %v", file, err),
 			Hint: "write each key of the front matter on a line of its own, as threegate draft does", Cause: err}
@@ -307,11 +323,7 @@ func (a *app) approvalInputs(ctx context.Context, p *approval, f approveFlags) (
 		}
 		a.UI.Say("inputs copied to %s", dir)
 	}
-	files, err := bundle.Folder(dir, limits)
-	if err != nil {
-		return nil, inputFault(err)
-	}
-	return files, hash(ctx, files, limits)
+	return inputsIn(ctx, dir, limits)
 }
 
 // matchInputs compares declared inputs with the files. Declared inputs keep their order;
@@ -369,14 +381,7 @@ func (a *app) fill(ctx context.Context, p *approval) error {
 	p.raw = p.doc.Bytes()
 	// The file's name does not matter: promote gives it the name of its id.
 	p.policy.Now = now
-	p.request, p.findings = validate.Request("", p.raw, p.policy)
-	p.findings = append(p.findings, ofProfile(p.node, p.request)...)
-	names, err := planFindings(ctx, p.node, p.request, p.inputs, &p.policy)
-	if err != nil {
-		return err
-	}
-	p.findings = append(p.findings, names...)
-	if err := a.refuseBlocking(p.file, p.raw, p.findings, "approved"); err != nil {
+	if err := p.judge(ctx, a, "approved", admission.Case{Unsigned: true}); err != nil {
 		return err
 	}
 	if p.request == nil || p.request.ApprovedBy != p.approver {
@@ -387,53 +392,78 @@ func (a *app) fill(ctx context.Context, p *approval) error {
 	return nil
 }
 
-// refuseBlocking prints findings and ends the command if one of them blocks.
-func (a *app) refuseBlocking(file string, raw []byte, found []schemas.Finding, what string) error {
-	if schemas.VerdictOf(found) != schemas.VerdictReject {
-		return nil
-	}
-	r := diag.New(file, schemas.KindRequest, raw, found)
-	if !a.JSON {
-		w := &diag.Text{W: a.UI.Err, Style: a.UI.ErrStyle, Columns: a.UI.Columns, Wrap: a.UI.ErrTTY}
-		if err := w.Report(r); err != nil {
-			return err
-		}
-	}
-	i := slices.IndexFunc(found, func(f schemas.Finding) bool { return f.Severity == schemas.SeverityBlocking })
-	first := found[i] // there is one: it rejects
-	fault := cli.Rejectf(first.Rule, "mend what is blocking; threegate lint "+file+" shows it again",
-		"%s can't be %s: %s", file, what, first.Message)
-	fault.Cause = byRules{found}
-	return fault
+// judge judges the request as it will be written.
+func (p *approval) judge(ctx context.Context, a *app, what string, c admission.Case) (err error) {
+	// The file's name does not matter: promote gives it the name of its id.
+	c.Raw, c.Policy, c.Config, c.Record = p.raw, p.policy, p.node, p.record
+	c.Files = bundle.Files{Context: ctx, List: p.inputs}
+	m := p.policy.MinApprovers
+	c.MoreApprovers = max(m.Low, m.Medium, m.High) > 1
+	p.verdict, err = a.judge(ctx, p.file, what, c)
+	p.request = p.verdict.Request
+	return err
 }
 
-// writeApproval signs and writes what was reviewed.
-func (a *app) writeApproval(ctx context.Context, p *approval, f approveFlags) error {
+// unchanged is a fault if the file is not what was reviewed.
+func (p *approval) unchanged() error {
 	now, err := p.place.Read(p.name, p.policy.MaxRequestBytes)
 	if err != nil || !bytes.Equal(now, p.original) {
 		return cli.Troublef(err, "review it again", "%s was changed during the review; nothing was written", p.file)
+	}
+	return nil
+}
+
+// sign signs what was reviewed, and judges it as a node will.
+func (p *approval) sign(ctx context.Context, a *app) (signed approvals.Approval, err error) {
+	if p.planSigner != nil {
+		if signed.Plan, err = p.verdict.Plan.Encode(); err != nil {
+			return signed, cli.Troublef(err, "", "can't write the plan")
+		}
+		if signed.PlanSignature, err = p.planSigner.sign(signed.Plan); err != nil {
+			return signed, err
+		}
+	}
+	if p.signer != nil {
+		if signed.Signature, err = p.signer.sign(p.raw); err != nil {
+			return signed, err
+		}
+	}
+	sig, err := joined(p.file, signed)
+	if err != nil {
+		return signed, err
+	}
+	return signed, p.judge(ctx, a, "approved", admission.Case{Signature: sig})
+}
+
+// writeApproval signs and writes what was reviewed.
+func (a *app) writeApproval(ctx context.Context, p *approval) error {
+	if err := p.unchanged(); err != nil {
+		return err
 	}
 	mode, err := p.place.Mode(p.name)
 	if err != nil {
 		return cli.Troublef(err, "", "can't write %s", p.file)
 	}
-	signature := ""
-	if err := a.writePlan(p); err != nil {
+	signed, err := p.sign(ctx, a)
+	if err != nil {
 		return err
 	}
-	if p.signer != nil {
-		sig, err := p.signer.sign(p.raw)
-		if err != nil {
-			return err
+	for _, part := range []struct {
+		suffix string
+		data   []byte
+	}{{planSuffix, signed.Plan}, {planSigSuffix, signed.PlanSignature}, {sigSuffix, signed.Signature}} {
+		if part.data != nil {
+			err = p.place.WriteFile(p.name+part.suffix, part.data, 0o644, true)
+		} else if err = p.place.Remove(p.name + part.suffix); err == nil && part.suffix == sigSuffix {
+			a.UI.Warn(p.file+".sig did not fit the request any more and was removed", "add --sign KEY to sign again")
 		}
-		if err := p.place.WriteFile(p.name+".sig", sig, 0o644, true); err != nil {
-			return cli.Troublef(err, "", "can't write the signature")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return cli.Troublef(err, "", "can't write, or remove what is outdated: %s%s", p.file, part.suffix)
 		}
-		signature = p.file + ".sig"
-	} else if err := p.place.Remove(p.name + ".sig"); err == nil {
-		a.UI.Warn(p.file+".sig did not fit the request any more and was removed", "add --sign KEY to sign again")
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return cli.Troublef(err, "", "can't remove the outdated signature %s.sig", p.file)
+	}
+	signature := ""
+	if signed.Signature != nil {
+		signature = p.file + sigSuffix
 	}
 	if err := a.dropCosignatures(p); err != nil {
 		return err
@@ -464,5 +494,17 @@ func (a *app) writeApproval(ctx context.Context, p *approval, f approveFlags) er
 			"--add-signature --as NAME --sign KEY", n, p.file)
 	}
 	a.UI.Hint(next)
+	return nil
+}
+
+// dropCosignatures removes those of an earlier approval.
+func (a *app) dropCosignatures(p *approval) error {
+	for _, name := range p.folders.cosigners(p.file) {
+		old := cosignature(p.name, name)
+		if err := p.place.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return cli.Troublef(err, "", "can't remove the outdated signature %s", old)
+		}
+		a.UI.Warn(old+" did not fit the request any more and was removed", "that person signs again: --add-signature")
+	}
 	return nil
 }

@@ -12,18 +12,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
-	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/validate"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
@@ -187,7 +184,13 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 	if err != nil {
 		return cli.Troublef(err, "", "can't write the request")
 	}
-	if err := a.promise(text, policy, node); err != nil {
+	policy.Unapproved = true
+	_, err = a.judge(ctx, "the draft", "written", admission.Case{Raw: []byte(text), Policy: policy, Config: node,
+		Files: bundle.Files{Context: ctx, List: files}})
+	if f, ok := errors.AsType[*cli.Fault](err); ok {
+		f.Hint = "mend what is blocking: a flag, or an input's name; nothing was written"
+	}
+	if err != nil {
 		return err
 	}
 	if note := bareTools(d, f, node); note != "" {
@@ -324,34 +327,6 @@ func sampleCommand(d draft.Draft) string {
 	return interpreter + " --version"
 }
 
-// promise refuses a draft that lint would reject for more than the approval.
-func (a *app) promise(text string, policy validate.Policy, node *config.Node) error {
-	raw, request, found, err := judgeUnapproved([]byte(text), policy)
-	if err != nil {
-		return err
-	}
-	found = append(found, ofProfile(node, request)...)
-	blocked := a.refuseBlocking("the draft", raw, found, "written")
-	if f, ok := errors.AsType[*cli.Fault](blocked); ok {
-		f.Hint = "mend what is blocking: a flag, or an input's name; nothing was written"
-	}
-	return blocked
-}
-
-// judgeUnapproved judges a request as if somebody approved it now, whoever that may be. The places of
-// findings are in the bytes that it returns.
-func judgeUnapproved(raw []byte, policy validate.Policy) ([]byte, *schemas.Request, []schemas.Finding, error) {
-	doc, err := frontmatter.Parse(raw)
-	if err != nil {
-		return raw, nil, nil, cli.Troublef(err, "", "can't read the request")
-	}
-	doc.Set("approved_by", "somebody", "requested_by")
-	doc.Set("approved_utc", policy.Now.UTC().Format(time.RFC3339), "approved_by")
-	policy.Approvers, policy.AllowSelfApproval, policy.RequireSignature = nil, true, false
-	request, found := validate.Request("", doc.Bytes(), policy)
-	return doc.Bytes(), request, found, nil
-}
-
 // programs are the endings of files that interpreters run.
 var programs = map[string]bool{".py": true, ".js": true, ".mjs": true, ".rb": true, ".pl": true, ".sh": true,
 	".lua": true, ".r": true, ".R": true}
@@ -439,28 +414,22 @@ func (a *app) draftOut(d draft.Draft, text, file string, silent []string) error 
 // hashNamed lists and hashes the files that a person named.
 func hashNamed(ctx context.Context, paths []string, l bundle.Limits) ([]bundle.File, error) {
 	files, err := bundle.Named(paths, l)
+	if err == nil {
+		err = bundle.Hash(ctx, files, l)
+	}
 	if err != nil {
 		return nil, inputFault(err)
 	}
-	return files, hash(ctx, files, l)
-}
-
-func hash(ctx context.Context, files []bundle.File, l bundle.Limits) error {
-	if err := bundle.Hash(ctx, files, l); err != nil {
-		return inputFault(err)
-	}
-	return nil
+	return files, nil
 }
 
 func inputFault(err error) *cli.Fault {
+	if errors.Is(err, bundle.ErrChanged) {
+		return cli.Troublef(err, "do it again", "an input was changed meanwhile")
+	}
 	hint := "inputs must be regular files, or folders of them"
 	if errors.Is(err, bundle.ErrTooMuch) {
 		hint = "leave out what the run does not need, or raise limits.inputs_mb and limits.input_files of the node"
 	}
 	return cli.Troublef(err, hint, "can't take the inputs")
-}
-
-// InputLimits bound the inputs of a request by a policy.
-func InputLimits(p validate.Policy) bundle.Limits {
-	return bundle.Limits{Files: p.MaxInputs, Bytes: p.MaxInputBytes}
 }

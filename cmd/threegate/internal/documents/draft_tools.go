@@ -60,8 +60,8 @@ func (a *app) toolInputs(ctx context.Context, f draftFlags, l bundle.Limits) ([]
 				"the plan can't be carried out:\n%v", err)
 		}
 		plan := []bundle.File{{Rel: draft.PlanFile, Data: raw}}
-		if err := hash(ctx, plan, l); err != nil {
-			return nil, err
+		if err := bundle.Hash(ctx, plan, l); err != nil {
+			return nil, inputFault(err)
 		}
 		inputs = append(inputs, draft.Input{File: plan[0]})
 	}

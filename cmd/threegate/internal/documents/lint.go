@@ -1,20 +1,25 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 
@@ -41,9 +46,10 @@ TS-*.md are judged, and every other *.md whose front matter says that it is a
 request or a result; hidden entries, links and folders of inputs and artifacts
 are left out. A file that is named is judged whatever it is called.
 
-Without --config the verdict is that of a node with default settings that has every
-language and network, and no profile of tools. Input files are not read: approve and
-promote compare their hashes.`,
+Inputs, signatures and a signed plan are read where they lie next to a request. Without
+--config the verdict is that of a node with default settings that has every language and
+network, and no profile of tools. What lint could not look at it lists: below the summary,
+and as not_looked_at with --format jsonl.`,
 		Example: `  threegate lint TR-20260209-160501Z-python-stats.md
   threegate lint inbox/ --format sarif > lint.sarif
   threegate lint --as-of 2026-02-10T00:00:00Z --format jsonl requests/ | jq .verdict`,
@@ -74,17 +80,34 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	if kind != "" && kind != schemas.KindRequest && kind != schemas.KindResult {
 		return cli.Usagef("", "--kind is request or result, not %q", f.kind)
 	}
-	node, policy, err := a.lintPolicy(f)
+	now := a.Now()
+	if f.asOf != "" {
+		if now, err = time.Parse(time.RFC3339, f.asOf); err != nil {
+			return cli.Usagef("write it like 2026-02-09T16:05:01Z", "--as-of %q is no RFC 3339 time", f.asOf)
+		}
+	}
+	node, policy, err := cli.ConfigOf(f.config, now)
 	if err != nil {
 		return err
 	}
-	if err := a.DropPrivileges(lintNeeds(paths)); err != nil {
+	l := linter{kind: kind, policy: policy, node: node, folders: folders{}}
+	var n confine.Needs
+	for _, p := range paths {
+		if p == source.Stdin {
+			continue
+		}
+		n.Read = append(n.Read, p)
+		if info, err := os.Stat(p); err == nil && !info.IsDir() {
+			n.Read = append(n.Read, l.folders.files(p, bundle.Dir(p))...)
+		}
+	}
+	if err := a.DropPrivileges(n); err != nil {
 		return err
 	}
 	var sum diag.Summary
 	var stopped error
 	err = source.Walk(ctx, paths, func(it source.Item) bool {
-		r, err := a.lintOne(ctx, it, kind, policy, node)
+		r, err := l.one(ctx, a, it)
 		stopped = a.lintReport(w, &sum, it.Path, r, err)
 		return stopped == nil
 	})
@@ -142,10 +165,17 @@ func lintHint(err error) string {
 	return ""
 }
 
-// lintOne reads and judges one document. If a rule panics, the other documents are still
+// linter judges documents of one kind, or of any, by a policy. The node may be nil.
+type linter struct {
+	kind    schemas.Kind
+	policy  validate.Policy
+	node    *config.Node
+	folders folders
+}
+
+// one reads and judges one document. If a rule panics, the other documents are still
 // judged.
-func (a *app) lintOne(ctx context.Context, it source.Item, kind schemas.Kind, p validate.Policy,
-	node *config.Node) (r diag.Report, err error) {
+func (l *linter) one(ctx context.Context, a *app, it source.Item) (r diag.Report, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("a rule failed on it, which is a fault of threegate's: %v", v)
@@ -154,7 +184,7 @@ func (a *app) lintOne(ctx context.Context, it source.Item, kind schemas.Kind, p 
 	if it.Err != nil {
 		return r, it.Err
 	}
-	limit := max(p.MaxRequestBytes, p.MaxResultBytes)
+	limit := max(l.policy.MaxRequestBytes, l.policy.MaxResultBytes)
 	var raw []byte
 	if it.Path == source.Stdin {
 		raw, err = source.ReadStream(ctx, a.In, limit)
@@ -164,31 +194,37 @@ func (a *app) lintOne(ctx context.Context, it source.Item, kind schemas.Kind, p 
 	if err != nil {
 		return r, err
 	}
-	if kind == "" {
-		kind = source.KindOf(it.Path, raw)
-	}
-	return judge(it.Path, kind, raw, p, node), nil
-}
-
-// judge runs the rules of kind over a document. The node may be nil.
-func judge(path string, kind schemas.Kind, raw []byte, p validate.Policy, node *config.Node) diag.Report {
+	kind := cmp.Or(l.kind, source.KindOf(it.Path, raw))
 	// A file without the name of a document gets one when it is promoted.
 	name := ""
-	if source.NameKind(path) != "" {
-		name = path
+	if source.NameKind(it.Path) != "" {
+		name = it.Path
 	}
-	var found []schemas.Finding
 	if kind == schemas.KindResult {
-		_, found = validate.Result(name, raw, p)
-	} else {
-		var request *schemas.Request
-		request, found = validate.Request(name, raw, p)
-		if request == nil && node != nil { // one that lacks its approval only can be held to a profile before
-			_, request, _, _ = judgeUnapproved(raw, p)
-		}
-		found = append(found, ofProfile(node, request)...)
+		_, found := validate.Result(name, raw, l.policy)
+		return diag.New(it.Path, kind, raw, found), nil
 	}
-	return diag.New(path, kind, raw, found)
+	c := admission.Case{Raw: raw, Policy: l.policy, Config: l.node, Unsigned: true}
+	if it.Path != source.Stdin {
+		inputs := bundle.Dir(it.Path)
+		if c, _, err = l.folders.caseOf(ctx, it.Path, inputs, raw, l.policy, l.node); err != nil {
+			return r, err
+		}
+		if _, err := os.Lstat(inputs); err != nil && declaresInputs(raw) {
+			c.Files = nil // they are elsewhere
+		}
+	}
+	c.Name = name
+	v, err := admission.Judge(ctx, c)
+	r = diag.New(it.Path, kind, raw, v.Findings)
+	r.NotLookedAt = v.NotLookedAt
+	return r, err
+}
+
+// declaresInputs says whether a request has inputs, as far as it can be read.
+func declaresInputs(raw []byte) bool {
+	doc, err := frontmatter.Parse(raw)
+	return err != nil || len(doc.Inputs) > 0
 }
 
 func (a *app) lintWriter(format string) (diag.Writer, error) {
@@ -202,26 +238,4 @@ func (a *app) lintWriter(format string) (diag.Writer, error) {
 		return diag.NewSARIF(out, cli.Version, schemas.Rules()), nil
 	}
 	return nil, cli.Usagef("", "--format is text, jsonl or sarif, not %q", format)
-}
-
-// ofProfile says why a request can't run under a profile of a node, if it is to.
-func ofProfile(node *config.Node, request *schemas.Request) []schemas.Finding {
-	if node == nil || request == nil || node.Registry(request) == nil {
-		return nil
-	}
-	return patchpolicy.OfProfile(request)
-}
-
-// lintPolicy is the policy of the node that the flags name, or the default.
-func (a *app) lintPolicy(f lintFlags) (*config.Node, validate.Policy, error) {
-	now := a.Now()
-	if f.asOf != "" {
-		t, err := time.Parse(time.RFC3339, f.asOf)
-		if err != nil {
-			return nil, validate.Policy{}, cli.Usagef("write it like 2026-02-09T16:05:01Z",
-				"--as-of %q is no RFC 3339 time", f.asOf)
-		}
-		now = t
-	}
-	return cli.ConfigOf(f.config, now)
 }

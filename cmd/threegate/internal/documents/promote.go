@@ -16,11 +16,9 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/ledger"
-	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
@@ -75,24 +73,16 @@ func (a *app) promote(ctx context.Context, files []string, f promoteFlags) error
 	if err != nil {
 		return err
 	}
-	n := confine.Needs{Read: []string{to.inbox}, Write: []string{to.inbox}}
-	to.also = map[string]cosigned{}
+	n := confine.Needs{Read: append(nodeReads(to.node), to.inbox), Write: []string{to.inbox}}
 	for _, file := range files {
-		names, err := Cosigners(file)
-		to.also[file] = cosigned{names, err}
-		n.Read = append(n.Read, bundleNeeds(file, f.inputs, names).Read...)
-	}
-	if to.node != nil {
-		n.Read = append(n.Read, filepath.Join(to.node.Dir, spool.DirLedger), filepath.Join(to.node.Dir, spool.DirSpool))
-		for _, in := range to.node.Inboxes {
-			n.Read = append(n.Read, in.Path)
-		}
+		n.Read = append(n.Read, to.folders.files(file, cmp.Or(f.inputs, bundle.Dir(file)))...)
 	}
 	to.notes = startReporter(ctx, to.node, "")
 	defer a.stopReporter(to.notes)
 	if err := a.DropPrivileges(n); err != nil {
 		return err
 	}
+	to.record = recordOf(to.node)
 	if len(files) == 1 {
 		p, err := a.promoteOne(ctx, files[0], f.inputs, to)
 		if err != nil {
@@ -149,110 +139,66 @@ func (a *app) promoteMany(ctx context.Context, files []string, to target) error 
 // promoteOne puts one request into the inbox.
 func (a *app) promoteOne(ctx context.Context, file, inputs string, to target) (promotion, error) {
 	p := promotion{File: file, Inbox: to.inbox}
-	also := to.also[file]
-	if also.err != nil {
-		return p, also.err
-	}
-	b, err := LoadBundle(ctx, a.App, file, inputs, also.names, to.policy, to.node)
-	if err != nil {
+	b, err := to.load(ctx, a, file, inputs)
+	if fault, ok := errors.AsType[*cli.Fault](err); ok {
 		to.notes.refusedByRules(file, b.Request, err)
+		if fault.Rule == admission.RuleDuplicate || fault.Rule == admission.RuleConflict {
+			fault.Exit = cli.ExitBusy
+		}
+	}
+	if err != nil {
 		return p, err
 	}
 	p.RequestID = b.ID
-	if to.node != nil {
-		// Whoever may not read the record learns it from the node.
-		if was, err := view.Of(to.node, b.ID); err == nil && was.Job != "" && was.State != ledger.StateQuarantined {
-			return p, &cli.Fault{Exit: cli.ExitBusy, Code: schemas.CodeValidation, Rule: "request.duplicate",
-				Message: fmt.Sprintf("the node took in %s before, as job %s (%s)", b.ID, was.Job, was.State),
-				Hint:    "a request_id is used once: make a new request, or: threegate status " + b.ID + a.NodeArg()}
-		}
-	}
 	if p.Placed, err = bundle.Put(ctx, to.inbox, b, InputLimits(to.policy)); err != nil {
 		return p, PutFault(err, file, to.inbox, b.ID)
 	}
 	return p, nil
 }
 
-// maxSignatureBytes bounds a detached signature.
-const maxSignatureBytes = 64 << 10
+// LoadBundle reads a request with its signature and inputs, and judges them as a node will.
+func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, node *config.Node) (bundle.Bundle, error) {
+	to := target{policy: node.Policy(c.Now()), node: node, folders: folders{}}
+	return to.load(ctx, &app{c}, file, inputs)
+}
 
-// LoadBundle reads a request with its signature and inputs, and judges them as the
-// gate will. Also are those of Cosigners. The node may be nil: then a plan is not compared with it.
-func LoadBundle(ctx context.Context, c *cli.App, file, inputs string, also []string, policy validate.Policy,
-	node *config.Node) (bundle.Bundle, error) {
-	var b bundle.Bundle
-	a := &app{c}
-	raw, err := source.Read(file, true, policy.MaxRequestBytes)
-	if err != nil {
+// target is an inbox, and the policy of its node. The node is nil if only a folder was named.
+type target struct {
+	inbox   string
+	policy  validate.Policy
+	node    *config.Node
+	record  admission.Record
+	folders folders
+	// notes tells the node of what is refused.
+	notes *refusalReporter
+}
+
+// load is LoadBundle for the target.
+func (to *target) load(ctx context.Context, a *app, file, inputs string) (b bundle.Bundle, err error) {
+	if b.Request, err = source.Read(file, true, to.policy.MaxRequestBytes); err != nil {
 		return b, cli.Troublef(err, lintHint(err), "can't read %s", file)
-	}
-	b.Request = raw
-	sig, err := signatureFile(file, also)
-	if err != nil {
-		return b, err
-	}
-	request, found := validate.Request("", raw, policy)
-	if err := a.refuseBlocking(file, raw, found, "promoted"); err != nil {
-		return b, err
-	}
-	if err := refusedAfterApproval(file, request); err != nil {
-		return b, err
 	}
 	if inputs == "" {
 		inputs = bundle.Dir(file)
 	} else if inputs, err = filepath.EvalSymlinks(inputs); err != nil { // a person may name a link
 		return b, inputFault(err)
 	}
-	limits := InputLimits(policy)
-	files, err := bundle.Folder(inputs, limits)
-	if err != nil {
-		return b, inputFault(err)
-	}
-	if err := hash(ctx, files, limits); err != nil {
-		return b, err
-	}
-	hashes := hashesOf(files)
-	by, signed := validate.Signature(raw, sig, request, policy)
-	found = append(validate.Inputs(request, hashes, policy), signed...)
-	inTrees, err := treeFindings(ctx, request, files)
+	c, files, err := to.folders.caseOf(ctx, file, inputs, b.Request, to.policy, to.node)
 	if err != nil {
 		return b, err
 	}
-	found = append(found, inTrees...)
-	found = append(found, ofProfile(node, request)...)
-	names, err := planFindings(ctx, node, request, files, &policy)
+	c.Record = to.record
+	v, err := a.judge(ctx, file, "promoted", c)
 	if err != nil {
 		return b, err
 	}
-	found = append(found, names...)
-	if node != nil {
-		found = append(found, validate.Plan(by.Plan, planOf(node, raw, request, hashes), policy)...)
-	}
-	if err := a.refuseBlocking(file, raw, schemas.SortFindings(found), "promoted"); err != nil {
-		return b, err
-	}
-	return bundle.Bundle{ID: request.RequestID, Request: raw, Signature: sig, Files: files}, nil
-}
-
-// target is an inbox, and the policy of its node. The node is nil if only a folder was named.
-type target struct {
-	inbox  string
-	policy validate.Policy
-	node   *config.Node
-	// also are the further approvers of each file.
-	also map[string]cosigned
-	// notes tells the node of what is refused.
-	notes *refusalReporter
-}
-
-type cosigned struct {
-	names []string
-	err   error
+	b.ID, b.Signature, b.Files = v.Request.RequestID, c.Signature, files
+	return b, refusedAfterApproval(file, v.Request)
 }
 
 // promoteTarget finds the folder of the inbox, and its node.
 func (a *app) promoteTarget(inbox string) (target, error) {
-	to := target{inbox: inbox, policy: cli.AnyNodePolicy(a.Now())}
+	to := target{inbox: inbox, policy: cli.AnyNodePolicy(a.Now()), folders: folders{}}
 	folder := strings.ContainsRune(inbox, filepath.Separator) || inbox == "." || inbox == ".."
 	if folder && a.Node == "" {
 		return to, checkInbox(inbox)

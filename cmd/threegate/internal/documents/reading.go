@@ -21,6 +21,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/executors/intree"
+	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -402,14 +403,19 @@ func (a *app) readNotes(r *reading, p *approval) error {
 	if _, err := p.place.Mode(p.name + ".sig"); err == nil && !p.also {
 		r.notes = append(r.notes, "its signature will no longer fit and is replaced or removed")
 	}
-	if len(r.notes)+len(p.findings) > 0 {
+	for _, u := range p.verdict.NotLookedAt {
+		if u == admission.Configuration || u == admission.Earlier { // the rest is a matter of the approval itself
+			r.notes = append(r.notes, "not looked at here: "+u.Says())
+		}
+	}
+	if len(r.notes)+len(p.verdict.Findings) > 0 {
 		r.head("Look twice")
 		for _, n := range r.notes {
 			r.say("  - ", n)
 		}
 		var b strings.Builder
 		w := &diag.Text{W: &b, Columns: a.UI.Columns}
-		if err := w.Report(diag.New(p.file, schemas.KindRequest, p.raw, p.findings)); err != nil {
+		if err := w.Report(diag.New(p.file, schemas.KindRequest, p.raw, p.verdict.Findings)); err != nil {
 			return err
 		}
 		if b.Len() > 0 {

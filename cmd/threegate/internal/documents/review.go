@@ -1,23 +1,21 @@
 package documents
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -57,14 +55,12 @@ Without a terminal all of it is printed, and nothing is asked.`,
 
 func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 	p := &approval{file: file, policy: cli.AnyNodePolicy(a.Now())}
-	n := approveNeeds(file, nil)
 	if a.Node != "" {
 		l, err := a.LoadNode()
 		if err != nil {
 			return err
 		}
 		p.node, p.policy = l, l.Policy(a.Now())
-		n.Read = append(n.Read, archiveOf(l))
 	}
 	interactive := term.IsTerminal(a.In) && a.UI.OutTTY && !a.JSON
 	if interactive {
@@ -81,24 +77,11 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 			return err
 		}
 		defer stop()
-	} else {
-		n.Write = nil
 	}
-	wantsSignature := p.policy.RequireSignature
-	p.policy.RequireSignature = false // it can't be there yet
-	dir, name := filepath.Split(file)
-	place, err := bundle.OpenPlace(cmp.Or(dir, "."))
-	if err != nil {
-		return cli.Troublef(err, "", "can't open the folder of %s", file)
-	}
-	defer place.Close()
-	p.place, p.name = place, name
-	if err := a.DropPrivileges(n); err != nil {
+	if err := a.open(ctx, p, f, interactive); err != nil {
 		return err
 	}
-	if err := a.prepareApproval(ctx, p, f); err != nil {
-		return err
-	}
+	defer p.place.Close()
 	if err := a.unapproved(ctx, p); err != nil {
 		return err
 	}
@@ -111,7 +94,7 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 	}
 	s := newScreen(r, p, a.UI.OutStyle, f.unseen)
 	s.mayApprove = func(name string) error {
-		if wantsSignature && p.signer == nil {
+		if p.policy.RequireSignature && p.signer == nil {
 			return cli.Usagef("", "this node wants signed approvals: leave, and add --sign KEY")
 		}
 		p.approver = name
@@ -124,18 +107,18 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 		}
 		return cli.Troublef(err, "threegate review FILE | less shows the same", "the screen can't be used")
 	}
-	return a.decide(ctx, p, s, f)
+	return a.decide(ctx, p, s)
 }
 
 // decide does what the reader asked for.
-func (a *app) decide(ctx context.Context, p *approval, s *screen, f approveFlags) error {
+func (a *app) decide(ctx context.Context, p *approval, s *screen) error {
 	switch s.decision {
 	case decisionApprove:
 		p.approver = s.name
 		if err := a.fill(ctx, p); err != nil {
 			return err
 		}
-		return a.writeApproval(ctx, p, f)
+		return a.writeApproval(ctx, p)
 	case decisionRefuse:
 		return a.writeRefusal(p, s.name, s.reason)
 	}
@@ -144,18 +127,13 @@ func (a *app) decide(ctx context.Context, p *approval, s *screen, f approveFlags
 }
 
 // unapproved judges the request with its inputs, whoever will approve it.
-func (a *app) unapproved(ctx context.Context, p *approval) (err error) {
+func (a *app) unapproved(ctx context.Context, p *approval) error {
 	p.policy.Now = a.Now().UTC()
-	if p.raw, p.request, p.findings, err = judgeUnapproved(p.doc.Bytes(), p.policy); err != nil {
-		return err
-	}
-	p.findings = append(p.findings, ofProfile(p.node, p.request)...)
-	names, err := planFindings(ctx, p.node, p.request, p.inputs, &p.policy)
+	p.raw = p.doc.Bytes()
+	p.policy.Unapproved = true
+	err := p.judge(ctx, a, "reviewed", admission.Case{})
+	p.policy.Unapproved = false
 	if err != nil {
-		return err
-	}
-	p.findings = append(p.findings, names...)
-	if err := a.refuseBlocking(p.file, p.raw, p.findings, "reviewed"); err != nil {
 		return err
 	}
 	p.request.ApprovedBy = strings.TrimSpace(p.replaces)
@@ -173,11 +151,11 @@ func (a *app) reviewOut(p *approval, r *reading) error {
 		return err
 	}
 	sum := sha256.Sum256(p.original)
-	unseen, findings := append([]string{}, r.unseen...), append([]schemas.Finding{}, p.findings...)
+	unseen, findings := append([]string{}, r.unseen...), append([]schemas.Finding{}, p.verdict.Findings...)
 	return a.PrintJSON(map[string]any{
 		"request_id": p.request.RequestID, "file": p.file, "sha256": hex.EncodeToString(sum[:]),
 		"reading": strings.Split(strings.TrimSuffix(r.print(false, 0), "\n"), "\n"),
-		"unseen":  unseen, "findings": findings,
+		"unseen":  unseen, "findings": findings, "not_looked_at": p.verdict.NotLookedAt,
 	})
 }
 

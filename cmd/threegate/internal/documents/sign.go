@@ -34,6 +34,26 @@ type signer struct {
 	out, err bytes.Buffer
 }
 
+// startSigners starts what signs an approval, and its plan if there is to be one. What it returns ends both.
+func (p *approval) startSigners(ctx context.Context, f approveFlags) (stop func(), err error) {
+	stop = func() {}
+	if f.sign == "" {
+		return stop, nil
+	}
+	if p.signer, err = startSigner(ctx, f.sign, signatureNamespace); err != nil {
+		return stop, err
+	}
+	stop = func() { _ = p.signer.close() }
+	if !f.plan && (!p.policy.RequirePlan || f.also) {
+		return stop, nil
+	}
+	if p.planSigner, err = startSigner(ctx, f.sign, approvals.PlanNamespace); err != nil {
+		stop()
+		return stop, err
+	}
+	return func() { _ = p.signer.close(); _ = p.planSigner.close() }, nil
+}
+
 // startSigner starts the process. It must be closed.
 func startSigner(ctx context.Context, key, namespace string) (*signer, error) {
 	if _, err := os.Stat(key); err != nil {

@@ -3,9 +3,7 @@ package mcpserver
 import (
 	"errors"
 	"log/slog"
-	"maps"
 	"net"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -97,12 +95,12 @@ func serve(cmd *cobra.Command, a *cli.App, f flags) error {
 func deskOf(a *cli.App, l *config.Node, drafts string) Desk {
 	d := Desk{Policy: l.Policy(a.Now()), Monty: l.Backends.Monty.Image != "", Inbound: l.CoreInbound.Path,
 		Drafts: drafts, Now: a.Now, Version: cli.Version,
-		Profiles: slices.Sorted(maps.Keys(l.Registries)),
-		Log:      slog.New(slog.NewTextHandler(a.UI.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+		Config: l,
+		Log:    slog.New(slog.NewTextHandler(a.UI.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	if l.CoreNotices.Enabled {
 		d.Notices = l.CoreNotices.Path
 	}
 	p := &d.Policy
-	p.Approvers, p.AllowedSigners, p.RequireSignature = nil, nil, false
+	p.Approvers, p.AllowedSigners = nil, nil
 	return d
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
+	"github.com/threegate/tool-exec/gate/admission"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -30,8 +32,8 @@ type Desk struct {
 	Policy validate.Policy
 	// Monty says that the node runs Monty's programs.
 	Monty bool
-	// Profiles are the languages that bring a registry of the node's.
-	Profiles []string
+	// Config says what would run.
+	Config *config.Node
 	// Inbound and Notices are CORE's folders, Drafts the folder in which drafts are written.
 	Inbound, Notices, Drafts string
 	Now                      func() time.Time
@@ -181,10 +183,13 @@ type lintOut struct {
 	Approval bool            `json:"needs_approval" jsonschema:"it lacks nothing but a person's approval"`
 	// Findings are what the rules found, the approval's included.
 	Findings []schemas.Finding `json:"findings"`
+	// NotLookedAt is what the node would look at, too.
+	NotLookedAt []admission.Unseen `json:"not_looked_at" jsonschema:"what the node looks at and this check could not"`
 }
 
-func (d *desk) lint(_ context.Context, _ json.RawMessage, in lintIn) (*mcp.CallToolResult, lintOut, error) {
-	return nil, d.judge(schemas.Kind(in.Kind), []byte(in.Text)), nil
+func (d *desk) lint(ctx context.Context, _ json.RawMessage, in lintIn) (*mcp.CallToolResult, lintOut, error) {
+	out, err := d.judge(ctx, schemas.Kind(in.Kind), []byte(in.Text), nil)
+	return nil, out, err
 }
 
 type ruleIn struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -190,7 +191,9 @@ func TestExamplesAreDrafted(t *testing.T) {
 func TestPlans(t *testing.T) {
 	d := newDesk(t)
 	d.Policy.Languages = append(d.Policy.Languages, "fix")
-	d.Profiles = []string{"fix"}
+	d.Config = &config.Node{Registries: map[string][]byte{"fix": []byte("version: 1\n")}}
+	d.Config.Tools.Profiles = map[string]config.Profile{"fix": {Image: "tools"}}
+	d.Config.Backends.ERA.Languages = map[string]config.Language{"tools": {Image: "sha256:0"}}
 	c := client(t, d)
 	args := func(change map[string]any) map[string]any {
 		var a map[string]any
@@ -228,7 +231,7 @@ func TestPlans(t *testing.T) {
 	} {
 		out, fault := call[draftOut](t, c, "draft_request", args(c2.change))
 		if len(out.Findings) > 0 {
-			fault = out.Findings[len(out.Findings)-1].Rule
+			fault = out.Findings[0].Rule
 		}
 		if out.Written || !strings.Contains(fault, c2.want) {
 			t.Errorf("%s: %s %+v", name, fault, out)

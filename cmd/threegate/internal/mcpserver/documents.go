@@ -1,14 +1,12 @@
 package mcpserver
 
 import (
-	"slices"
+	"context"
 	"strings"
-	"time"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
-	"github.com/threegate/tool-exec/gate/patchpolicy"
+	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -21,50 +19,22 @@ var kinds = map[string]struct{ text, schema func() []byte }{
 	"plan":    {draft.PlanDoc, draft.PlanJSONSchema},
 }
 
-// approvalRules begin the ids of rules that only a person can satisfy.
-const approvalRules = "approval."
-
-// judge runs the rules of kind, or of the kind that the document says, over a document.
-func (d *desk) judge(kind schemas.Kind, raw []byte) lintOut {
+// judge judges a document of a kind, or of the kind that it says. The files of a request may not be known.
+func (d *desk) judge(ctx context.Context, kind schemas.Kind, raw []byte, files admission.Files) (lintOut, error) {
 	if kind == "" {
 		kind = source.KindOf("", raw)
 	}
-	var out lintOut
+	var v admission.Verdict
+	var err error
 	if kind == schemas.KindResult {
-		_, out.Findings = validate.Result("", raw, d.policy())
+		_, v.Findings = validate.Result("", raw, d.policy())
 	} else {
-		_, out.Findings = validate.Request("", raw, d.policy())
-		out.Findings = append(out.Findings, d.ofProfile(raw)...)
+		v, err = admission.Judge(ctx, admission.Case{Raw: raw, Policy: d.policy(), Config: d.Config, Unsigned: true,
+			Files: files})
 	}
-	out.Verdict = schemas.VerdictOf(out.Findings)
-	out.Approval = out.Verdict == schemas.VerdictReject
-	for _, f := range out.Findings {
-		if f.Severity == schemas.SeverityBlocking && !strings.HasPrefix(f.Rule, approvalRules) {
-			out.Approval = false
-		}
-	}
-	out.Findings = append([]schemas.Finding{}, out.Findings...) // a list, also if it is empty
-	return out
-}
-
-// ofProfile says why a request can't run under a profile, as if somebody had approved it.
-func (d *desk) ofProfile(raw []byte) []schemas.Finding {
-	if len(d.Profiles) == 0 {
-		return nil
-	}
-	doc, err := frontmatter.Parse(raw)
-	if err != nil {
-		return nil // the rules say so
-	}
-	p := d.policy()
-	p.AllowSelfApproval = true
-	doc.Set("approved_by", "somebody", "requested_by")
-	doc.Set("approved_utc", p.Now.UTC().Format(time.RFC3339), "approved_by")
-	req, _ := validate.Request("", doc.Bytes(), p)
-	if req == nil || !slices.Contains(d.Profiles, req.Language) {
-		return nil
-	}
-	return patchpolicy.OfProfile(req)
+	return lintOut{Verdict: schemas.VerdictOf(v.Findings), Approval: v.LacksApproval(),
+		Findings:    append([]schemas.Finding{}, v.Findings...), // a list, also if it is empty
+		NotLookedAt: append([]admission.Unseen{}, v.NotLookedAt...)}, err
 }
 
 // rulesBelow are the rules whose ids begin with prefix as whole words.

@@ -119,7 +119,10 @@ func (d *desk) draftRequest(ctx context.Context, raw json.RawMessage, in draftIn
 	if out.Request, err = q.Markdown(); err != nil {
 		return nil, out, err
 	}
-	verdict := d.judge(schemas.KindRequest, []byte(out.Request))
+	verdict, err := d.judge(ctx, schemas.KindRequest, []byte(out.Request), bundle.Files{Context: ctx, List: files})
+	if err != nil {
+		return nil, out, unwritable(err)
+	}
 	out.RequestID, out.Findings, out.Approval = q.ID, verdict.Findings, verdict.Approval
 	for _, f := range q.Inputs {
 		out.Inputs = append(out.Inputs, f.Path())

@@ -65,11 +65,7 @@ func (a *app) run(ctx context.Context, l *config.Node, file, inputs, out string)
 		}
 	}
 	policy := l.Policy(a.Now())
-	also, err := documents.Cosigners(file)
-	if err != nil {
-		return err
-	}
-	b, err := documents.LoadBundle(ctx, a.App, file, inputs, also, policy, nil)
+	b, err := documents.LoadBundle(ctx, a.App, file, inputs, l)
 	if err != nil {
 		return err
 	}

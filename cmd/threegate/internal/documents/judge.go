@@ -1,0 +1,100 @@
+package documents
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
+	"github.com/threegate/tool-exec/gate/admission"
+	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate"
+)
+
+// judge gives the verdict on a case, with the findings of one that is refused on stderr. What is what would be done
+// with it.
+func (a *app) judge(ctx context.Context, file, what string, c admission.Case) (admission.Verdict, error) {
+	v, err := admission.Judge(ctx, c)
+	if err != nil {
+		return v, inputFault(err)
+	}
+	i := slices.IndexFunc(v.Findings, func(f schemas.Finding) bool { return f.Severity == schemas.SeverityBlocking })
+	if i < 0 {
+		return v, nil
+	}
+	if !a.JSON {
+		w := &diag.Text{W: a.UI.Err, Style: a.UI.ErrStyle, Columns: a.UI.Columns, Wrap: a.UI.ErrTTY}
+		if err := w.Report(diag.New(file, schemas.KindRequest, c.Raw, v.Findings)); err != nil {
+			return v, err
+		}
+	}
+	first := v.Findings[i]
+	hint := "mend what is blocking; threegate lint " + file + " shows it again"
+	if first.Rule == admission.RuleDuplicate || first.Rule == admission.RuleConflict || first.Rule == ledger.RuleCancelled {
+		hint = first.Hint // lint does not know
+	}
+	fault := cli.Rejectf(first.Rule, hint, "%s can't be %s: %s", file, what, first.Message)
+	fault.Cause = byRules{v.Findings}
+	return v, fault
+}
+
+// inputsIn lists and hashes the inputs in a folder; there are none if there is no such folder.
+func inputsIn(ctx context.Context, dir string, l bundle.Limits) ([]bundle.File, error) {
+	files, err := bundle.Folder(dir, l)
+	if err == nil {
+		err = bundle.Hash(ctx, files, l)
+	}
+	if err != nil {
+		return nil, inputFault(err)
+	}
+	return files, nil
+}
+
+// recordOf is what a node has on record of requests, or nil if that can't be read: then the node says it.
+func recordOf(l *config.Node) admission.Record {
+	if l == nil {
+		return nil
+	}
+	var h ledger.History
+	_, _, err := ledger.Read(filepath.Join(l.Dir, spool.DirLedger), func(e ledger.Event) error {
+		h.Note(e)
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return &h
+}
+
+// nodeReads are the folders of a node that tell about earlier requests.
+func nodeReads(l *config.Node) []string {
+	if l == nil {
+		return nil
+	}
+	return []string{archiveOf(l), filepath.Join(l.Dir, spool.DirLedger)}
+}
+
+// caseOf is a request as it lies in a file, with what lies next to it, and with the inputs of a folder.
+func (f folders) caseOf(ctx context.Context, file, inputs string, raw []byte, p validate.Policy,
+	node *config.Node) (c admission.Case, files []bundle.File, err error) {
+	c = admission.Case{Raw: raw, Policy: p, Config: node}
+	signed, err := f.signatures(file)
+	if err == nil {
+		c.Signature, err = joined(file, signed)
+	}
+	if err == nil {
+		files, err = inputsIn(ctx, inputs, InputLimits(p))
+		c.Files = bundle.Files{Context: ctx, List: files}
+	}
+	return c, files, err
+}
+
+// InputLimits bound the inputs of a request by a policy.
+func InputLimits(p validate.Policy) bundle.Limits {
+	return bundle.Limits{Files: p.MaxInputs, Bytes: p.MaxInputBytes}
+}

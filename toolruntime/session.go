@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -92,7 +94,7 @@ func (s *Session) prepare(r *contract.ToolRequest) (*contract.Call, error) {
 	t, ok := s.tools[r.Tool]
 	if !ok {
 		return nil, contract.Errorf(contract.Validation, "there is no tool %q", r.Tool).
-			WithHint("threegate-tools schema lists the tools")
+			WithHint("the tools are: " + strings.Join(slices.Sorted(maps.Keys(s.tools)), ", "))
 	}
 	c, err := t.Prepare(r.Args)
 	if err != nil {

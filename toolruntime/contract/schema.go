@@ -1,10 +1,12 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -54,12 +56,10 @@ func setDefaults(doc *jsonschema.Schema, defaults any) {
 	if err := json.Unmarshal(raw, &values); err != nil {
 		panic(err)
 	}
-	required := map[string]bool{}
-	for _, name := range doc.Required {
-		required[name] = true
-	}
 	for name, p := range doc.Properties {
-		if v, ok := values[name]; ok && !required[name] {
+		if slices.Contains(doc.Required, name) {
+			p.Types = slices.DeleteFunc(p.Types, func(t string) bool { return t == "null" })
+		} else if v, ok := values[name]; ok {
 			p.Default = []byte(v)
 		}
 	}
@@ -109,18 +109,42 @@ func OneOf(name string, values ...any) Adjust {
 	return func(s *jsonschema.Schema) { s.Properties[name].Enum = values }
 }
 
-// places are the words with which the library names places of a value, from the outside in.
-var places = regexp.MustCompile(`validating (?:root: |/properties/)?`)
+// plainer takes from what the library says how it names places and values from the inside.
+var plainer = strings.NewReplacer("validating root: ", "", "validating /properties/", "", "/properties/", ".",
+	"<invalid reflect.Value>", "it", "<nil>", "null", "/1 is ", " is ", ".000000", "")
 
-// Decode reads raw into the pointer into: one JSON value without unknown keys, keys of another
-// case or keys given twice, that fits the schema. Fields that raw lacks keep what they have.
+// Decode reads raw into the pointer into: one JSON value without unknown keys, keys of another case or keys given
+// twice, that fits the schema. Fields that raw lacks, or gives as null, keep what they have. 10.0 is an integer.
 func (s *Schema) Decode(raw []byte, into any) error {
 	var instance any
 	if err := json.Unmarshal(raw, &instance); err != nil {
 		return fmt.Errorf("not one JSON value: %w", err)
 	}
+	dropNulls(instance, s.Doc)
 	if err := s.resolved.Validate(instance); err != nil {
-		return errors.New(places.ReplaceAllString(err.Error(), ""))
+		return errors.New(plainer.Replace(err.Error()))
+	}
+	raw, err := json.Marshal(instance)
+	if err != nil {
+		return err
 	}
 	return json.Unmarshal(raw, into, json.RejectUnknownMembers(true))
+}
+
+// dropNulls takes out of a value the members that are null, and need not be there.
+func dropNulls(v any, s *jsonschema.Schema) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, p := range s.Properties {
+			if inner, given := v[name]; given && inner == nil && !slices.Contains(s.Required, name) {
+				delete(v, name)
+			} else {
+				dropNulls(inner, p)
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			dropNulls(inner, cmp.Or(s.Items, &jsonschema.Schema{}))
+		}
+	}
 }

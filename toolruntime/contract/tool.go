@@ -2,6 +2,8 @@ package contract
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -39,7 +41,8 @@ func NewTool[A, R any](name, purpose string, timeout time.Duration, defaults A,
 		args := defaults
 		if err := t.Args.Decode(raw, &args); err != nil {
 			return nil, Errorf(Validation, "arguments of %s: %v", name, err).
-				WithHint("threegate-tools schema " + name + " prints what fits")
+				WithHint(fmt.Sprintf("it takes: %s; threegate-tools schema %s prints what fits",
+					strings.Join(t.Args.Doc.PropertyOrder, ", "), name))
 		}
 		c := &Call{Timeout: timeout, Run: func(ctx context.Context) (any, error) { return run(ctx, args) }}
 		if w, ok := any(args).(interface{ Writes() string }); ok {

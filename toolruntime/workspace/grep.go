@@ -28,8 +28,8 @@ type GrepArgs struct {
 	MaxResults    int    `json:"max_results,omitempty"`
 }
 
-// Matches is the result of grep. Binary files, hidden ones and vendored folders are not
-// searched, nor files above 8 MiB.
+// Matches is the result of grep. Binary files are not searched, nor files above 8 MiB, nor hidden files and vendored
+// folders that the glob does not name.
 type Matches struct {
 	Matches   []Match `json:"matches"`
 	Truncated bool    `json:"truncated"`
@@ -79,9 +79,9 @@ func (t fileTools) grep(ctx context.Context, a GrepArgs) (Matches, error) {
 	return found, err
 }
 
-func isVendored(p string) bool {
+func isVendored(glob, p string) bool {
 	for part := range strings.SplitSeq(p, "/") {
-		if vendored[part] {
+		if vendored[part] && !strings.Contains(glob, part) {
 			return true
 		}
 	}

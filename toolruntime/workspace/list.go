@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -23,7 +24,7 @@ const (
 type ListArgs struct {
 	Glob          string `json:"glob" jsonschema:"such as src/**/*.rs"`
 	MaxResults    int    `json:"max_results,omitempty"`
-	IncludeHidden bool   `json:"include_hidden,omitempty" jsonschema:"also names that begin with a dot"`
+	IncludeHidden bool   `json:"include_hidden,omitempty" jsonschema:"also names that begin with a dot, without one in the pattern"`
 }
 
 // List is the result of fs_list: regular files, sorted by folder.
@@ -39,7 +40,7 @@ var ErrEnough = errors.New("enough")
 func (t fileTools) list(ctx context.Context, a ListArgs) (List, error) {
 	found := List{Files: []string{}}
 	err := each(ctx, t.w, a.Glob, func(p string, d fs.DirEntry) error {
-		if hidden(p) && !a.IncludeHidden || !d.Type().IsRegular() {
+		if hides(a.Glob, p) && !a.IncludeHidden || !d.Type().IsRegular() {
 			return nil
 		}
 		if found.Truncated = len(found.Files) == a.MaxResults; found.Truncated {
@@ -71,11 +72,11 @@ func each(ctx context.Context, w *Workspace, glob string, do func(p string, d fs
 	return err
 }
 
-// Sources calls do for every regular file that a glob names, but for hidden ones and those of folders such as vendor
-// and node_modules. do may return ErrEnough.
+// Sources calls do for every regular file that a glob matches, but for hidden ones and those of folders such as vendor
+// and node_modules that the glob does not name. do may return ErrEnough.
 func Sources(ctx context.Context, w *Workspace, glob string, do func(p string) error) error {
 	return each(ctx, w, glob, func(p string, d fs.DirEntry) error {
-		if !d.Type().IsRegular() || hidden(p) || isVendored(p) {
+		if !d.Type().IsRegular() || hides(glob, p) || isVendored(glob, p) {
 			return nil
 		}
 		return do(p)
@@ -95,6 +96,10 @@ func CheckGlob(glob string) (string, error) {
 	return strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/"), nil
 }
 
-func hidden(p string) bool {
-	return strings.HasPrefix(p, ".") || strings.Contains(p, "/.")
+// namedDot is a dot that begins a name in a pattern.
+var namedDot = regexp.MustCompile(`(?:^|[/{,])\.[^/]`)
+
+// hides says whether a path has more hidden names than the pattern that matches it.
+func hides(glob, p string) bool {
+	return strings.Count("/"+p, "/.") > len(namedDot.FindAllString(glob, -1))
 }

@@ -49,11 +49,12 @@ func (w *Workspace) target(from, dst string, overwrite bool) (string, error) {
 	if err != nil {
 		return "", failed(err)
 	}
+	if info.IsDir() {
+		return "", contract.Errorf(contract.FileIO, "%q is a folder, which is never overwritten", to).
+			WithHint("name the whole path, such as " + path.Join(to, path.Base(from)))
+	}
 	if !overwrite {
 		return "", contract.Errorf(contract.FileIO, "%q exists", to).WithHint("set overwrite, or choose another dst")
-	}
-	if info.IsDir() {
-		return "", contract.Errorf(contract.FileIO, "%q is a folder, which is never overwritten", to)
 	}
 	return to, nil
 }

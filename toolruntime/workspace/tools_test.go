@@ -83,6 +83,9 @@ func TestList(t *testing.T) {
 	b.want(`{"files":["src/a.rs","src/x/b.rs"],"truncated":false}`, "fs_list", `{"glob":"src/**/*.rs"}`)
 	b.want(`{"files":["src/.hidden.rs","src/a.rs","src/x/b.rs"],"truncated":false}`, "fs_list", `{"glob":"./src/**/*.rs","include_hidden":true}`)
 	b.want(`{"files":["src/.hidden.rs","src/a.rs","src/c.txt","src/x/b.rs"],"truncated":false}`, "fs_list", `{"glob":"**","include_hidden":true}`)
+	for _, glob := range []string{"src/.hidden.rs", "src/.*", "**/.h*.rs", "{x,src}/{.hidden,.y}.rs"} {
+		b.want(`{"files":["src/.hidden.rs"],"truncated":false}`, "fs_list", `{"glob":"`+glob+`"}`)
+	}
 	b.want(`{"files":["src/a.rs"],"truncated":true}`, "fs_list", `{"glob":"**","max_results":1}`)
 	b.want(`{"files":["src/a.rs","src/c.txt"],"truncated":false}`, "fs_list", `{"glob":"src/*.{rs,txt}"}`)
 	b.want(`{"files":[],"truncated":false}`, "fs_list", `{"glob":"none"}`)
@@ -128,12 +131,18 @@ func TestMoveCopyDelete(t *testing.T) {
 func TestGrep(t *testing.T) {
 	long := strings.Repeat("é", 1000)
 	b := newBench(t, map[string]string{"src/x.rs": "fn a() {}\n  PANIC!(\"x\")\r\n", "src/bin": "panic!\x00", "vendor/v.rs": "panic!",
-		".hidden": "panic!", "src/long": long + "needle" + long})
+		".hidden": "panic!", ".github/ci.yml": "on: push\n", ".github/.cache/x": "on: push\n", "src/long": long + "needle" + long})
 	if err := os.Symlink("src/x.rs", filepath.Join(b.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
 	b.want(`{"matches":[{"file":"src/x.rs","line":2,"col":3,"snippet":"  PANIC!(\"x\")"}],"truncated":false}`, "grep", `{"pattern":"panic!"}`)
 	b.want(`{"matches":[],"truncated":false}`, "grep", `{"pattern":"panic!","case_sensitive":true}`)
+	for _, glob := range []string{".github/ci.yml", "./.github/**", "**/.github/*"} {
+		b.want(`{"matches":[{"file":".github/ci.yml","line":1,"col":1,"snippet":"on: push"}],"truncated":false}`, "grep",
+			`{"pattern":"^on:","glob":"`+glob+`"}`)
+	}
+	b.want(`{"matches":[{"file":"vendor/v.rs","line":1,"col":1,"snippet":"panic!"}],"truncated":false}`, "grep",
+		`{"pattern":"panic!","glob":"vendor/**"}`)
 	b.want(`{"matches":[{"file":"src/x.rs","line":1,"col":1,"snippet":"fn a() {}"}],"truncated":true}`, "grep", `{"pattern":".*","glob":"src/x.rs","max_results":1}`)
 	var m Matches
 	if err := json.Unmarshal([]byte(b.call("grep", `{"pattern":"needle"}`)), &m); err != nil || len(m.Matches) != 1 ||
@@ -142,5 +151,26 @@ func TestGrep(t *testing.T) {
 	}
 	for _, bad := range []string{`{"pattern":"("}`, `{"pattern":"(a)\\1"}`, `{"pattern":""}`, `{"pattern":"a{1001}"}`} {
 		b.want("E_VALIDATION_FAIL", "grep", bad)
+	}
+}
+
+// Each answer is enough to mend the call.
+func TestHints(t *testing.T) {
+	b := newBench(t, map[string]string{"src/app.py": "", "a": ""})
+	for _, c := range []struct{ tool, args, message, hint string }{
+		{"file_read", `{"path":"app.py"}`, `"app.py": no such file or directory`, `fs_list with "**/app.py" finds files of that name`},
+		{"file_read", `{"path":"src"}`, `"src" is no regular file`, `fs_list with "src/**" lists a folder`},
+		{"file_read", `{"path":"a","maxBytes":5}`, `arguments of file_read: unexpected additional properties ["maxBytes"]`,
+			"it takes: path, max_bytes; threegate-tools schema file_read prints what fits"},
+		{"file_write", `{"path":"new/dir/x","content":""}`, `the folder of "new/dir/x" does not exist`, "set create_dirs, or name a path in a folder that exists"},
+		{"fs_move", `{"src":"a","dst":"src"}`, `"src" is a folder, which is never overwritten`, "name the whole path, such as src/a"},
+	} {
+		call, err := toolOf(b.w, c.tool).Prepare([]byte(c.args))
+		if err == nil {
+			_, err = call.Run(t.Context())
+		}
+		if e := contract.AsError(err); e.Message != c.message || e.Hint != c.hint {
+			t.Errorf("%s %s: %s (%s)", c.tool, c.args, e.Message, e.Hint)
+		}
 	}
 }

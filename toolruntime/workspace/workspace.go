@@ -10,6 +10,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -149,7 +150,11 @@ func failed(err error) error {
 		if strings.Contains(at.Err.Error(), "escapes") {
 			return contract.Refuse(Rule, "%q leaves the workspace", at.Path)
 		}
-		return contract.Errorf(contract.FileIO, "%q: %v", at.Path, at.Err)
+		e := contract.Errorf(contract.FileIO, "%q: %v", at.Path, at.Err)
+		if errors.Is(err, fs.ErrNotExist) {
+			e.Hint = fmt.Sprintf("fs_list with %q finds files of that name", "**/"+path.Base(at.Path))
+		}
+		return e
 	}
 	return contract.Errorf(contract.FileIO, "%v", err)
 }
@@ -191,7 +196,8 @@ func (w *Workspace) open(p string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, linked(clean)
 	}
 	if !before.Mode().IsRegular() {
-		return nil, nil, contract.Errorf(contract.FileIO, "%q is no regular file", clean)
+		return nil, nil, contract.Errorf(contract.FileIO, "%q is no regular file", clean).
+			WithHint(fmt.Sprintf("fs_list with %q lists a folder", path.Join(clean, "**")))
 	}
 	f, err := w.root.OpenFile(clean, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -254,6 +260,10 @@ func (w *Workspace) Write(p string, data []byte, mode fs.FileMode, makeDirs bool
 	}
 	temp := sibling(clean)
 	f, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return contract.Errorf(contract.FileIO, "the folder of %q does not exist", clean).
+			WithHint("set create_dirs, or name a path in a folder that exists")
+	}
 	if err != nil {
 		return failed(err)
 	}

@@ -229,12 +229,8 @@ func makeNode(t *testing.T, conf string, files map[string]string) *config.Node {
 
 // serve has a gate take in all that lies in the inbox, and returns the rules that it found in each request by its
 // file's name.
-func serve(t *testing.T, l *config.Node) map[string][]string {
+func serve(t *testing.T, l *config.Node, at time.Time) map[string][]string {
 	t.Helper()
-	at, err := time.Parse(time.RFC3339, judgedAt)
-	if err != nil {
-		t.Fatal(err)
-	}
 	g, err := gate.Open(l, gate.Options{Executor: &idle{}, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return at }})
 	if err != nil {
@@ -344,7 +340,7 @@ func TestLintIsTheGate(t *testing.T) {
 		for _, list := range slices.Sorted(maps.Keys(lists)) {
 			fmt.Fprintf(&golden, "%s: %d of %s\n", name, lists[list], list)
 		}
-		found := serve(t, l)
+		found := serve(t, l, time.Date(2026, 2, 10, 0, 0, 0, 0, time.UTC))
 		if len(found) != len(all) {
 			t.Fatalf("%s: the gate judged %d of %d", name, len(found), len(all))
 		}
@@ -370,5 +366,61 @@ func TestLintIsTheGate(t *testing.T) {
 	}
 	if want, err := os.ReadFile(file); err != nil || golden.String() != string(want) {
 		t.Errorf("what lint did not look at is not as in %s (%v):\n%s", file, err, golden.String())
+	}
+}
+
+// TestApprovedIsAdmitted: what approve accepts, with the node's configuration, promote takes and the gate admits.
+func TestApprovedIsAdmitted(t *testing.T) {
+	dir := t.TempDir()
+	keygen := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "key")
+	keygen.Dir = dir
+	if out, err := keygen.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	public, err := os.ReadFile(filepath.Join(dir, "key.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := requests(t)
+	r := rand.New(rand.NewPCG(36, 3))
+	for n := range 40 {
+		all = append(all, mutate(r, all[r.IntN(len(all)-n)], n))
+	}
+	strict := strings.Replace(strictNode, "min_approvers: {high: 2}", "min_approvers: {high: 1}", 1)
+	for name, conf := range map[string]string{"open": openNode, "strict": strict} {
+		l := makeNode(t, conf, map[string]string{"signers": "alice " + string(public), "fix.yaml": strictRegistry})
+		folder := filepath.Join(dir, name)
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var files []string
+		for i, e := range all {
+			if name == "open" && i%2 != 0 || name == "strict" && i%4 != 0 { // each is a process or four
+				continue
+			}
+			e.raw = regexp.MustCompile(`(?m)^request_id: .*$`).ReplaceAll(e.raw, []byte("request_id: "+e.id))
+			e.put(t, folder)
+			args := []string{"approve", e.id + ".md", "--as", "alice", "--yes", "--json", "--unseen", "--config",
+				filepath.Join(l.Dir, config.FileName)}
+			if name == "strict" {
+				args = append(args, "--sign", filepath.Join(dir, "key"))
+			}
+			if code, _, _ := call(t, folder, args...); code == 0 {
+				files = append(files, e.id+".md")
+			}
+		}
+		if len(files) < 5 {
+			t.Fatalf("%s: only %d were approved", name, len(files))
+		}
+		if code, out, errs := call(t, folder, append([]string{"promote", "--json", "--node", l.Dir}, files...)...); code != 0 {
+			t.Errorf("%s: promote does not take what was approved: %s%s", name, out, errs)
+		}
+		for file, rules := range serve(t, l, time.Now()) {
+			for _, rule := range rules {
+				if strings.HasPrefix(rule, string(schemas.SeverityBlocking)) {
+					t.Errorf("%s: %s was approved, and the gate says %q", name, file, rules)
+				}
+			}
+		}
 	}
 }

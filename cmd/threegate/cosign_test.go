@@ -68,6 +68,11 @@ func TestCosign(t *testing.T) {
 	promote := []string{"promote", file, "--node", "node"}
 
 	says(call(1, "threegate", sign("bob", "bob", "--add-signature")...), "approved_by is missing")
+	// A key that the node does not list signs nothing that is written.
+	says(call(1, "threegate", sign("bob", "alice")...), "the key is listed for somebody else")
+	if _, err := os.Stat(in(file + ".sig")); err == nil || strings.Contains(read(file), `approved_by: "alice"`) {
+		t.Error("what the node refuses was written")
+	}
 	says(call(0, "threegate", sign("alice", "alice")...), "needs 2 approvers")
 	approved := read(file)
 	says(call(1, "threegate", promote...), "for the risk level high this node wants 2 approvers, and 1 approved")
@@ -97,6 +102,28 @@ func TestCosign(t *testing.T) {
 		t.Errorf("ssh-keygen: %v: %s", err, out)
 	}
 	good := read(file + ".bob.sig")
+
+	// What the gate refuses gets no further signature: the profile has a registry of its own.
+	for name, text := range map[string]string{"plan.jsonl": `{"type":"ToolRequest","tool":"git_status","args":{},` +
+		`"request_id":"1","session_id":"s","timestamp":1}` + "\n", "registry.yaml": "version: 1\n"} {
+		write(name, text)
+	}
+	const tools = "TR-20260101-000000Z-tools.md"
+	call(0, "threegate", "draft", "ERA", "--language", "python", "--requested-by", "carol", "--risk", "high", "--input",
+		"plan.jsonl", "--input", "registry.yaml", "--command", "threegate-tools run /in/plan.jsonl", "-o", tools)
+	call(0, "threegate", "approve", tools, "--as", "alice", "--yes", "--sign", "alice")
+	conf := read("node/threegate.yaml")
+	write("fix.yaml", "version: 1\n")
+	write("node/threegate.yaml", strings.Replace(conf, "{python:", "{image:", 1)+
+		"tools: {profiles: {python: {registry: ../fix.yaml, image: image}}}\n")
+	says(call(1, "threegate", "approve", tools, "--as", "bob", "--yes", "--sign", "bob", "--add-signature", "--config",
+		"node/threegate.yaml"), "the profile python brings /in/registry.yaml")
+	write("node/threegate.yaml", conf)
+	// Nor does one that the first approver did not sign.
+	call(0, "threegate", "draft", "ERA", "--requested-by", "carol", "-o", "TR-unsigned.md")
+	call(0, "threegate", "approve", "TR-unsigned.md", "--as", "alice", "--yes")
+	says(call(1, "threegate", "approve", "TR-unsigned.md", "--as", "bob", "--yes", "--sign", "bob", "--add-signature"),
+		"TR-unsigned.md.sig is missing")
 
 	// Not another person: the same one by another spelling, the same key, other bytes, nobody.
 	move(file+".bob.sig", file+".BOB.sig")

@@ -52,4 +52,10 @@ func TestPromoteKnowsWhatWasTakenIn(t *testing.T) {
 		t.Errorf("it says %s", out)
 	}
 	call(0, "promote", "TR-20260101-000000Z-refused.md", "--node", "node")
+	// Nobody approves again what the node has run.
+	for _, args := range [][]string{{"review", "--node", "node"}, {"approve", "--as", "bob", "--yes", "--config", "node/threegate.yaml"}} {
+		if out := call(1, append(args, "TR-20260101-000000Z-old.md")...); !strings.Contains(out, "request.conflict") {
+			t.Errorf("%s says %s", args[0], out)
+		}
+	}
 }

@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -88,35 +86,6 @@ func (p *Place) Mode(name string) (fs.FileMode, error) {
 		return 0, err
 	}
 	return info.Mode(), nil
-}
-
-// ErrTooMany says that a folder holds more such names than were asked for.
-var ErrTooMany = errors.New("there are too many")
-
-// Middles lists what stands between prefix and suffix in the names of entries, sorted, most of them at most.
-func (p *Place) Middles(prefix, suffix string, most int) ([]string, error) {
-	if _, err := p.dir.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	var found []string
-	for {
-		names, err := p.dir.Readdirnames(1024)
-		for _, n := range names {
-			if len(n) > len(prefix)+len(suffix) && strings.HasPrefix(n, prefix) && strings.HasSuffix(n, suffix) {
-				found = append(found, n[len(prefix):len(n)-len(suffix)])
-			}
-		}
-		if len(found) > most {
-			return nil, ErrTooMany
-		}
-		if err == io.EOF {
-			slices.Sort(found)
-			return found, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 }
 
 // Remove removes a file, or a link but not what it leads to.

@@ -61,14 +61,12 @@ func (s *Session) metrics(since time.Time) map[string]float64 {
 	return m
 }
 
-// MetricsArgs are the arguments of emit_metrics.
-type MetricsArgs struct {
+type metricsArgs struct {
 	Interval  int    `json:"interval,omitempty" jsonschema:"seconds to look back; 0 is the whole session"`
 	SessionID string `json:"session_id,omitempty" jsonschema:"this session, if given"`
 }
 
-// MetricsResult is the result of emit_metrics.
-type MetricsResult struct {
+type metricsResult struct {
 	Status  string             `json:"status"`
 	Metrics map[string]float64 `json:"metrics"`
 }
@@ -76,18 +74,18 @@ type MetricsResult struct {
 // EmitMetrics is the tool emit_metrics of a session. Each call emits an event on its own; this
 // one sums up.
 func EmitMetrics(s *Session) contract.Tool {
-	run := func(_ context.Context, a MetricsArgs) (MetricsResult, error) {
+	run := func(_ context.Context, a metricsArgs) (metricsResult, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if a.SessionID != "" && a.SessionID != s.id {
-			return MetricsResult{}, contract.Errorf(contract.Policy, "the session_id is not that of this session")
+			return metricsResult{}, contract.Errorf(contract.Policy, "the session_id is not that of this session")
 		}
 		var since time.Time
 		if a.Interval > 0 {
 			since = s.o.Now().Add(-time.Duration(a.Interval) * time.Second)
 		}
-		return MetricsResult{"ok", s.metrics(since)}, nil
+		return metricsResult{"ok", s.metrics(since)}, nil
 	}
-	return contract.NewTool("emit_metrics", "sums up the calls of the session", time.Second, MetricsArgs{}, run,
+	return contract.NewTool("emit_metrics", "sums up the calls of the session", time.Second, metricsArgs{}, run,
 		contract.Between("interval", 0, 24*60*60)).Reads()
 }

@@ -105,7 +105,7 @@ func (b *bench) nodes(where string) string {
 	if e != nil {
 		return e.Error()
 	}
-	var found Nodes
+	var found queryResult
 	if err := json.Unmarshal([]byte(raw), &found); err != nil {
 		b.t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestGenerate(t *testing.T) {
 	} {
 		b := newBench(t, map[string]string{name: tt.text})
 		raw, e := b.call("ast_generate", `{"paths":["*"]}`)
-		var got Generated
+		var got generateResult
 		if e != nil || json.Unmarshal([]byte(raw), &got) != nil {
 			t.Errorf("%s: %v", name, e)
 			continue
@@ -272,7 +272,7 @@ func TestIncremental(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.(Generated).ParsedFiles
+		return r.(generateResult).ParsedFiles
 	}
 	for i, text := range []string{"package a\n", "package a\n", "package\n", "package\n", "package b\n"} {
 		b.write("a.go", text)
@@ -305,7 +305,7 @@ func TestValidate(t *testing.T) {
 		if e != nil {
 			got = append(got, string(e.Code))
 		}
-		var out Violations
+		var out validateResult
 		if err := json.Unmarshal([]byte(raw), &out); raw != "" && err != nil {
 			t.Fatal(err)
 		}

@@ -27,8 +27,7 @@ const (
 	replacePattern = "replace_pattern"
 )
 
-// EditArgs are the arguments of ast_edit.
-type EditArgs struct {
+type editArgs struct {
 	Operation    string  `json:"operation"`
 	TargetNodeID string  `json:"target_node_id,omitempty" jsonschema:"of rename_symbol and replace_node: an id of ast_query"`
 	Where        Where   `json:"where,omitempty" jsonschema:"in place of an id: must name one node; of replace_pattern: the pattern and the files"`
@@ -41,10 +40,9 @@ type EditArgs struct {
 }
 
 // Limit is the time that the call asks for.
-func (a EditArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
+func (a editArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
 
-// Edited is the result of ast_edit.
-type Edited struct {
+type editResult struct {
 	Edited       bool     `json:"edited"`
 	FilesTouched []string `json:"files_touched"`
 	Replacements int      `json:"replacements"`
@@ -57,8 +55,8 @@ type change struct {
 	after []byte
 }
 
-func (t tools) edit(ctx context.Context, a EditArgs) (Edited, error) {
-	var out Edited
+func (t tools) edit(ctx context.Context, a editArgs) (editResult, error) {
+	var out editResult
 	var changes []change
 	var err error
 	switch a.Operation {
@@ -210,7 +208,7 @@ func formatted(ctx context.Context, c change) ([]byte, error) {
 }
 
 // target is the one node of a call.
-func (t tools) target(ctx context.Context, a EditArgs) (*source, Span, error) {
+func (t tools) target(ctx context.Context, a editArgs) (*source, Span, error) {
 	if (a.TargetNodeID == "") == (a.Where == Where{}) {
 		return nil, Span{}, contract.Errorf(contract.Validation, "%s takes target_node_id or where", a.Operation)
 	}
@@ -228,7 +226,7 @@ func (t tools) target(ctx context.Context, a EditArgs) (*source, Span, error) {
 	return locate(t.w, nodes[0].ID)
 }
 
-func (t tools) replaceNode(ctx context.Context, a EditArgs) ([]change, error) {
+func (t tools) replaceNode(ctx context.Context, a editArgs) ([]change, error) {
 	if a.Text == nil {
 		return nil, contract.Errorf(contract.Validation, "%s needs text", replaceNode)
 	}
@@ -249,7 +247,7 @@ func (s *source) lineEnds(text string) []byte {
 	return []byte(text)
 }
 
-func (t tools) replacePattern(ctx context.Context, a EditArgs) (changes []change, count, skipped int, err error) {
+func (t tools) replacePattern(ctx context.Context, a editArgs) (changes []change, count, skipped int, err error) {
 	if a.Where.Pattern == "" || a.Text == nil || a.TargetNodeID != "" {
 		return nil, 0, 0, contract.Errorf(contract.Validation, "%s needs where with a pattern, and text",
 			replacePattern)

@@ -96,7 +96,7 @@ func TestEditRefuses(t *testing.T) {
 func TestReplaceNode(t *testing.T) {
 	b := newBench(t, map[string]string{"a.go": "package a\r\n\r\nfunc f() {}\r\n\r\nfunc g() {}\r\n"})
 	raw, _ := b.call("ast_query", `{"where":{"type":"fn","name_like":"f"}}`)
-	var n Nodes
+	var n queryResult
 	if err := json.Unmarshal([]byte(raw), &n); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestConfigurationOfTheWorkspace(t *testing.T) {
 func TestNodeIDs(t *testing.T) {
 	b := newBench(t, map[string]string{"a.go": "package a\nfunc F() {}\n"})
 	raw, _ := b.call("ast_query", `{"where":{"type":"fn"}}`)
-	var n Nodes
+	var n queryResult
 	if err := json.Unmarshal([]byte(raw), &n); err != nil {
 		t.Fatal(err)
 	}

@@ -59,8 +59,7 @@ const (
 
 var identifier = regexp.MustCompile(`^[\pL_$][\pL\pN_$]*`)
 
-// ExternalArgs are the arguments of ast_external.
-type ExternalArgs struct {
+type externalArgs struct {
 	Provider  string          `json:"provider" jsonschema:"a language server of the registry's ast.servers"`
 	Request   ExternalRequest `json:"request"`
 	TimeoutMS int64           `json:"timeout_ms,omitempty"`
@@ -73,35 +72,35 @@ type ExternalRequest struct {
 }
 
 // Limit is the time that the call asks for.
-func (a ExternalArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
+func (a externalArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
 
-// External is the result of ast_external.
-type External struct {
+type externalResult struct {
 	Provider string `json:"provider"`
 	Response any    `json:"response" jsonschema:"as the server gave it; files outside of the workspace are external:"`
 	// Unfinished says that places may be missing.
 	Unfinished bool `json:"unfinished" jsonschema:"the server was at work when it answered, as it had told: places may be missing"`
 }
 
-func (t tools) external(ctx context.Context, a ExternalArgs) (External, error) {
-	out := External{Provider: a.Provider}
+func (t tools) external(ctx context.Context, a externalArgs) (externalResult, error) {
+	out := externalResult{Provider: a.Provider}
 	if !mayAsk.MatchString(a.Request.Method) {
 		return out, contract.Errorf(contract.Policy, "%.100q is no request that is passed on", a.Request.Method).
 			WithHint("ask for what changes nothing and runs nothing: symbols, definitions, references, hover, ...")
 	}
-	params, err := t.inward(a.Request.Params, 0)
-	if err != nil {
-		return out, err
-	}
 	file := ""
 	if doc, ok := a.Request.Params["textDocument"].(map[string]any); ok {
 		uri, _ := doc["uri"].(string)
+		var err error
 		if file, err = inWorkspace(uri); err == nil {
 			_, _, err = t.w.Lstat(file)
 		}
 		if err != nil {
 			return out, err
 		}
+	}
+	params, err := eachString(a.Request.Params, t.inward)
+	if err != nil {
+		return out, err
 	}
 	s, err := t.start(ctx, a.Provider)
 	if err != nil {
@@ -125,8 +124,8 @@ func (t tools) external(ctx context.Context, a ExternalArgs) (External, error) {
 	if err := json.Unmarshal(raw, &response); err != nil {
 		return out, contract.Errorf(contract.Validation, "the answer can't be read: %v", err)
 	}
-	out.Response = t.outward(response)
-	return out, nil
+	out.Response, err = eachString(response, t.outward)
+	return out, err
 }
 
 // start starts a language server of the registry.
@@ -195,7 +194,7 @@ func (t tools) open(ctx context.Context, s *lspServer, file string) error {
 }
 
 // openFor tells a server of the file of a request and, if that asks for uses of a name, of all others that have it.
-func (t tools) openFor(ctx context.Context, s *lspServer, file string, a ExternalArgs) error {
+func (t tools) openFor(ctx context.Context, s *lspServer, file string, a externalArgs) error {
 	place, ok := a.Request.Params["position"].(map[string]any)
 	if !ok || !asksForUses.MatchString(a.Request.Method) {
 		return t.open(ctx, s, file)
@@ -271,68 +270,54 @@ func inWorkspace(uri string) (string, error) {
 	return workspace.Clean(name)
 }
 
-// inward gives URIs of a call the workspace's place, and refuses those of other places.
-func (t tools) inward(v any, depth int) (_ any, err error) {
-	if depth > 20 {
-		return nil, contract.Errorf(contract.Validation, "params are too deep")
+// inward gives a URI of a call the workspace's place, and refuses one of another place.
+func (t tools) inward(s string) (string, error) {
+	if !strings.HasPrefix(strings.ToLower(s), "file:") {
+		return s, nil
 	}
+	name, err := inWorkspace(s)
+	return fileURI(t.w.Dir, name), err
+}
+
+// outward takes the workspace's place out of a URI of an answer.
+func (t tools) outward(s string) (string, error) {
+	if !strings.HasPrefix(s, "file:") {
+		return s, nil
+	}
+	if name, err := uriPath(t.w.Dir, s); err == nil {
+		return "file:///" + name, nil
+	}
+	return "external:" + strings.TrimPrefix(s, "file:"), nil
+}
+
+// eachString puts other strings in the place of those of a JSON value, its keys too.
+func eachString(v any, other func(string) (string, error)) (_ any, err error) {
 	switch v := v.(type) {
 	case string:
-		if !strings.HasPrefix(strings.ToLower(v), "file:") {
-			return v, nil
-		}
-		name, err := inWorkspace(v)
-		return fileURI(t.w.Dir, name), err
+		return other(v)
 	case map[string]any:
 		out := map[string]any{}
 		for key, inner := range v {
-			if out[key], err = t.inward(inner, depth+1); err != nil {
+			if key, err = other(key); err != nil {
+				return nil, err
+			}
+			if out[key], err = eachString(inner, other); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
 	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			if out[i], err = t.inward(inner, depth+1); err != nil {
+		for i := range v {
+			if v[i], err = eachString(v[i], other); err != nil {
 				return nil, err
 			}
 		}
-		return out, nil
 	}
 	return v, nil
 }
 
-// outward takes the workspace's place out of an answer.
-func (t tools) outward(v any) any {
-	uri := func(s string) string {
-		if !strings.HasPrefix(s, "file:") {
-			return s
-		}
-		if name, err := uriPath(t.w.Dir, s); err == nil {
-			return "file:///" + name
-		}
-		return "external:" + strings.TrimPrefix(s, "file:")
-	}
-	switch v := v.(type) {
-	case string:
-		return uri(v)
-	case map[string]any:
-		out := map[string]any{}
-		for key, inner := range v {
-			out[uri(key)] = t.outward(inner)
-		}
-		return out
-	case []any:
-		for i := range v {
-			v[i] = t.outward(v[i])
-		}
-	}
-	return v
-}
-
 // rename asks the language server of the node's file.
-func (t tools) rename(ctx context.Context, a EditArgs) (changes []change, count int, err error) {
+func (t tools) rename(ctx context.Context, a editArgs) (changes []change, count int, err error) {
 	if !isIdentifier(a.NewName) {
 		return nil, 0, contract.Errorf(contract.Validation, "new_name %.100q is no name", a.NewName)
 	}

@@ -273,7 +273,7 @@ func TestServerEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := tools{b.w, b.reg, nil}.edit(ctx, EditArgs{Operation: renameSymbol, NewName: "g", Where: Where{Type: typeFn}})
+		_, err := tools{b.w, b.reg, nil}.edit(ctx, editArgs{Operation: renameSymbol, NewName: "g", Where: Where{Type: typeFn}})
 		done <- err
 	}()
 	group := ""

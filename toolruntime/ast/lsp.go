@@ -1,7 +1,6 @@
 package ast
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,26 +8,21 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
-	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
-	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
+	"github.com/threegate/tool-exec/toolruntime/proc"
 )
 
 const (
 	// maxRead bounds what is read of a server, in bytes.
 	maxRead = 16 << 20
-	// maxSaid bounds what is kept of its stderr.
+	// maxSaid bounds what is told of the end of its stderr.
 	maxSaid = 2000
-	// drain is how long its stderr is read on that a process outside of the group holds open.
-	drain = 5 * time.Second
 )
 
 // lspServer is a running language server, spoken to over the Language Server Protocol, as much of it as the ast tools
@@ -36,12 +30,10 @@ const (
 // nothing: it gets no command executed and no edit applied. What it sends is bounded. It ends with its call, and so
 // does all of its process group.
 type lspServer struct {
-	cmd  *exec.Cmd
-	conn *jsonrpc2.Conn
-	root string
-	said *said
-	home string
-	stop func() bool
+	process *proc.Running
+	conn    *jsonrpc2.Conn
+	root    string
+	home    string
 
 	mu sync.Mutex
 	// checked are the files that were opened, by URI. A channel is closed once the server said what is wrong with one.
@@ -53,28 +45,16 @@ type lspServer struct {
 // startServer starts a server for a folder and greets it. options, if not nil, are for this server only. When ctx ends,
 // the server is killed. The caller has to call close.
 func startServer(ctx context.Context, argv, env []string, root string, options any) (*lspServer, error) {
-	path, err := exec.LookPath(argv[0])
-	if err != nil {
-		return nil, contract.Errorf(contract.Shell, "the image has no program %q", argv[0])
-	}
 	home, err := os.MkdirTemp("", "lsp-")
 	if err != nil {
 		return nil, err
 	}
-	s := &lspServer{root: root, said: &said{}, home: home, checked: map[string]chan struct{}{}, busy: map[string]bool{}}
-	s.cmd = &exec.Cmd{Path: path, Args: argv, Dir: root, Stderr: s.said, Env: append(env, "HOME="+home, "TMPDIR="+home),
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}, WaitDelay: drain}
-	in, err1 := s.cmd.StdinPipe()
-	out, err2 := s.cmd.StdoutPipe()
-	if err = errors.Join(err1, err2); err == nil {
-		err = s.cmd.Start()
-	}
+	p, err := proc.Start(ctx, proc.Command{Argv: argv, Dir: root, Env: append(env, "HOME="+home, "TMPDIR="+home)})
 	if err != nil {
-		return nil, errors.Join(contract.Errorf(contract.Shell, "start %q: %v", argv[0], err), os.RemoveAll(home))
+		return nil, errors.Join(err, os.RemoveAll(home))
 	}
-	// The process stays a zombie until close, so the group's number can't be another's.
-	s.stop = context.AfterFunc(ctx, s.kill)
-	stream := jsonrpc2.NewBufferedStream(pipes{&limited{out, maxRead}, in}, jsonrpc2.VSCodeObjectCodec{})
+	s := &lspServer{process: p, root: root, home: home, checked: map[string]chan struct{}{}, busy: map[string]bool{}}
+	stream := jsonrpc2.NewBufferedStream(pipes{&limited{p.Out, maxRead}, p.In}, jsonrpc2.VSCodeObjectCodec{})
 	s.conn = jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.answer), jsonrpc2.SetLogger(quiet{}))
 	if err := s.greet(ctx, options); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -82,14 +62,11 @@ func startServer(ctx context.Context, argv, env []string, root string, options a
 	return s, nil
 }
 
-func (s *lspServer) kill() { unix.Kill(-s.cmd.Process.Pid, unix.SIGKILL) }
-
 // close kills the server and what it started.
 func (s *lspServer) close() error {
-	s.kill()
-	s.stop()
+	s.process.Kill()
 	s.conn.Close()
-	s.cmd.Wait() // it was killed
+	s.process.Wait()
 	return os.RemoveAll(s.home)
 }
 
@@ -210,8 +187,13 @@ func (s *lspServer) failed(ctx context.Context, method string, err error) error 
 		return contract.Errorf(contract.Validation, "%s: the language server says: %.500s", method,
 			text(answer.Message))
 	}
+	s.process.Kill()
+	said := strings.TrimSpace(s.process.Wait().Stderr)
+	if said = text(said[max(0, len(said)-maxSaid):]); said != "" {
+		said = "; it wrote: " + said
+	}
 	return contract.Errorf(contract.Shell, "%s: the language server ended, or sent what can't be read: %s%s", method,
-		err, s.said.text())
+		err, said)
 }
 
 // answer is what a server gets for its requests.
@@ -258,29 +240,6 @@ func uriPath(root, uri string) (string, error) {
 		}
 	}
 	return "", contract.Refuse("sec.paths.sandbox", "the language server names %.200q, not in the workspace", uri)
-}
-
-// said keeps the end of what a server writes to stderr.
-type said struct {
-	mu   sync.Mutex
-	last []byte
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = append(s.last, p...)
-	s.last = s.last[max(0, len(s.last)-maxSaid):]
-	return len(p), nil
-}
-
-func (s *said) text() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.last) == 0 {
-		return ""
-	}
-	return "; it wrote: " + text(string(bytes.TrimSpace(s.last)))
 }
 
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -90,8 +90,8 @@ func isGoCall(pattern string) bool {
 	return err == nil && call
 }
 
-func (t tools) validate(ctx context.Context, a ValidateArgs) (Violations, error) {
-	out := Violations{Violations: []Violation{}}
+func (t tools) validate(ctx context.Context, a validateArgs) (validateResult, error) {
+	out := validateResult{Violations: []Violation{}}
 	blocked := ""
 	for _, check := range a.Rules {
 		level := cmp.Or(check.Enforcement, t.rules.Level(check.ID), registry.Blocking)

@@ -24,7 +24,7 @@ func TestRenameInRealRepositories(t *testing.T) {
 	} {
 		b := newBench(t, nil).servers("gopls: {}").copy(goSource(t, tt.module))
 		raw, e := b.call("ast_edit", fmt.Sprintf(`{"operation":"rename_symbol","new_name":%q,"where":%s}`, tt.to, tt.where))
-		var edited Edited
+		var edited editResult
 		if e != nil || json.Unmarshal([]byte(raw), &edited) != nil || len(edited.FilesTouched) != tt.files {
 			t.Errorf("%s: %s, %v", tt.module, raw, e)
 			continue
@@ -72,7 +72,7 @@ func (b *bench) run(argv ...string) string {
 func (b *bench) renames(where, to string) []string {
 	b.t.Helper()
 	raw, e := b.call("ast_edit", fmt.Sprintf(`{"operation":"rename_symbol","new_name":%q,"where":%s}`, to, where))
-	var edited Edited
+	var edited editResult
 	if e != nil || json.Unmarshal([]byte(raw), &edited) != nil {
 		b.t.Fatalf("%s: %v", raw, e)
 	}

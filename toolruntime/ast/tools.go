@@ -23,16 +23,14 @@ const (
 	maxPattern   = 2000
 )
 
-// GenerateArgs are the arguments of ast_generate.
-type GenerateArgs struct {
+type generateArgs struct {
 	Paths       []string `json:"paths" jsonschema:"glob patterns"`
 	Language    string   `json:"language,omitempty" jsonschema:"only files of it; all known ones without it and without ast.language"`
 	Incremental bool     `json:"incremental,omitempty" jsonschema:"files that parsed before and are as they were are not parsed again"`
 	MaxFiles    int      `json:"max_files,omitempty"`
 }
 
-// Generated is the result of ast_generate.
-type Generated struct {
+type generateResult struct {
 	ParsedFiles int       `json:"parsed_files" jsonschema:"those without an error"`
 	Errors      []Problem `json:"errors"`
 	Truncated   bool      `json:"truncated" jsonschema:"there are more files or errors"`
@@ -48,14 +46,12 @@ type Where struct {
 	Language string `json:"language,omitempty"`
 }
 
-// QueryArgs are the arguments of ast_query.
-type QueryArgs struct {
+type queryArgs struct {
 	Where Where `json:"where"`
 	Limit int   `json:"limit,omitempty"`
 }
 
-// Nodes is the result of ast_query.
-type Nodes struct {
+type queryResult struct {
 	Nodes     []Node `json:"nodes"`
 	Truncated bool   `json:"truncated"`
 }
@@ -68,8 +64,7 @@ type Check struct {
 	MustHave    []string       `json:"must_have,omitempty" jsonschema:"docstring; without it no node may be where says"`
 }
 
-// ValidateArgs are the arguments of ast_validate.
-type ValidateArgs struct {
+type validateArgs struct {
 	Rules []Check `json:"rules"`
 }
 
@@ -82,14 +77,13 @@ type Violation struct {
 	Line    int    `json:"line"`
 }
 
-// Violations is the result of ast_validate.
-type Violations struct {
+type validateResult struct {
 	Violations []Violation `json:"violations"`
 	Truncated  bool        `json:"truncated"`
 }
 
 // WithError keeps the violations of a rule that blocks.
-func (v Violations) WithError() bool { return len(v.Violations) > 0 }
+func (v validateResult) WithError() bool { return len(v.Violations) > 0 }
 
 type tools struct {
 	w     *workspace.Workspace
@@ -103,22 +97,22 @@ func Tools(w *workspace.Workspace, r *registry.Registry) []contract.Tool {
 	t := tools{w, r, &sync.Map{}}
 	return []contract.Tool{
 		contract.NewTool("ast_generate", "parses files and says where they do not parse", generateTime,
-			GenerateArgs{Incremental: true, MaxFiles: defaultFiles}, t.generate,
+			generateArgs{Incremental: true, MaxFiles: defaultFiles}, t.generate,
 			contract.Items("paths", 1, 1000), contract.OneOf("language", languages()...),
 			contract.Between("max_files", 1, mostFiles)).Reads(),
 		contract.NewTool("ast_query", "finds functions, types, imports, or what a pattern of code names", queryTime,
-			QueryArgs{Limit: defaultNodes}, t.query, contract.Between("limit", 1, mostNodes),
+			queryArgs{Limit: defaultNodes}, t.query, contract.Between("limit", 1, mostNodes),
 			contract.In("where", whereSchema...)).Reads(),
 		contract.NewTool("ast_validate", "holds all code to rules, of the catalogue or of one's own", queryTime,
-			ValidateArgs{}, t.validate, contract.Items("rules", 1, mostRules),
+			validateArgs{}, t.validate, contract.Items("rules", 1, mostRules),
 			contract.In("rules", contract.OneOf("enforcement", "", "blocking", "warning", "suggestion"),
 				contract.Length("id", 1, 100), contract.In("where", whereSchema...))).Reads(),
 		contract.NewTool("ast_edit", "renames a symbol everywhere, or replaces code; all files or none", editTime,
-			EditArgs{TimeoutMS: editTime.Milliseconds()}, t.edit,
+			editArgs{TimeoutMS: editTime.Milliseconds()}, t.edit,
 			contract.OneOf("operation", renameSymbol, replaceNode, replacePattern), timeout,
 			contract.In("where", whereSchema...), contract.Length("text", 0, maxSource)),
 		contract.NewTool("ast_external", "asks a language server", editTime,
-			ExternalArgs{TimeoutMS: editTime.Milliseconds()}, t.external, timeout,
+			externalArgs{TimeoutMS: editTime.Milliseconds()}, t.external, timeout,
 			contract.Length("provider", 1, 100)).Reads(),
 	}
 }
@@ -131,8 +125,8 @@ var whereSchema = []contract.Adjust{contract.OneOf("type", "", typeFn, typeType,
 
 func (t tools) language(named string) string { return cmp.Or(named, t.rules.AST.Language) }
 
-func (t tools) generate(ctx context.Context, a GenerateArgs) (Generated, error) {
-	out := Generated{Errors: []Problem{}}
+func (t tools) generate(ctx context.Context, a generateArgs) (generateResult, error) {
+	out := generateResult{Errors: []Problem{}}
 	srcs, truncated, err := load(ctx, t.w, a.Paths, t.language(a.Language), a.MaxFiles)
 	if err != nil {
 		return out, err
@@ -162,8 +156,8 @@ func (t tools) generate(ctx context.Context, a GenerateArgs) (Generated, error) 
 	return out, nil
 }
 
-func (t tools) query(ctx context.Context, a QueryArgs) (Nodes, error) {
-	out := Nodes{Nodes: []Node{}}
+func (t tools) query(ctx context.Context, a queryArgs) (queryResult, error) {
+	out := queryResult{Nodes: []Node{}}
 	nodes, _, truncated, err := t.find(ctx, a.Where)
 	if err != nil {
 		return out, err

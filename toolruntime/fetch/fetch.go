@@ -34,8 +34,7 @@ const (
 	agent        = "tool-runtime-sdk/1.0"
 )
 
-// Args are the arguments of curl.
-type Args struct {
+type curlArgs struct {
 	Method    string            `json:"method,omitempty" jsonschema:"GET or HEAD: the registry has no key that allows more"`
 	URL       string            `json:"url"`
 	Headers   map[string]string `json:"headers,omitempty"`
@@ -45,10 +44,9 @@ type Args struct {
 }
 
 // Limit is the time that the call asks for.
-func (a Args) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
+func (a curlArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
 
-// Result is the result of curl.
-type Result struct {
+type curlResult struct {
 	Status int `json:"status"`
 	// Headers have lower-case names; a header that came several times is joined by commas.
 	Headers map[string]string `json:"headers"`
@@ -61,9 +59,9 @@ type Result struct {
 
 // Tool is curl under a registry.
 func Tool(r *registry.Registry) contract.Tool {
-	defaults := Args{Method: "GET", TimeoutMS: defaultTime.Milliseconds(), MaxBytes: maxBody}
+	defaults := curlArgs{Method: "GET", TimeoutMS: defaultTime.Milliseconds(), MaxBytes: maxBody}
 	return contract.NewTool("curl", "gets a document from an allowed host", defaultTime, defaults,
-		func(ctx context.Context, a Args) (Result, error) { return get(ctx, r, a) },
+		func(ctx context.Context, a curlArgs) (curlResult, error) { return get(ctx, r, a) },
 		contract.Length("url", 1, 8192), contract.Between("max_bytes", 1, maxBody),
 		contract.Between("timeout_ms", 1, 10*60*1000)).Reads()
 }
@@ -72,38 +70,38 @@ func Tool(r *registry.Registry) contract.Tool {
 var ownHeaders = regexp.MustCompile(`(?i)^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|` +
 	`keep-alive|proxy-.*|expect)$`)
 
-func get(ctx context.Context, r *registry.Registry, a Args) (Result, error) {
+func get(ctx context.Context, r *registry.Registry, a curlArgs) (curlResult, error) {
 	if a.Method != http.MethodGet && a.Method != http.MethodHead || a.Body != nil {
-		return Result{}, contract.Refuse(rule, "curl sends GET and HEAD without a body only")
+		return curlResult{}, contract.Refuse(rule, "curl sends GET and HEAD without a body only")
 	}
 	u, err := url.Parse(a.URL)
 	if err != nil {
-		return Result{}, contract.Errorf(contract.Validation, "the url can't be parsed")
+		return curlResult{}, contract.Errorf(contract.Validation, "the url can't be parsed")
 	}
 	if err := judge(r, u); err != nil { // before what a request would say of it
-		return Result{}, err
+		return curlResult{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, a.Method, a.URL, nil)
 	if err != nil {
-		return Result{}, contract.Errorf(contract.Validation, "the url can't be asked for")
+		return curlResult{}, contract.Errorf(contract.Validation, "the url can't be asked for")
 	}
 	req.Header.Set("User-Agent", agent)
 	for name, v := range a.Headers {
 		if ownHeaders.MatchString(name) {
-			return Result{}, contract.Errorf(contract.Validation, "the header %q can't be set", name)
+			return curlResult{}, contract.Errorf(contract.Validation, "the header %q can't be set", name)
 		}
 		req.Header.Set(name, v)
 	}
 	resp, err := Do(r, req)
 	if err != nil {
-		return Result{}, err
+		return curlResult{}, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, a.MaxBytes+1))
 	if err != nil {
-		return Result{}, Failure(ctx, err)
+		return curlResult{}, Failure(ctx, err)
 	}
-	out := Result{Status: resp.StatusCode, Headers: map[string]string{}, URL: resp.Request.URL.Redacted()}
+	out := curlResult{Status: resp.StatusCode, Headers: map[string]string{}, URL: resp.Request.URL.Redacted()}
 	if out.Truncated = int64(len(body)) > a.MaxBytes; out.Truncated {
 		body = body[:a.MaxBytes]
 	}

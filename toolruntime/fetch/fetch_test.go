@@ -16,7 +16,7 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
-func call(t *testing.T, domains string, a Args) (Result, *contract.Error) {
+func call(t *testing.T, domains string, a curlArgs) (curlResult, *contract.Error) {
 	t.Helper()
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		t.Setenv(name, "")
@@ -31,13 +31,13 @@ func call(t *testing.T, domains string, a Args) (Result, *contract.Error) {
 	}
 	c, err := Tool(r).Prepare(raw)
 	if err != nil {
-		return Result{}, contract.AsError(err)
+		return curlResult{}, contract.AsError(err)
 	}
 	out, err := c.Run(t.Context())
 	if err != nil {
-		return out.(Result), contract.AsError(err)
+		return out.(curlResult), contract.AsError(err)
 	}
-	return out.(Result), nil
+	return out.(curlResult), nil
 }
 
 // server listens at 127.0.0.1, which a registry can list. Its names are private all the same.
@@ -76,19 +76,19 @@ func server(t *testing.T) *httptest.Server {
 
 func TestCurl(t *testing.T) {
 	s := server(t)
-	got, err := call(t, "127.0.0.1", Args{Method: "GET", URL: s.URL + "/ok", Headers: map[string]string{"X-Own": "x"}, TimeoutMS: 60_000, MaxBytes: 100})
+	got, err := call(t, "127.0.0.1", curlArgs{Method: "GET", URL: s.URL + "/ok", Headers: map[string]string{"X-Own": "x"}, TimeoutMS: 60_000, MaxBytes: 100})
 	if body, _ := base64.StdEncoding.DecodeString(got.BodyB64); err != nil || got.Status != 200 || string(body) != "GET\xff" ||
 		got.Headers["x-agent"] != agent+" x" || got.Truncated {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := call(t, "127.0.0.1", Args{Method: "HEAD", URL: s.URL + "/ok", TimeoutMS: 60_000, MaxBytes: 100}); err != nil || got.BodyB64 != "" {
+	if got, err := call(t, "127.0.0.1", curlArgs{Method: "HEAD", URL: s.URL + "/ok", TimeoutMS: 60_000, MaxBytes: 100}); err != nil || got.BodyB64 != "" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	got, err = call(t, "127.0.0.1", Args{Method: "GET", URL: s.URL + "/endless", TimeoutMS: 60_000, MaxBytes: 1000})
+	got, err = call(t, "127.0.0.1", curlArgs{Method: "GET", URL: s.URL + "/endless", TimeoutMS: 60_000, MaxBytes: 1000})
 	if err != nil || !got.Truncated || base64.StdEncoding.DecodedLen(len(got.BodyB64)) > 1002 {
 		t.Errorf("endless: %v, %d, %v", got.Truncated, len(got.BodyB64), err)
 	}
-	got, err = call(t, "127.0.0.1", Args{Method: "GET", URL: s.URL + "/hops/3", TimeoutMS: 60_000, MaxBytes: 1000})
+	got, err = call(t, "127.0.0.1", curlArgs{Method: "GET", URL: s.URL + "/hops/3", TimeoutMS: 60_000, MaxBytes: 1000})
 	if err != nil || got.URL != s.URL+"/ok" {
 		t.Errorf("three redirects: %+v, %v", got, err)
 	}
@@ -99,26 +99,26 @@ func TestRefused(t *testing.T) {
 	body := "x"
 	for name, c := range map[string]struct {
 		domains string
-		args    Args
+		args    curlArgs
 		want    contract.Code
 	}{
-		"not listed":                    {"crates.io", Args{URL: s.URL + "/ok"}, contract.Policy},
-		"nothing listed":                {"", Args{URL: s.URL + "/ok"}, contract.Policy},
-		"POST":                          {"127.0.0.1", Args{URL: s.URL + "/ok", Method: "POST"}, contract.Policy},
-		"a body":                        {"127.0.0.1", Args{URL: s.URL + "/ok", Body: &body}, contract.Policy},
-		"a file":                        {"127.0.0.1", Args{URL: "file:///etc/passwd"}, contract.Policy},
-		"a user":                        {"127.0.0.1", Args{URL: "http://u@127.0.0.1/"}, contract.Policy},
-		"no url":                        {"127.0.0.1", Args{URL: "http://a b/"}, contract.Validation},
-		"Host":                          {"127.0.0.1", Args{URL: s.URL + "/ok", Headers: map[string]string{"host": "x"}}, contract.Validation},
-		"a header with a newline":       {"127.0.0.1", Args{URL: s.URL + "/ok", Headers: map[string]string{"X": "a\nb"}}, contract.HTTP},
-		"a name of a private address":   {"localhost", Args{URL: strings.Replace(s.URL, "127.0.0.1", "localhost", 1)}, contract.Policy},
-		"redirect to such a name":       {"127.0.0.1, localhost", Args{URL: s.URL + "/to-name"}, contract.Policy},
-		"redirect to a host not listed": {"127.0.0.1", Args{URL: s.URL + "/to-name"}, contract.Policy},
-		"redirect to a private address": {"127.0.0.1", Args{URL: s.URL + "/to-private"}, contract.Policy},
-		"redirect to a cloud's":         {"127.0.0.1", Args{URL: s.URL + "/to-meta"}, contract.Policy},
-		"redirect to a file":            {"127.0.0.1", Args{URL: s.URL + "/to-file"}, contract.Policy},
-		"redirect to a user":            {"127.0.0.1", Args{URL: s.URL + "/to-user"}, contract.Policy},
-		"four redirects":                {"127.0.0.1", Args{URL: s.URL + "/hops/4"}, contract.Policy},
+		"not listed":                    {"crates.io", curlArgs{URL: s.URL + "/ok"}, contract.Policy},
+		"nothing listed":                {"", curlArgs{URL: s.URL + "/ok"}, contract.Policy},
+		"POST":                          {"127.0.0.1", curlArgs{URL: s.URL + "/ok", Method: "POST"}, contract.Policy},
+		"a body":                        {"127.0.0.1", curlArgs{URL: s.URL + "/ok", Body: &body}, contract.Policy},
+		"a file":                        {"127.0.0.1", curlArgs{URL: "file:///etc/passwd"}, contract.Policy},
+		"a user":                        {"127.0.0.1", curlArgs{URL: "http://u@127.0.0.1/"}, contract.Policy},
+		"no url":                        {"127.0.0.1", curlArgs{URL: "http://a b/"}, contract.Validation},
+		"Host":                          {"127.0.0.1", curlArgs{URL: s.URL + "/ok", Headers: map[string]string{"host": "x"}}, contract.Validation},
+		"a header with a newline":       {"127.0.0.1", curlArgs{URL: s.URL + "/ok", Headers: map[string]string{"X": "a\nb"}}, contract.HTTP},
+		"a name of a private address":   {"localhost", curlArgs{URL: strings.Replace(s.URL, "127.0.0.1", "localhost", 1)}, contract.Policy},
+		"redirect to such a name":       {"127.0.0.1, localhost", curlArgs{URL: s.URL + "/to-name"}, contract.Policy},
+		"redirect to a host not listed": {"127.0.0.1", curlArgs{URL: s.URL + "/to-name"}, contract.Policy},
+		"redirect to a private address": {"127.0.0.1", curlArgs{URL: s.URL + "/to-private"}, contract.Policy},
+		"redirect to a cloud's":         {"127.0.0.1", curlArgs{URL: s.URL + "/to-meta"}, contract.Policy},
+		"redirect to a file":            {"127.0.0.1", curlArgs{URL: s.URL + "/to-file"}, contract.Policy},
+		"redirect to a user":            {"127.0.0.1", curlArgs{URL: s.URL + "/to-user"}, contract.Policy},
+		"four redirects":                {"127.0.0.1", curlArgs{URL: s.URL + "/hops/4"}, contract.Policy},
 	} {
 		if c.args.Method == "" {
 			c.args.Method = "GET"

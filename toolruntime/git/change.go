@@ -14,17 +14,17 @@ import (
 
 const cleanRule = "sec.git.clean_tree"
 
-func (k keeper) add(ctx context.Context, a AddArgs) (Added, error) {
+func (k keeper) add(ctx context.Context, a addArgs) (addResult, error) {
 	specs, err := pathspecs(a.Paths)
 	if err != nil {
-		return Added{}, err
+		return addResult{}, err
 	}
 	before, err := k.index(ctx)
 	if err != nil {
-		return Added{}, err
+		return addResult{}, err
 	}
 	if _, err := k.git(ctx, append([]string{"add", "--"}, specs...)...); err != nil {
-		return Added{}, err
+		return addResult{}, err
 	}
 	after, err := k.index(ctx)
 	count := 0
@@ -34,7 +34,7 @@ func (k keeper) add(ctx context.Context, a AddArgs) (Added, error) {
 		}
 		delete(before, path)
 	}
-	return Added{count + len(before)}, err
+	return addResult{count + len(before)}, err
 }
 
 // index is what is staged: mode, id and stage by path.
@@ -49,22 +49,22 @@ func (r *Repo) index(ctx context.Context) (map[string]string, error) {
 	return entries, err
 }
 
-func (k keeper) commitStaged(ctx context.Context, a CommitArgs) (Committed, error) {
+func (k keeper) commitStaged(ctx context.Context, a commitArgs) (commitResult, error) {
 	if strings.ContainsRune(a.Message, 0) {
-		return Committed{}, contract.Errorf(contract.Validation, "the message holds a NUL")
+		return commitResult{}, contract.Errorf(contract.Validation, "the message holds a NUL")
 	}
 	if k.rules.Git.RequireCleanTreeForCommit {
 		if err := k.clean(ctx, false); err != nil {
-			return Committed{}, err
+			return commitResult{}, err
 		}
 	}
 	warnings, err := k.message(a.Message)
 	if err != nil {
-		return Committed{}, err
+		return commitResult{}, err
 	}
 	more, err := k.judgeStaged(ctx, a.Message)
 	if err != nil {
-		return Committed{}, err
+		return commitResult{}, err
 	}
 	warnings = append(warnings, more...)
 	args := []string{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--file=-"}
@@ -75,10 +75,10 @@ func (k keeper) commitStaged(ctx context.Context, a CommitArgs) (Committed, erro
 		args = append(args, "--allow-empty")
 	}
 	if _, err := k.must(ctx, command{args: args, stdin: &a.Message}); err != nil {
-		return Committed{}, err
+		return commitResult{}, err
 	}
 	id, err := k.commit(ctx, "HEAD")
-	return Committed{id, warnings}, err
+	return commitResult{id, warnings}, err
 }
 
 // judgeStaged holds what is staged to the rules of the registry; to those that need a toolchain, the work tree is held.
@@ -153,7 +153,7 @@ func (r *Repo) clean(ctx context.Context, all bool) error {
 	return nil
 }
 
-func (k keeper) checkout(ctx context.Context, a CheckoutArgs) (CheckedOut, error) {
+func (k keeper) checkout(ctx context.Context, a checkoutArgs) (checkoutResult, error) {
 	warnings := []string{}
 	args, err := k.where(ctx, a)
 	if err == nil && a.Create {
@@ -164,11 +164,11 @@ func (k keeper) checkout(ctx context.Context, a CheckoutArgs) (CheckedOut, error
 	if err == nil {
 		_, err = k.git(ctx, append([]string{"switch", "--quiet", "--no-guess"}, args...)...)
 	}
-	return CheckedOut{err == nil, warnings}, err
+	return checkoutResult{err == nil, warnings}, err
 }
 
 // where are the words for git of where a checkout goes.
-func (k keeper) where(ctx context.Context, a CheckoutArgs) ([]string, error) {
+func (k keeper) where(ctx context.Context, a checkoutArgs) ([]string, error) {
 	if a.Create {
 		return []string{"--no-track", "--create", a.Target}, k.branchName(ctx, a.Target)
 	}
@@ -185,8 +185,8 @@ func (k keeper) where(ctx context.Context, a CheckoutArgs) ([]string, error) {
 	return []string{"--detach", id}, err
 }
 
-func (k keeper) merge(ctx context.Context, a MergeArgs) (Merged, error) {
-	m := Merged{Conflicts: []string{}}
+func (k keeper) merge(ctx context.Context, a mergeArgs) (mergeResult, error) {
+	m := mergeResult{Conflicts: []string{}}
 	if err := k.mergeable(ctx, a.Branch); err != nil {
 		return m, err
 	}
@@ -227,8 +227,8 @@ func (k keeper) mergeable(ctx context.Context, branch string) error {
 	return contract.Errorf(contract.Git, "there is no branch %q", branch)
 }
 
-func (k keeper) rebase(ctx context.Context, a RebaseArgs) (Rebased, error) {
-	r := Rebased{Conflicts: []string{}}
+func (k keeper) rebase(ctx context.Context, a rebaseArgs) (rebaseResult, error) {
+	r := rebaseResult{Conflicts: []string{}}
 	onto, err := k.rev(ctx, a.Onto)
 	if err == nil {
 		err = k.clean(ctx, true)

@@ -10,20 +10,19 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
-// PullArgs are the arguments of git_pull.
-type PullArgs struct {
+type pullArgs struct {
 	Remote string `json:"remote,omitempty" jsonschema:"https://HOST/PATH of an allowed host, NAME of a bundle NAME.bundle among the inputs, or origin"`
 	Rebase bool   `json:"rebase,omitempty" jsonschema:"put the branch's own commits on top; without it, merge"`
 }
 
-// Pulled is the result of git_pull. After conflicts the branch is as before.
-type Pulled struct {
+// pullResult is the result of git_pull. After conflicts the branch is as before.
+type pullResult struct {
 	Pulled    bool     `json:"pulled"`
 	Conflicts []string `json:"conflicts"`
 }
 
 // WithError keeps the list of conflicts.
-func (p Pulled) WithError() bool { return len(p.Conflicts) > 0 }
+func (p pullResult) WithError() bool { return len(p.Conflicts) > 0 }
 
 // remoteName keeps a name from being a path, an option or an address.
 var remoteName = regexp.MustCompile(`^[a-z0-9]+(?:[._-][a-z0-9]+)*$`)
@@ -31,8 +30,8 @@ var remoteName = regexp.MustCompile(`^[a-z0-9]+(?:[._-][a-z0-9]+)*$`)
 // pull takes the commits of a repository of an allowed host, or of a bundle that lies among the inputs, next to the one
 // that the workspace came from. The branch that is checked out then moves forward, is rebased or gets a merge. It takes
 // the branch of the same name, or, where there is none, that of the remote's HEAD.
-func (k keeper) pull(ctx context.Context, a PullArgs) (Pulled, error) {
-	p := Pulled{Conflicts: []string{}}
+func (k keeper) pull(ctx context.Context, a pullArgs) (pullResult, error) {
+	p := pullResult{Conflicts: []string{}}
 	branch, err := k.git(ctx, "branch", "--show-current")
 	if branch = strings.TrimSpace(branch); err == nil && branch == "" {
 		err = contract.Errorf(contract.Git, "HEAD is on no branch, so nothing can be pulled into it")
@@ -48,11 +47,11 @@ func (k keeper) pull(ctx context.Context, a PullArgs) (Pulled, error) {
 		return p, err
 	}
 	if a.Rebase {
-		r, err := k.rebase(ctx, RebaseArgs{Onto: "refs/remotes/" + theirs})
-		return Pulled{r.Rebased, r.Conflicts}, err
+		r, err := k.rebase(ctx, rebaseArgs{Onto: "refs/remotes/" + theirs})
+		return pullResult{r.Rebased, r.Conflicts}, err
 	}
-	m, err := k.merge(ctx, MergeArgs{Branch: theirs})
-	return Pulled{m.Merged, m.Conflicts}, err
+	m, err := k.merge(ctx, mergeArgs{Branch: theirs})
+	return pullResult{m.Merged, m.Conflicts}, err
 }
 
 // theirs fetches from a remote, and returns the branch to take, such as upstream/main.

@@ -8,15 +8,13 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
-// PushArgs are the arguments of git_push.
-type PushArgs struct {
+type pushArgs struct {
 	Remote  string `json:"remote,omitempty" jsonschema:"origin, where the bundle came from"`
 	Refspec string `json:"refspec" jsonschema:"such as HEAD:refs/heads/feature"`
 	Force   bool   `json:"force,omitempty" jsonschema:"the registry has no key that allows it"`
 }
 
-// Pushed is the result of git_push.
-type Pushed struct {
+type pushResult struct {
 	Pushed   bool     `json:"pushed"`
 	Warnings []string `json:"warnings" jsonschema:"rules that are broken and do not block"`
 }
@@ -26,22 +24,22 @@ const pushFile = "push.bundle"
 
 // push puts a branch into the bundle of pushes, under the name that it is to have at the remote. Nothing is
 // sent anywhere: who publishes the bundle is a person, after the result.
-func (k keeper) push(ctx context.Context, a PushArgs) (Pushed, error) {
+func (k keeper) push(ctx context.Context, a pushArgs) (pushResult, error) {
 	source, branch, err := k.pushable(ctx, a)
 	if err == nil {
 		err = k.clean(ctx, true)
 	}
 	if err != nil {
-		return Pushed{}, err
+		return pushResult{}, err
 	}
 	id, err := k.rev(ctx, source)
 	if err != nil {
-		return Pushed{}, err
+		return pushResult{}, err
 	}
 	remote := "refs/remotes/" + Remote + "/" + branch
 	old, err := k.ref(ctx, remote)
 	if err != nil {
-		return Pushed{}, err
+		return pushResult{}, err
 	}
 	if old != "" {
 		out, err := k.do(ctx, command{args: []string{"merge-base", "--is-ancestor", old, id}})
@@ -50,30 +48,30 @@ func (k keeper) push(ctx context.Context, a PushArgs) (Pushed, error) {
 				WithHint("merge or rebase onto " + Remote + "/" + branch + " first")
 		}
 		if err != nil {
-			return Pushed{}, err
+			return pushResult{}, err
 		}
 	}
 	if old == id {
-		return Pushed{true, []string{}}, nil
+		return pushResult{true, []string{}}, nil
 	}
 	warnings := []string{}
 	if old == "" {
 		if warnings, err = k.naming(branch); err != nil {
-			return Pushed{}, err
+			return pushResult{}, err
 		}
 	}
 	if err := k.hasNew(ctx, branch, id); err != nil {
-		return Pushed{}, err
+		return pushResult{}, err
 	}
 	if err := k.bundlePush(ctx, branch, id); err != nil {
-		return Pushed{}, err
+		return pushResult{}, err
 	}
 	_, err = k.git(ctx, "update-ref", remote, id)
-	return Pushed{err == nil, warnings}, err
+	return pushResult{err == nil, warnings}, err
 }
 
 // pushable judges a push, and returns what goes to which branch.
-func (k keeper) pushable(ctx context.Context, a PushArgs) (source, branch string, err error) {
+func (k keeper) pushable(ctx context.Context, a pushArgs) (source, branch string, err error) {
 	source, branch, ok := strings.Cut(a.Refspec, ":refs/heads/")
 	switch {
 	case !k.rules.Git.AllowPush:

@@ -9,11 +9,11 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
-func (k keeper) status(ctx context.Context, _ StatusArgs) (Status, error) { return k.look(ctx) }
+func (k keeper) status(ctx context.Context, _ statusArgs) (statusResult, error) { return k.look(ctx) }
 
 // look reads the state of the work tree.
-func (r *Repo) look(ctx context.Context) (Status, error) {
-	s := Status{Changes: []Change{}}
+func (r *Repo) look(ctx context.Context) (statusResult, error) {
+	s := statusResult{Changes: []Change{}}
 	text, err := r.git(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
 		"--ignore-submodules=all")
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *Repo) look(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-func (s *Status) header(line string) {
+func (s *statusResult) header(line string) {
 	if name, ok := strings.CutPrefix(line, "branch.head "); ok && name != "(detached)" {
 		s.Branch = name
 	}
@@ -56,16 +56,16 @@ func (s *Status) header(line string) {
 	}
 }
 
-func (k keeper) diff(ctx context.Context, a DiffArgs) (Diff, error) {
+func (k keeper) diff(ctx context.Context, a diffArgs) (diffResult, error) {
 	specs, err := pathspecs(a.Paths)
 	if err != nil {
-		return Diff{}, err
+		return diffResult{}, err
 	}
 	id, err := k.rev(ctx, a.Rev)
 	if err != nil {
-		return Diff{}, err
+		return diffResult{}, err
 	}
 	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", id, "--"}
 	patch, err := k.git(ctx, append(args, specs...)...)
-	return Diff{patch, !utf8.ValidString(patch)}, err
+	return diffResult{patch, !utf8.ValidString(patch)}, err
 }

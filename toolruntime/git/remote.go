@@ -204,18 +204,20 @@ func (k keeper) receive(ctx context.Context, s *server, branch string, env []str
 		"--no-progress", "server"}
 	c := proc.Command{Argv: append([]string{"git", "--no-pager"}, args...), Dir: k.w.Dir,
 		Env: slices.Concat(k.environ(), env)}
-	out, err := proc.Talk(ctx, c, func(in io.Writer, out io.Reader) error {
-		want := fmt.Sprintf("%s refs/heads/%s\n", id, branch)
-		_, err := fmt.Fprintf(in, "%04x%s0000%s", len(want)+4, want, s.list)
-		for err == nil {
-			var more bool
-			if more, err = s.carry(ctx, in, out); !more {
-				return err
-			}
-		}
-		return gone(err)
-	})
-	if err == nil && out.Code != 0 {
+	p, err := proc.Start(ctx, c)
+	if err != nil {
+		return err
+	}
+	want := fmt.Sprintf("%s refs/heads/%s\n", id, branch)
+	_, err = fmt.Fprintf(p.In, "%04x%s0000%s", len(want)+4, want, s.list)
+	for more := true; more && err == nil; {
+		more, err = s.carry(ctx, p.In, p.Out)
+	}
+	if err = gone(err); err != nil {
+		p.Kill()
+	}
+	out := p.Wait()
+	if err = errors.Join(err, ctx.Err()); err == nil && out.Code != 0 {
 		err = refusal(args[0], out)
 	}
 	if err != nil {

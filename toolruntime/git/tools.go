@@ -15,13 +15,11 @@ const (
 	maxMessage = 64 << 10
 )
 
-// StatusArgs are the arguments of git_status.
-type StatusArgs struct {
+type statusArgs struct {
 	Porcelain bool `json:"porcelain,omitempty" jsonschema:"the result has one form, whatever this says"`
 }
 
-// Status is the result of git_status.
-type Status struct {
+type statusResult struct {
 	Branch  string   `json:"branch" jsonschema:"empty if HEAD is on none"`
 	Ahead   int      `json:"ahead" jsonschema:"commits that its upstream lacks"`
 	Behind  int      `json:"behind" jsonschema:"commits of its upstream that it lacks"`
@@ -39,83 +37,73 @@ type Change struct {
 	From string `json:"from,omitzero"`
 }
 
-// DiffArgs are the arguments of git_diff.
-type DiffArgs struct {
+type diffArgs struct {
 	Rev   string   `json:"rev,omitempty" jsonschema:"the commit to compare the work tree with"`
 	Paths []string `json:"paths,omitempty" jsonschema:"paths or glob patterns; all if none is given"`
 }
 
-// Diff is the result of git_diff.
-type Diff struct {
+type diffResult struct {
 	Patch string `json:"patch"`
 	Lossy bool   `json:"lossy" jsonschema:"bytes that are no UTF-8 were replaced: git apply will not take the patch"`
 }
 
-// AddArgs are the arguments of git_add.
-type AddArgs struct {
+type addArgs struct {
 	Paths []string `json:"paths" jsonschema:"paths or glob patterns"`
 }
 
-// Added is the result of git_add.
-type Added struct {
+type addResult struct {
 	Added int `json:"added" jsonschema:"paths that are staged otherwise than before"`
 }
 
-// CommitArgs are the arguments of git_commit.
-type CommitArgs struct {
+type commitArgs struct {
 	Message    string `json:"message"`
 	Signoff    bool   `json:"signoff,omitempty" jsonschema:"add a Signed-off-by of threegate-tools"`
 	AllowEmpty bool   `json:"allow_empty,omitempty"`
 }
 
-// Committed is the result of git_commit.
-type Committed struct {
+type commitResult struct {
 	Commit   string   `json:"commit"`
 	Warnings []string `json:"warnings" jsonschema:"rules that are broken and do not block"`
 }
 
-// CheckoutArgs are the arguments of git_checkout.
-type CheckoutArgs struct {
+type checkoutArgs struct {
 	Target string `json:"target" jsonschema:"a branch, or a commit to look at without one"`
 	Create bool   `json:"create,omitempty" jsonschema:"make this branch at HEAD; changes stay"`
 	Track  bool   `json:"track,omitempty" jsonschema:"make a branch that only origin has"`
 }
 
-// CheckedOut is the result of git_checkout.
-type CheckedOut struct {
+type checkoutResult struct {
 	CheckedOut bool     `json:"checked_out"`
 	Warnings   []string `json:"warnings" jsonschema:"rules that are broken and do not block"`
 }
 
-// MergeArgs are the arguments of git_merge.
-type MergeArgs struct {
+type mergeArgs struct {
 	Branch string `json:"branch"`
 	NoFF   bool   `json:"no_ff,omitempty" jsonschema:"make a merge commit also where none is needed"`
 }
 
-// Merged is the result of git_merge. After conflicts everything is as before.
-type Merged struct {
+// mergeResult is the result of git_merge. After conflicts everything is as before.
+type mergeResult struct {
 	Merged    bool     `json:"merged"`
 	Conflicts []string `json:"conflicts"`
 }
 
 // WithError keeps the list of conflicts.
-func (m Merged) WithError() bool { return len(m.Conflicts) > 0 }
+func (m mergeResult) WithError() bool { return len(m.Conflicts) > 0 }
 
-// RebaseArgs are the arguments of git_rebase.
-type RebaseArgs struct {
+type rebaseArgs struct {
 	Onto       string `json:"onto" jsonschema:"a branch or commit"`
 	Autosquash bool   `json:"autosquash,omitempty" jsonschema:"move fixup! and squash! commits to what they mend"`
 }
 
-// Rebased is the result of git_rebase. After conflicts everything is as before.
-type Rebased struct {
+// rebaseResult is the result of git_rebase. After conflicts everything is as before.
+type rebaseResult struct {
 	Rebased   bool     `json:"rebased"`
 	Conflicts []string `json:"conflicts"`
 }
 
 // WithError keeps the list of conflicts.
-func (r Rebased) WithError() bool { return len(r.Conflicts) > 0 }
+func (r rebaseResult) WithError() bool { return len(r.Conflicts) > 0 }
 
 // keeper carries out the calls on one repository under a registry.
 type keeper struct {
@@ -127,25 +115,25 @@ type keeper struct {
 func Tools(repo *Repo, rules *registry.Registry) []contract.Tool {
 	k := keeper{repo, rules}
 	return []contract.Tool{
-		of(k, "git_status", "says what is changed, staged and unknown to git", StatusArgs{Porcelain: true},
+		of(k, "git_status", "says what is changed, staged and unknown to git", statusArgs{Porcelain: true},
 			keeper.status).Reads(),
-		of(k, "git_diff", "shows how tracked files differ from a commit", DiffArgs{Rev: "HEAD"}, keeper.diff,
+		of(k, "git_diff", "shows how tracked files differ from a commit", diffArgs{Rev: "HEAD"}, keeper.diff,
 			contract.Length("rev", 1, maxName), contract.Items("paths", 0, maxPaths)).Reads(),
-		of(k, "git_add", "stages files, also their deletion", AddArgs{}, keeper.add,
+		of(k, "git_add", "stages files, also their deletion", addArgs{}, keeper.add,
 			contract.Items("paths", 1, maxPaths)),
-		of(k, "git_commit", "commits what is staged", CommitArgs{}, keeper.commitStaged,
+		of(k, "git_commit", "commits what is staged", commitArgs{}, keeper.commitStaged,
 			contract.Length("message", 1, maxMessage)),
-		of(k, "git_checkout", "switches to a branch, or makes one", CheckoutArgs{Track: true}, keeper.checkout,
+		of(k, "git_checkout", "switches to a branch, or makes one", checkoutArgs{Track: true}, keeper.checkout,
 			contract.Length("target", 1, maxName)),
-		of(k, "git_merge", "merges a branch, or changes nothing", MergeArgs{NoFF: true}, keeper.merge,
+		of(k, "git_merge", "merges a branch, or changes nothing", mergeArgs{NoFF: true}, keeper.merge,
 			contract.Length("branch", 1, maxName)),
 		of(k, "git_rebase", "puts the branch's commits onto another one, or changes nothing",
-			RebaseArgs{Autosquash: true}, keeper.rebase, contract.Length("onto", 1, maxName)),
-		of(k, "git_push", "puts a branch into the bundle of what is to be published", PushArgs{Remote: Remote},
+			rebaseArgs{Autosquash: true}, keeper.rebase, contract.Length("onto", 1, maxName)),
+		of(k, "git_push", "puts a branch into the bundle of what is to be published", pushArgs{Remote: Remote},
 			keeper.push, contract.Length("refspec", 1, 2*maxName)),
 		of(k, "git_pull", "takes the commits of an allowed host or a bundle into the branch, or changes nothing",
-			PullArgs{Remote: Remote, Rebase: true}, keeper.pull, contract.Length("remote", 1, maxAddress)),
-		of(k, "validate", "holds what the workspace has changed since it came to rules", ValidateArgs{Glob: "**"},
+			pullArgs{Remote: Remote, Rebase: true}, keeper.pull, contract.Length("remote", 1, maxAddress)),
+		of(k, "validate", "holds what the workspace has changed since it came to rules", validateArgs{Glob: "**"},
 			keeper.validate, contract.OneOf("enforcement", "", "blocking", "warning", "suggestion")),
 	}
 }

@@ -14,25 +14,23 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
-// ValidateArgs are the arguments of validate.
-type ValidateArgs struct {
+type validateArgs struct {
 	RuleID      string         `json:"rule_id,omitempty" jsonschema:"one rule; without it, each that the registry lists"`
 	Enforcement registry.Level `json:"enforcement,omitempty" jsonschema:"without it, that of the registry"`
 	Glob        string         `json:"glob,omitempty" jsonschema:"only changes of these files are looked at"`
 }
 
-// Validated is the result of validate.
-type Validated struct {
+type validateResult struct {
 	Violations []judge.Violation `json:"violations"`
 	Checked    []string          `json:"checked" jsonschema:"the rules that were looked at"`
 }
 
 // WithError keeps the violations of a rule that blocks.
-func (v Validated) WithError() bool { return len(v.Violations) > 0 }
+func (v validateResult) WithError() bool { return len(v.Violations) > 0 }
 
 // validate holds what the workspace has changed since it came to rules, staged or not.
-func (k keeper) validate(ctx context.Context, a ValidateArgs) (Validated, error) {
-	v := Validated{Violations: []judge.Violation{}, Checked: []string{}}
+func (k keeper) validate(ctx context.Context, a validateArgs) (validateResult, error) {
+	v := validateResult{Violations: []judge.Violation{}, Checked: []string{}}
 	if a.RuleID != "" && !canJudge(a.RuleID) {
 		return v, contract.Errorf(contract.Validation, "nothing here can look at the rule %q by itself", a.RuleID)
 	}

@@ -18,14 +18,13 @@ const (
 	maxShown = 4096
 )
 
-// ListArgs are the arguments of proc_list.
-type ListArgs struct {
+type listArgs struct {
 	Filter string `json:"filter,omitempty" jsonschema:"a regular expression (RE2) that the command line matches"`
 	Limit  int    `json:"limit,omitempty"`
 }
 
-// List is the result of proc_list, by pid.
-type List struct {
+// listResult is the result of proc_list, by pid.
+type listResult struct {
 	Processes []Process `json:"processes"`
 	Truncated bool      `json:"truncated"`
 }
@@ -38,20 +37,20 @@ type Process struct {
 	MemMB float64 `json:"mem_mb"`
 }
 
-func list(ctx context.Context, a ListArgs) (List, error) {
+func list(ctx context.Context, a listArgs) (listResult, error) {
 	filter, err := regexp.Compile(a.Filter)
 	if err != nil {
-		return List{}, contract.Errorf(contract.Validation, "the filter does not compile: %v", err)
+		return listResult{}, contract.Errorf(contract.Validation, "the filter does not compile: %v", err)
 	}
 	procs, err := procfs.AllProcs()
 	if err != nil {
-		return List{}, contract.Errorf(contract.FileIO, "%v", err)
+		return listResult{}, contract.Errorf(contract.FileIO, "%v", err)
 	}
 	slices.SortFunc(procs, func(a, b procfs.Proc) int { return a.PID - b.PID })
-	found := List{Processes: []Process{}}
+	found := listResult{Processes: []Process{}}
 	for _, p := range procs {
 		if ctx.Err() != nil {
-			return List{}, ctx.Err()
+			return listResult{}, ctx.Err()
 		}
 		shown, ok := look(p)
 		if !ok || !filter.MatchString(shown.Cmd) {

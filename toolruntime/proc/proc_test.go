@@ -40,7 +40,7 @@ func TestSplit(t *testing.T) {
 }
 
 // call runs shell_exec where sh, cat, head and sleep are allowed.
-func call(t *testing.T, args ShellArgs) (ShellResult, *contract.Error) {
+func call(t *testing.T, args shellArgs) (shellResult, *contract.Error) {
 	t.Helper()
 	r, err := registry.Parse([]byte("version: 1\nshell_allow: ['^(sh|cat|head|sleep|pwd|none)(\\s|$)']"))
 	if err != nil {
@@ -56,13 +56,13 @@ func call(t *testing.T, args ShellArgs) (ShellResult, *contract.Error) {
 	}
 	c, err := Tools(w, r)[1].Prepare(raw)
 	if err != nil {
-		return ShellResult{}, contract.AsError(err)
+		return shellResult{}, contract.AsError(err)
 	}
 	result, err := c.Run(t.Context())
 	if err != nil {
-		return result.(ShellResult), contract.AsError(err)
+		return result.(shellResult), contract.AsError(err)
 	}
-	return result.(ShellResult), nil
+	return result.(shellResult), nil
 }
 
 func TestShell(t *testing.T) {
@@ -70,16 +70,16 @@ func TestShell(t *testing.T) {
 	t.Setenv("SOME_TOKEN", "hidden")
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	for name, c := range map[string]struct {
-		args ShellArgs
-		want ShellResult
+		args shellArgs
+		want shellResult
 	}{
-		"streams":     {ShellArgs{Cmd: "sh -c 'echo out; echo err >&2'"}, ShellResult{Stdout: "out\n", Stderr: "err\n"}},
-		"code":        {ShellArgs{Cmd: "sh -c 'exit 3'"}, ShellResult{Code: 3}},
-		"signal":      {ShellArgs{Cmd: "sh -c 'kill -9 $$'"}, ShellResult{Code: 137}},
-		"stdin":       {ShellArgs{Cmd: "cat", Stdin: &stdin}, ShellResult{Stdout: stdin}},
-		"no stdin":    {ShellArgs{Cmd: "cat"}, ShellResult{}},
-		"environment": {ShellArgs{Cmd: `sh -c 'echo $NO_COLOR$SOME_TOKEN$HTTP_PROXY'`, Env: map[string]string{"NO_COLOR": "1"}}, ShellResult{Stdout: "1\n"}},
-		"no UTF-8":    {ShellArgs{Cmd: `sh -c 'printf "\377"'`}, ShellResult{Stdout: "\uFFFD"}},
+		"streams":     {shellArgs{Cmd: "sh -c 'echo out; echo err >&2'"}, shellResult{Stdout: "out\n", Stderr: "err\n"}},
+		"code":        {shellArgs{Cmd: "sh -c 'exit 3'"}, shellResult{Code: 3}},
+		"signal":      {shellArgs{Cmd: "sh -c 'kill -9 $$'"}, shellResult{Code: 137}},
+		"stdin":       {shellArgs{Cmd: "cat", Stdin: &stdin}, shellResult{Stdout: stdin}},
+		"no stdin":    {shellArgs{Cmd: "cat"}, shellResult{}},
+		"environment": {shellArgs{Cmd: `sh -c 'echo $NO_COLOR$SOME_TOKEN$HTTP_PROXY'`, Env: map[string]string{"NO_COLOR": "1"}}, shellResult{Stdout: "1\n"}},
+		"no UTF-8":    {shellArgs{Cmd: `sh -c 'printf "\377"'`}, shellResult{Stdout: "\uFFFD"}},
 	} {
 		c.want.ran = true
 		if got, err := call(t, c.args); err != nil || got != c.want {
@@ -87,42 +87,42 @@ func TestShell(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		args ShellArgs
+		args shellArgs
 		want contract.Code
 	}{
-		"not allowed":      {ShellArgs{Cmd: "ls"}, contract.Policy},
-		"chained":          {ShellArgs{Cmd: "cat; ls"}, contract.Policy},
-		"no program":       {ShellArgs{Cmd: "none"}, contract.Shell},
-		"must succeed":     {ShellArgs{Cmd: "sh -c 'exit 3'", MustSucceed: true}, contract.Shell},
-		"cwd outside":      {ShellArgs{Cmd: "pwd", Cwd: ".."}, contract.Policy},
-		"cwd missing":      {ShellArgs{Cmd: "pwd", Cwd: "none"}, contract.FileIO},
-		"network":          {ShellArgs{Cmd: "pwd", AllowNetwork: true}, contract.Policy},
-		"LD_PRELOAD":       {ShellArgs{Cmd: "pwd", Env: map[string]string{"LD_PRELOAD": "/x"}}, contract.Policy},
-		"PATH":             {ShellArgs{Cmd: "pwd", Env: map[string]string{"PATH": "."}}, contract.Policy},
-		"GIT_CONFIG_COUNT": {ShellArgs{Cmd: "pwd", Env: map[string]string{"GIT_CONFIG_COUNT": "1"}}, contract.Policy},
+		"not allowed":      {shellArgs{Cmd: "ls"}, contract.Policy},
+		"chained":          {shellArgs{Cmd: "cat; ls"}, contract.Policy},
+		"no program":       {shellArgs{Cmd: "none"}, contract.Shell},
+		"must succeed":     {shellArgs{Cmd: "sh -c 'exit 3'", MustSucceed: true}, contract.Shell},
+		"cwd outside":      {shellArgs{Cmd: "pwd", Cwd: ".."}, contract.Policy},
+		"cwd missing":      {shellArgs{Cmd: "pwd", Cwd: "none"}, contract.FileIO},
+		"network":          {shellArgs{Cmd: "pwd", AllowNetwork: true}, contract.Policy},
+		"LD_PRELOAD":       {shellArgs{Cmd: "pwd", Env: map[string]string{"LD_PRELOAD": "/x"}}, contract.Policy},
+		"PATH":             {shellArgs{Cmd: "pwd", Env: map[string]string{"PATH": "."}}, contract.Policy},
+		"GIT_CONFIG_COUNT": {shellArgs{Cmd: "pwd", Env: map[string]string{"GIT_CONFIG_COUNT": "1"}}, contract.Policy},
 	} {
 		if got, err := call(t, c.args); err == nil || err.Code != c.want {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
-	if got, _ := call(t, ShellArgs{Cmd: "sh -c 'echo kept; exit 3'", MustSucceed: true}); got.Stdout != "kept\n" || !got.WithError() {
+	if got, _ := call(t, shellArgs{Cmd: "sh -c 'echo kept; exit 3'", MustSucceed: true}); got.Stdout != "kept\n" || !got.WithError() {
 		t.Errorf("what a failed command wrote: %+v", got)
 	}
 }
 
 func TestOutputIsBounded(t *testing.T) {
-	got, err := call(t, ShellArgs{Cmd: fmt.Sprintf("head -c %d /dev/zero", MaxOutput+1)})
+	got, err := call(t, shellArgs{Cmd: fmt.Sprintf("head -c %d /dev/zero", MaxOutput+1)})
 	if err != nil || len(got.Stdout) != MaxOutput || !got.Truncated {
 		t.Errorf("%d bytes, %v, %v", len(got.Stdout), got.Truncated, err)
 	}
-	if got, err := call(t, ShellArgs{Cmd: fmt.Sprintf("head -c %d /dev/zero", MaxOutput)}); err != nil || got.Truncated {
+	if got, err := call(t, shellArgs{Cmd: fmt.Sprintf("head -c %d /dev/zero", MaxOutput)}); err != nil || got.Truncated {
 		t.Errorf("%v, %v", got.Truncated, err)
 	}
 }
 
 // TestNothingOutlivesACall starts a process in the background, which holds the streams open.
 func TestNothingOutlivesACall(t *testing.T) {
-	got, err := call(t, ShellArgs{Cmd: "sh -c 'sleep 100000 & echo $!'"})
+	got, err := call(t, shellArgs{Cmd: "sh -c 'sleep 100000 & echo $!'"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,14 +154,14 @@ func gone(t *testing.T, pid string) {
 }
 
 func TestProcList(t *testing.T) {
-	got, err := list(t.Context(), ListArgs{Filter: `\.test`, Limit: 1000})
+	got, err := list(t.Context(), listArgs{Filter: `\.test`, Limit: 1000})
 	if err != nil || !slices.ContainsFunc(got.Processes, func(p Process) bool { return p.PID == os.Getpid() && p.MemMB > 0 }) {
 		t.Errorf("this process is not in %+v, %v", got, err)
 	}
-	if got, err := list(t.Context(), ListArgs{Limit: 1}); err != nil || len(got.Processes) != 1 || !got.Truncated {
+	if got, err := list(t.Context(), listArgs{Limit: 1}); err != nil || len(got.Processes) != 1 || !got.Truncated {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if _, err := list(t.Context(), ListArgs{Filter: "(", Limit: 1}); contract.AsError(err).Code != contract.Validation {
+	if _, err := list(t.Context(), listArgs{Filter: "(", Limit: 1}); contract.AsError(err).Code != contract.Validation {
 		t.Errorf("got %v", err)
 	}
 	token := "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"

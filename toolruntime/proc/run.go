@@ -6,9 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
-	"sync"
+	"strings"
 	"syscall"
 	"time"
 
@@ -41,63 +40,97 @@ type Output struct {
 	Ran bool
 }
 
+// prepare finds the program of a command. It will have a process group of its own, which the end of ctx kills.
+func (c Command) prepare(ctx context.Context) (*exec.Cmd, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	path, err := exec.LookPath(c.Argv[0])
+	if err != nil {
+		return nil, notFound(c.Argv[0], err)
+	}
+	cmd := exec.CommandContext(ctx, path)
+	cmd.Args, cmd.Dir, cmd.Env, cmd.WaitDelay = c.Argv, c.Dir, c.Env, drain
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	return cmd, nil
+}
+
 // Run runs a command in a process group of its own, and kills all of the group when the
 // command has ended or ctx is over. An error means that it did not start, or ctx's end.
 func Run(ctx context.Context, c Command) (Output, error) {
-	path, err := exec.LookPath(c.Argv[0])
+	cmd, err := c.prepare(ctx)
 	if err != nil {
-		return Output{}, notFound(c.Argv[0], err)
+		return Output{}, err
 	}
-	cmd := &exec.Cmd{Path: path, Args: c.Argv, Dir: c.Dir, Env: c.Env, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	most := int(cmp.Or(c.MaxOutput, MaxOutput))
+	stdout, stderr := &beginning{most: most}, &beginning{most: most}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if c.Stdin != nil {
-		f, err := inputFile(*c.Stdin)
-		if err != nil {
-			return Output{}, err
-		}
-		defer f.Close()
-		cmd.Stdin = f
-	}
-	var streams [2]capture
-	for i, to := range []*io.Writer{&cmd.Stdout, &cmd.Stderr} {
-		streams[i].most = cmp.Or(c.MaxOutput, MaxOutput)
-		w, err := streams[i].open()
-		if err != nil {
-			return Output{}, err
-		}
-		defer w.Close()
-		defer streams[i].from.Close()
-		*to = w
+		cmd.Stdin = strings.NewReader(*c.Stdin)
 	}
 	if err := cmd.Start(); err != nil {
 		return Output{}, notFound(c.Argv[0], err)
 	}
-	var readers sync.WaitGroup
-	for i, to := range []io.Writer{cmd.Stdout, cmd.Stderr} {
-		to.(*os.File).Close()
-		readers.Go(streams[i].read)
-	}
-	group := -cmd.Process.Pid
-	stop := context.AfterFunc(ctx, func() { unix.Kill(group, unix.SIGKILL) })
 	// The process stays a zombie until Wait, so the group's number can't be another's here.
-	waitErr := waitEnd(cmd.Process.Pid)
-	unix.Kill(group, unix.SIGKILL)
-	stop()
-	waitErr = errors.Join(waitErr, ignoreExit(cmd.Wait()))
-	for i := range streams {
-		streams[i].from.SetReadDeadline(time.Now().Add(drain))
+	err = waitEnd(cmd.Process.Pid)
+	unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	cmd.Wait() // its error is an exit code, ctx's end, or a stream that somebody holds open
+	return Output{Ran: true, Code: exitCode(cmd), Stdout: stdout.kept.String(), Stderr: stderr.kept.String(),
+		Truncated: stdout.truncated || stderr.truncated}, errors.Join(err, ctx.Err())
+}
+
+// Running is a command that was started, whose stdin and stdout the caller has. The end of its context kills its process
+// group.
+type Running struct {
+	In     io.WriteCloser
+	Out    io.Reader
+	cmd    *exec.Cmd
+	stderr beginning
+}
+
+// Start starts a command. The caller has to call Wait.
+func Start(ctx context.Context, c Command) (*Running, error) {
+	cmd, err := c.prepare(ctx)
+	if err != nil {
+		return nil, err
 	}
-	readers.Wait()
-	out := Output{Ran: true, Code: exitCode(cmd.ProcessState), Stdout: streams[0].kept.String(),
-		Stderr: streams[1].kept.String(), Truncated: streams[0].truncated || streams[1].truncated}
-	return out, errors.Join(waitErr, ctx.Err())
+	p := &Running{cmd: cmd, stderr: beginning{most: MaxOutput}}
+	cmd.Stderr = &p.stderr
+	var inErr, outErr error
+	p.In, inErr = cmd.StdinPipe()
+	p.Out, outErr = cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr); err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, notFound(c.Argv[0], err)
+	}
+	return p, nil
+}
+
+// Kill kills the process group.
+func (p *Running) Kill() {
+	if p.cmd.ProcessState == nil { // else the group's number may be another's
+		unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL)
+	}
+}
+
+// Wait reads away what is left of stdout, and returns what came of the command, without its Stdout. It can be called
+// again.
+func (p *Running) Wait() Output {
+	p.In.Close()
+	io.Copy(io.Discard, p.Out) // an error is its end
+	p.cmd.Wait()               // its error is an exit code, the context's end, or a stream that somebody holds open
+	return Output{Ran: true, Code: exitCode(p.cmd), Stderr: p.stderr.kept.String()}
 }
 
 // exitCode is that of a shell: 128 and the signal's number, where one ended the process.
-func exitCode(ended *os.ProcessState) int {
-	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+func exitCode(ended *exec.Cmd) int {
+	if status, ok := ended.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
 	}
-	return ended.ExitCode()
+	return ended.ProcessState.ExitCode()
 }
 
 // waitEnd waits until a child has ended, and leaves it to be reaped.
@@ -110,46 +143,16 @@ func waitEnd(pid int) error {
 	}
 }
 
-func ignoreExit(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return nil
-	}
-	return err
-}
-
-// inputFile is a file without a name.
-func inputFile(content string) (*os.File, error) {
-	f, err := os.CreateTemp("", "stdin-")
-	if err != nil {
-		return nil, err
-	}
-	_, err = f.WriteString(content)
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err = errors.Join(err, os.Remove(f.Name())); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// capture keeps the beginning of a stream, and reads the rest away.
-type capture struct {
-	from      *os.File
+// beginning keeps the first bytes that are written to it.
+type beginning struct {
 	kept      bytes.Buffer
-	most      int64
+	most      int
 	truncated bool
 }
 
-func (c *capture) open() (w *os.File, err error) {
-	c.from, w, err = os.Pipe()
-	return w, err
-}
-
-func (c *capture) read() {
-	// An error is the end: of the stream, or of the time that is left for it.
-	io.Copy(&c.kept, io.LimitReader(c.from, c.most))
-	n, _ := io.Copy(io.Discard, c.from)
-	c.truncated = n > 0
+func (b *beginning) Write(p []byte) (int, error) {
+	n := min(len(p), b.most-b.kept.Len())
+	b.kept.Write(p[:n])
+	b.truncated = b.truncated || n < len(p)
+	return len(p), nil
 }

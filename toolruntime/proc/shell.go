@@ -40,8 +40,7 @@ var sensitive = regexp.MustCompile(`(?i)token|secret|passw|credential|api_?key|p
 
 var proxyEnv = regexp.MustCompile(`(?i)^(https?|all|ftp|no)_proxy$`)
 
-// ShellArgs are the arguments of shell_exec.
-type ShellArgs struct {
+type shellArgs struct {
 	Cmd          string            `json:"cmd" jsonschema:"a program of the image and literal words, quoted as for a shell"`
 	Cwd          string            `json:"cwd,omitempty" jsonschema:"a folder of the workspace"`
 	TimeoutMS    int64             `json:"timeout_ms,omitempty"`
@@ -52,10 +51,10 @@ type ShellArgs struct {
 }
 
 // Limit is the time that the call asks for.
-func (a ShellArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
+func (a shellArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
 
-// ShellResult is the result of shell_exec. A command that was killed by a signal has the code 128 + signal.
-type ShellResult struct {
+// shellResult is the result of shell_exec. A command that was killed by a signal has the code 128 + signal.
+type shellResult struct {
 	Code   int    `json:"code"`
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
@@ -65,47 +64,47 @@ type ShellResult struct {
 }
 
 // WithError keeps the result of a command that ran and failed.
-func (r ShellResult) WithError() bool { return r.ran }
+func (r shellResult) WithError() bool { return r.ran }
 
 // Tools are proc_list and shell_exec.
 func Tools(w *workspace.Workspace, r *registry.Registry) []contract.Tool {
 	return []contract.Tool{
-		contract.NewTool("proc_list", "lists processes of the sandbox", listTime, ListArgs{Limit: 50}, list,
+		contract.NewTool("proc_list", "lists processes of the sandbox", listTime, listArgs{Limit: 50}, list,
 			contract.Between("limit", 1, 1000), contract.Length("filter", 0, 1000)).Reads(),
 		contract.NewTool("shell_exec", "runs a command without a shell", shellTime,
-			ShellArgs{Cwd: ".", TimeoutMS: shellTime.Milliseconds()},
-			func(ctx context.Context, a ShellArgs) (ShellResult, error) { return shell(ctx, w, r, a) },
+			shellArgs{Cwd: ".", TimeoutMS: shellTime.Milliseconds()},
+			func(ctx context.Context, a shellArgs) (shellResult, error) { return shell(ctx, w, r, a) },
 			contract.Between("timeout_ms", 1, float64(time.Hour.Milliseconds())), contract.Length("cmd", 1, maxCmd),
 			contract.Length("stdin", 0, maxStdin)),
 	}
 }
 
-func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a ShellArgs) (ShellResult, error) {
+func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a shellArgs) (shellResult, error) {
 	argv, err := Split(a.Cmd)
 	if err != nil {
-		return ShellResult{}, err
+		return shellResult{}, err
 	}
 	if !r.AllowsCommand(a.Cmd) {
-		return ShellResult{}, contract.Refuse(shellRule, "no pattern of shell_allow matches %.200q", a.Cmd).
+		return shellResult{}, contract.Refuse(shellRule, "no pattern of shell_allow matches %.200q", a.Cmd).
 			WithHint("use an allowed command; the registry's shell_allow lists them")
 	}
 	if a.AllowNetwork && len(r.Network.AllowedDomains) == 0 {
-		return ShellResult{}, contract.Refuse("sec.network.allowlist", "the registry allows no host")
+		return shellResult{}, contract.Refuse("sec.network.allowlist", "the registry allows no host")
 	}
 	env, err := environment(a.Env, a.AllowNetwork)
 	if err != nil {
-		return ShellResult{}, err
+		return shellResult{}, err
 	}
 	clean, info, err := w.Lstat(a.Cwd)
 	if err != nil {
-		return ShellResult{}, err
+		return shellResult{}, err
 	}
 	if !info.IsDir() {
-		return ShellResult{}, contract.Errorf(contract.FileIO, "%q is no folder", clean)
+		return shellResult{}, contract.Errorf(contract.FileIO, "%q is no folder", clean)
 	}
 	out, err := Run(ctx, Command{Argv: argv, Dir: filepath.Join(w.Dir, clean), Env: env, Stdin: a.Stdin})
 	text := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-	result := ShellResult{out.Code, text(out.Stdout), text(out.Stderr), out.Truncated, out.Ran}
+	result := shellResult{out.Code, text(out.Stdout), text(out.Stderr), out.Truncated, out.Ran}
 	if err == nil && a.MustSucceed && out.Code != 0 {
 		err = contract.Errorf(contract.Shell, "%s ended with code %d", argv[0], out.Code)
 	}

@@ -20,17 +20,16 @@ const (
 var vendored = map[string]bool{"vendor": true, "node_modules": true, "third_party": true, "target": true,
 	"__pycache__": true}
 
-// GrepArgs are the arguments of grep.
-type GrepArgs struct {
+type grepArgs struct {
 	Pattern       string `json:"pattern" jsonschema:"a regular expression of RE2, matched in each line"`
 	Glob          string `json:"glob,omitempty"`
 	CaseSensitive bool   `json:"case_sensitive,omitempty"`
 	MaxResults    int    `json:"max_results,omitempty"`
 }
 
-// Matches is the result of grep. Binary files are not searched, nor files above 8 MiB, nor hidden files and vendored
+// grepResult is the result of grep. Binary files are not searched, nor files above 8 MiB, nor hidden files and vendored
 // folders that the glob does not name.
-type Matches struct {
+type grepResult struct {
 	Matches   []Match `json:"matches"`
 	Truncated bool    `json:"truncated"`
 }
@@ -43,8 +42,8 @@ type Match struct {
 	Snippet string `json:"snippet"`
 }
 
-func (t fileTools) grep(ctx context.Context, a GrepArgs) (Matches, error) {
-	found := Matches{Matches: []Match{}}
+func (t fileTools) grep(ctx context.Context, a grepArgs) (grepResult, error) {
+	found := grepResult{Matches: []Match{}}
 	flags := "(?i)"
 	if a.CaseSensitive {
 		flags = ""

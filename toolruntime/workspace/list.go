@@ -20,15 +20,14 @@ const (
 	maxBraces = 4
 )
 
-// ListArgs are the arguments of fs_list.
-type ListArgs struct {
+type listArgs struct {
 	Glob          string `json:"glob" jsonschema:"such as src/**/*.rs"`
 	MaxResults    int    `json:"max_results,omitempty"`
 	IncludeHidden bool   `json:"include_hidden,omitempty" jsonschema:"also names that begin with a dot, without one in the pattern"`
 }
 
-// List is the result of fs_list: regular files, sorted by folder.
-type List struct {
+// listResult is the result of fs_list: regular files, sorted by folder.
+type listResult struct {
 	Files []string `json:"files"`
 	// Truncated says that there are more.
 	Truncated bool `json:"truncated"`
@@ -37,8 +36,8 @@ type List struct {
 // ErrEnough ends a walk.
 var ErrEnough = errors.New("enough")
 
-func (t fileTools) list(ctx context.Context, a ListArgs) (List, error) {
-	found := List{Files: []string{}}
+func (t fileTools) list(ctx context.Context, a listArgs) (listResult, error) {
+	found := listResult{Files: []string{}}
 	err := each(ctx, t.w, a.Glob, func(p string, d fs.DirEntry) error {
 		if hides(a.Glob, p) && !a.IncludeHidden || !d.Type().IsRegular() {
 			return nil

@@ -12,18 +12,16 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
-// PatchArgs are the arguments of file_patch.
-type PatchArgs struct {
+type patchArgs struct {
 	Path         string `json:"path"`
 	UnifiedDiff  string `json:"unified_diff" jsonschema:"of this one file; a new file has --- /dev/null"`
 	ExpectSHA256 string `json:"expect_sha256,omitempty" jsonschema:"of the file as it is; another is an error"`
 }
 
 // Writes is the file that is locked.
-func (a PatchArgs) Writes() string { return a.Path }
+func (a patchArgs) Writes() string { return a.Path }
 
-// Patched is the result of file_patch.
-type Patched struct {
+type patchResult struct {
 	Patched      bool `json:"patched"`
 	HunksApplied int  `json:"hunks_applied"`
 	// Offsets has one number a hunk.
@@ -32,42 +30,42 @@ type Patched struct {
 
 // patch applies a unified diff to one file. There is no fuzz: all bytes of context count, and either every hunk is
 // applied or none. What it accepts, `git apply` accepts, and both write the same.
-func (t fileTools) patch(_ context.Context, a PatchArgs) (Patched, error) {
+func (t fileTools) patch(_ context.Context, a patchArgs) (patchResult, error) {
 	path, err := Clean(a.Path)
 	if err != nil {
-		return Patched{}, err
+		return patchResult{}, err
 	}
 	f, err := parsePatch(path, a.UnifiedDiff)
 	if err != nil {
-		return Patched{}, err
+		return patchResult{}, err
 	}
 	if err := t.w.expect(path, a.ExpectSHA256); err != nil {
-		return Patched{}, err
+		return patchResult{}, err
 	}
 	var data []byte
 	if f.IsNew {
 		there, err := t.w.Exists(path)
 		if err != nil {
-			return Patched{}, err
+			return patchResult{}, err
 		}
 		if there {
-			return Patched{}, contract.Errorf(contract.Validation, "the patch makes %q, which exists", path)
+			return patchResult{}, contract.Errorf(contract.Validation, "the patch makes %q, which exists", path)
 		}
 	} else if data, _, err = t.w.Read(path, MaxFile); err != nil {
-		return Patched{}, err
+		return patchResult{}, err
 	}
 	data, offsets, err := apply(data, f.TextFragments)
 	if err != nil {
-		return Patched{}, err
+		return patchResult{}, err
 	}
 	var mode os.FileMode // as it is, or that of a file that is no program
 	if f.IsNew && f.NewMode&0o100 != 0 {
 		mode = 0o755
 	}
 	if err := t.w.Write(path, data, mode, f.IsNew); err != nil {
-		return Patched{}, err
+		return patchResult{}, err
 	}
-	return Patched{true, len(offsets), offsets}, nil
+	return patchResult{true, len(offsets), offsets}, nil
 }
 
 var hunkHeader = regexp.MustCompile(`^@@ -\d{1,9}(,\d{1,9})? \+\d{1,9}(,\d{1,9})? @@`)

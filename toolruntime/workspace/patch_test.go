@@ -48,7 +48,7 @@ func refusalOf(t *testing.T, dir, path, diff string) *contract.Error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args, err := json.Marshal(PatchArgs{Path: path, UnifiedDiff: diff})
+	args, err := json.Marshal(patchArgs{Path: path, UnifiedDiff: diff})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -223,7 +223,7 @@ func (p *replayer) content(e entry) {
 		p.call("file_patch", map[string]any{"path": e.path, "unified_diff": diff})
 	}
 	if e.oldMode != e.newMode {
-		content := p.call("file_read", map[string]any{"path": e.path, "max_bytes": MaxFile}).(Content)
+		content := p.call("file_read", map[string]any{"path": e.path, "max_bytes": MaxFile}).(readResult)
 		p.call("file_write", map[string]any{"path": e.path, "content": content.Content, "mode_octal": e.newMode[2:]})
 	}
 }

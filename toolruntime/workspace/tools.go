@@ -26,57 +26,48 @@ const (
 	shaPattern  = "^([0-9a-f]{64})?$"
 )
 
-// MoveArgs are the arguments of fs_move.
-type MoveArgs struct {
+type moveArgs struct {
 	Src       string `json:"src"`
 	Dst       string `json:"dst"`
 	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"replace a file that dst names; never a folder"`
 }
 
-// Moved is the result of fs_move.
-type Moved struct {
+type moveResult struct {
 	Moved bool `json:"moved"`
 }
 
-// CopyArgs are the arguments of fs_copy.
-type CopyArgs struct {
+type copyArgs struct {
 	Src          string `json:"src"`
 	Dst          string `json:"dst"`
 	Overwrite    bool   `json:"overwrite,omitempty" jsonschema:"replace a file that dst names; never a folder"`
 	PreserveMode bool   `json:"preserve_mode,omitempty" jsonschema:"keep the permissions"`
 }
 
-// Copied is the result of fs_copy.
-type Copied struct {
+type copyResult struct {
 	Copied bool `json:"copied"`
 }
 
-// DeleteArgs are the arguments of fs_delete.
-type DeleteArgs struct {
+type deleteArgs struct {
 	Path      string `json:"path"`
 	Recursive bool   `json:"recursive,omitempty" jsonschema:"delete a folder with all below it"`
 	Force     bool   `json:"force,omitempty" jsonschema:"what is not there is no error"`
 }
 
-// Deleted is the result of fs_delete.
-type Deleted struct {
+type deleteResult struct {
 	Deleted bool `json:"deleted"`
 }
 
-// ReadArgs are the arguments of file_read.
-type ReadArgs struct {
+type readArgs struct {
 	Path     string `json:"path"`
 	MaxBytes int64  `json:"max_bytes,omitempty" jsonschema:"a longer file is an error, not cut off"`
 }
 
-// Content is the result of file_read.
-type Content struct {
+type readResult struct {
 	Content string `json:"content"`
 	SHA256  string `json:"sha256"`
 }
 
-// WriteArgs are the arguments of file_write.
-type WriteArgs struct {
+type writeArgs struct {
 	Path         string         `json:"path"`
 	Content      string         `json:"content"`
 	Attribution  map[string]any `json:"attribution,omitempty" jsonschema:"on whose behalf; part of the request's hash"`
@@ -86,10 +77,9 @@ type WriteArgs struct {
 }
 
 // Writes is the file that is locked.
-func (a WriteArgs) Writes() string { return a.Path }
+func (a writeArgs) Writes() string { return a.Path }
 
-// Written is the result of file_write.
-type Written struct {
+type writeResult struct {
 	Written bool `json:"written"`
 	Bytes   int  `json:"bytes"`
 }
@@ -99,52 +89,52 @@ func Tools(w *Workspace) []contract.Tool {
 	t := fileTools{w}
 	return []contract.Tool{
 		contract.NewTool("fs_list", "lists files by a glob pattern", fileTime,
-			ListArgs{MaxResults: defaultList}, t.list,
+			listArgs{MaxResults: defaultList}, t.list,
 			contract.Between("max_results", 1, mostList), contract.Length("glob", 1, maxGlob)).Reads(),
-		contract.NewTool("fs_move", "moves a file or folder", fileTime, MoveArgs{}, t.move),
-		contract.NewTool("fs_copy", "copies a file or folder", fileTime, CopyArgs{PreserveMode: true}, t.copy),
-		contract.NewTool("fs_delete", "deletes a file or folder", fileTime, DeleteArgs{}, t.delete),
-		contract.NewTool("file_read", "reads a text file", fileTime, ReadArgs{MaxBytes: defaultRead}, t.read,
+		contract.NewTool("fs_move", "moves a file or folder", fileTime, moveArgs{}, t.move),
+		contract.NewTool("fs_copy", "copies a file or folder", fileTime, copyArgs{PreserveMode: true}, t.copy),
+		contract.NewTool("fs_delete", "deletes a file or folder", fileTime, deleteArgs{}, t.delete),
+		contract.NewTool("file_read", "reads a text file", fileTime, readArgs{MaxBytes: defaultRead}, t.read,
 			contract.Between("max_bytes", 1, MaxFile)).Reads(),
-		contract.NewTool("file_write", "writes a text file, whole", fileTime, WriteArgs{}, t.write,
+		contract.NewTool("file_write", "writes a text file, whole", fileTime, writeArgs{}, t.write,
 			contract.Pattern("mode_octal", "^(0?[0-7]{3})?$"), contract.Pattern("expect_sha256", shaPattern),
 			contract.Length("content", 0, MaxFile)),
 		contract.NewTool("grep", "searches files for a regular expression (RE2)", grepTime,
-			GrepArgs{Glob: "**", MaxResults: defaultHits}, t.grep,
+			grepArgs{Glob: "**", MaxResults: defaultHits}, t.grep,
 			contract.Between("max_results", 1, mostHits), contract.Length("pattern", 1, mostPattern),
 			contract.Length("glob", 1, maxGlob)).Reads(),
-		contract.NewTool("file_patch", "applies a unified diff to one file, exactly", fileTime, PatchArgs{}, t.patch,
+		contract.NewTool("file_patch", "applies a unified diff to one file, exactly", fileTime, patchArgs{}, t.patch,
 			contract.Length("unified_diff", 1, MaxFile), contract.Pattern("expect_sha256", shaPattern)),
 	}
 }
 
 type fileTools struct{ w *Workspace }
 
-func (t fileTools) move(_ context.Context, a MoveArgs) (Moved, error) {
+func (t fileTools) move(_ context.Context, a moveArgs) (moveResult, error) {
 	err := t.w.Move(a.Src, a.Dst, a.Overwrite)
-	return Moved{err == nil}, err
+	return moveResult{err == nil}, err
 }
 
-func (t fileTools) copy(_ context.Context, a CopyArgs) (Copied, error) {
+func (t fileTools) copy(_ context.Context, a copyArgs) (copyResult, error) {
 	err := t.w.Copy(a.Src, a.Dst, a.Overwrite, a.PreserveMode)
-	return Copied{err == nil}, err
+	return copyResult{err == nil}, err
 }
 
-func (t fileTools) delete(_ context.Context, a DeleteArgs) (Deleted, error) {
+func (t fileTools) delete(_ context.Context, a deleteArgs) (deleteResult, error) {
 	err := t.w.Delete(a.Path, a.Recursive, a.Force)
-	return Deleted{err == nil}, err
+	return deleteResult{err == nil}, err
 }
 
-func (t fileTools) read(_ context.Context, a ReadArgs) (Content, error) {
+func (t fileTools) read(_ context.Context, a readArgs) (readResult, error) {
 	data, _, err := t.w.Read(a.Path, a.MaxBytes)
 	if err != nil {
-		return Content{}, err
+		return readResult{}, err
 	}
 	if !utf8.Valid(data) {
-		return Content{}, contract.Errorf(contract.FileIO, "%q is not UTF-8 text", a.Path).
+		return readResult{}, contract.Errorf(contract.FileIO, "%q is not UTF-8 text", a.Path).
 			WithHint("no tool reads binary files; a command that shell_exec allows may")
 	}
-	return Content{string(data), hash(data)}, nil
+	return readResult{string(data), hash(data)}, nil
 }
 
 func hash(data []byte) string {
@@ -152,22 +142,22 @@ func hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (t fileTools) write(_ context.Context, a WriteArgs) (Written, error) {
+func (t fileTools) write(_ context.Context, a writeArgs) (writeResult, error) {
 	if err := t.w.expect(a.Path, a.ExpectSHA256); err != nil {
-		return Written{}, err
+		return writeResult{}, err
 	}
 	var mode fs.FileMode
 	if a.ModeOctal != "" {
 		n, err := strconv.ParseUint(strings.TrimPrefix(a.ModeOctal, "0"), 8, 9)
 		if err != nil || n == 0 {
-			return Written{}, contract.Errorf(contract.Validation, "mode_octal %q is no mode of a file", a.ModeOctal)
+			return writeResult{}, contract.Errorf(contract.Validation, "mode_octal %q is no mode of a file", a.ModeOctal)
 		}
 		mode = fs.FileMode(n)
 	}
 	if err := t.w.Write(a.Path, []byte(a.Content), mode, a.CreateDirs); err != nil {
-		return Written{}, err
+		return writeResult{}, err
 	}
-	return Written{true, len(a.Content)}, nil
+	return writeResult{true, len(a.Content)}, nil
 }
 
 // expect compares a file with the hash that the caller knows of it. An empty hash fits any.

@@ -144,7 +144,7 @@ func TestGrep(t *testing.T) {
 	b.want(`{"matches":[{"file":"vendor/v.rs","line":1,"col":1,"snippet":"panic!"}],"truncated":false}`, "grep",
 		`{"pattern":"panic!","glob":"vendor/**"}`)
 	b.want(`{"matches":[{"file":"src/x.rs","line":1,"col":1,"snippet":"fn a() {}"}],"truncated":true}`, "grep", `{"pattern":".*","glob":"src/x.rs","max_results":1}`)
-	var m Matches
+	var m grepResult
 	if err := json.Unmarshal([]byte(b.call("grep", `{"pattern":"needle"}`)), &m); err != nil || len(m.Matches) != 1 ||
 		!strings.Contains(m.Matches[0].Snippet, "needle") || len(m.Matches[0].Snippet) > 2*maxSnippet || m.Matches[0].Col != 2001 {
 		t.Errorf("got %+v, %v", m, err)

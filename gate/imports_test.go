@@ -21,13 +21,14 @@ var mayImport = map[string][]string{
 	"schemas/...":     {},
 	"spool":           {"schemas", "spool/..."},
 	"spool/...":       {"spool"},
+	"spool/durable":   {}, // for every layer: the writer of what must last, and the opener of regular files
 	"quarantine":      {"schemas"},
 	"validate":        {"schemas", "validate/..."},
 	"validate/...":    {"schemas", "validate/..."},
 	"toolruntime":     {"toolruntime/..."}, // for others to embed
 	"toolruntime/...": {"toolruntime/...", "validate/secrets"},
 	"executors":       {"schemas"},
-	"executors/...":   {"executors", "executors/...", "schemas", "toolruntime/contract"},
+	"executors/...":   {"executors", "executors/...", "schemas", "spool/durable", "toolruntime/contract"},
 	"gate":            gateMay,
 	"gate/...":        gateMay,
 	"gate/fsck":       append([]string{"gate"}, gateMay...),
@@ -36,7 +37,7 @@ var mayImport = map[string][]string{
 	// What runs in sandboxes is small, and what others are to copy stands alone.
 	"cmd/threegate-init":    {"executors/job"},
 	"cmd/threegate-payload": {"executors/job", "executors/monty", "executors/posture"},
-	"cmd/threegate-tools":   {"cmd/internal/mcpstdio", "executors/monty", "toolruntime", "toolruntime/..."},
+	"cmd/threegate-tools":   {"cmd/internal/mcpstdio", "spool/durable", "executors/monty", "toolruntime", "toolruntime/..."},
 	"deploy/...":            {},
 	"docs/...":              {},
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/threegate/tool-exec/spool/internal/durable"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Errors that callers tell apart.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/spool/internal/durable"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Files of a job that the spool writes.

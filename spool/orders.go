@@ -16,7 +16,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/spool/internal/durable"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Orders is the folder in which people order something of a node that is served. An order is one
@@ -127,18 +127,18 @@ var ErrNoOrder = errors.New("this is no order")
 
 // Read returns an order, whether it waits or is done, with its signature, if it has one.
 func (o *Orders) Read(name string) (order, sig []byte, err error) {
-	order, err = ReadRegular(o.path(name+orderSuffix), MaxOrderBytes)
+	order, err = durable.ReadRegular(o.path(name+orderSuffix), MaxOrderBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		order, err = ReadRegular(o.done(name+orderSuffix), MaxOrderBytes)
+		order, err = durable.ReadRegular(o.done(name+orderSuffix), MaxOrderBytes)
 	}
-	if errors.Is(err, errNotRegular) || errors.Is(err, durable.ErrTooLong) {
+	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLong) {
 		err = fmt.Errorf("%w: %w", ErrNoOrder, err)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, dir := range []string{o.path(), o.done()} { // a signature goes first
-		sig, err = ReadRegular(filepath.Join(dir, name+orderSuffix+orderSigSuffix), MaxSignatureBytes)
+		sig, err = durable.ReadRegular(filepath.Join(dir, name+orderSuffix+orderSigSuffix), MaxSignatureBytes)
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -146,7 +146,7 @@ func (o *Orders) Read(name string) (order, sig []byte, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return order, nil, nil
-	case errors.Is(err, errNotRegular) || errors.Is(err, durable.ErrTooLong):
+	case errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLong):
 		err = fmt.Errorf("%w: %w", ErrNoOrder, err)
 	}
 	return order, sig, err
@@ -180,7 +180,7 @@ func (o *Orders) Finish(name string, order, sig, answer []byte) error {
 
 // Answer is what came of an order; while it waits, an error that matches fs.ErrNotExist.
 func (o *Orders) Answer(name string) ([]byte, error) {
-	return ReadRegular(o.done(name+answerSuffix), MaxOrderBytes)
+	return durable.ReadRegular(o.done(name+answerSuffix), MaxOrderBytes)
 }
 
 // Watch wakes the reader of the returned channel when an order may have come, and at every sweep.

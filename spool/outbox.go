@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/threegate/tool-exec/spool/internal/durable"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Outbox brings notices to CORE's folder of notices, which may be a mount that hangs. Put only
@@ -87,7 +87,7 @@ func (o *Outbox) Deliver() error {
 
 func (o *Outbox) deliver(name string) error {
 	path := filepath.Join(o.dir, name)
-	notice, err := ReadRegular(path, maxNoticeBytes)
+	notice, err := durable.ReadRegular(path, maxNoticeBytes)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (o *Outbox) deliver(name string) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if now, err := ReadRegular(path, maxNoticeBytes); err != nil || !bytes.Equal(now, notice) {
+	if now, err := durable.ReadRegular(path, maxNoticeBytes); err != nil || !bytes.Equal(now, notice) {
 		return err // another one came meanwhile
 	}
 	if err := o.disk().Remove("notice.done", path); err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/spool/internal/durable"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Artifact is one file to be delivered with a result.
@@ -294,7 +294,7 @@ func (p *Publisher) stageArtifacts(d durable.Disk, final string, artifacts []Art
 }
 
 func (p *Publisher) copyArtifact(d durable.Disk, dst string, a Artifact) error {
-	f, err := OpenRegular(a.SourcePath)
+	f, err := durable.OpenRegular(a.SourcePath)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/threegate/tool-exec/spool/internal/durable"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // recover does what an earlier process left undone: it finishes claims, removes

@@ -24,7 +24,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/spool/internal/durable"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Seam, Step and Op let tests stand before every filesystem step.

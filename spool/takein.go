@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/spool/internal/durable"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Bounds on what comes along with a request.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 )
@@ -39,7 +40,7 @@ Exit codes: 0 no rule that blocks is broken, 1 one is, 2 the patch can't be read
 }
 
 func judgePatch(out io.Writer, file string, r *registry.Registry) error {
-	patch, err := readFile(file, maxPlan)
+	patch, err := durable.ReadRegular(file, maxPlan)
 	if err != nil {
 		return err
 	}

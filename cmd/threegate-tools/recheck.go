@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
@@ -99,7 +100,7 @@ func (c *recheck) run(ctx context.Context, patch string, out io.Writer) (err err
 	if c.rules, err = c.readRegistry(); err != nil {
 		return err
 	}
-	if c.patch, err = readFile(patch, maxPlan); err != nil {
+	if c.patch, err = durable.ReadRegular(patch, maxPlan); err != nil {
 		return err
 	}
 	changes, err := judge.Parse(c.patch)

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime"
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
@@ -69,7 +70,7 @@ func (p *plan) run(ctx context.Context, file string, out, errs io.Writer) (err e
 	if err != nil {
 		return err
 	}
-	raw, err := readFile(file, maxPlan)
+	raw, err := durable.ReadRegular(file, maxPlan)
 	if err != nil {
 		return err
 	}

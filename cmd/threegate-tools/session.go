@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime"
 	"github.com/threegate/tool-exec/toolruntime/git"
 	"github.com/threegate/tool-exec/toolruntime/registry"
@@ -70,7 +70,7 @@ func (s *settings) readRegistry() (*registry.Registry, error) {
 	if s.registry == "" {
 		return registry.Default(), nil
 	}
-	raw, err := readFile(s.registry, registry.MaxSize)
+	raw, err := durable.ReadRegular(s.registry, registry.MaxSize)
 	if err != nil {
 		return nil, err
 	}
@@ -79,22 +79,4 @@ func (s *settings) readRegistry() (*registry.Registry, error) {
 		return nil, fmt.Errorf("%s: %w", s.registry, err)
 	}
 	return r, nil
-}
-
-// readFile reads a regular file of at most most bytes, without following a link or waiting for
-// a writer.
-func readFile(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s has more than %d bytes", path, most)
-	}
-	return data, err
 }

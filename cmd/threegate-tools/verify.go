@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
@@ -28,7 +29,7 @@ Exit codes: 0 they fit, 1 they do not, 2 one can't be read.`,
 }
 
 func verify(out io.Writer, planFile, timelineFile string) error {
-	raw, err := readFile(planFile, maxPlan)
+	raw, err := durable.ReadRegular(planFile, maxPlan)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func verify(out io.Writer, planFile, timelineFile string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", planFile, err)
 	}
-	if raw, err = readFile(timelineFile, contract.MaxTimeline); err != nil {
+	if raw, err = durable.ReadRegular(timelineFile, contract.MaxTimeline); err != nil {
 		return err
 	}
 	entries, err := contract.ParseTimeline(raw)

@@ -16,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/sandbox"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // runDir is the folder of one task, below Config.RunDir/boxes. Only root gets near it;
@@ -155,7 +156,7 @@ func (b runDir) readIf(name string, v any) (bool, error) {
 
 // readText reads at most limit bytes of a file, and follows no link.
 func (b runDir) readText(name string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(b.path(name), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	f, err := durable.OpenRegular(b.path(name))
 	if err != nil {
 		return nil, err
 	}

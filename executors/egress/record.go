@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // usageStep is how many bytes a run may move before the log is written again. It
@@ -57,7 +59,7 @@ func openRecorder(path string) (*recorder, error) {
 // ReadLog reports what the log at path says. A log that is not there is an
 // empty one: nothing was asked for.
 func ReadLog(path string) (Report, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	f, err := durable.OpenRegular(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return Report{}, nil
 	}

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Add copies the images that have a name in the layout from to the layout to (made if absent),
@@ -57,15 +58,14 @@ func Add(ctx context.Context, from, to string) ([]Entry, error) {
 func (l layout) copyFrom(ctx context.Context, source layout, digest string) error {
 	return walk(ctx, source, digest, func(hex string, _ int64, r io.Reader) error {
 		name := filepath.Join(l.dir, "blobs", "sha256", hex)
-		f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+		f, err := durable.Create(filepath.Dir(name))
+		if err == nil {
+			_, err = io.Copy(f, r)
+			err = f.Commit(filepath.Base(name), 0o644, err)
+		}
 		if err != nil {
 			return fmt.Errorf("image layout: %w", err)
 		}
-		if _, err := io.Copy(f, r); err != nil {
-			f.Close()
-			os.Remove(f.Name())
-			return fmt.Errorf("image layout: %w", err)
-		}
-		return commit(f, name)
+		return nil
 	})
 }

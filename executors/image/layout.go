@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +15,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 const (
@@ -213,76 +214,24 @@ func (l layout) lock() (unlock func(), err error) {
 
 // replace writes a file of the layout whole or not at all.
 func (l layout) replace(name string, content []byte) error {
-	f, err := os.CreateTemp(l.dir, ".new-*")
-	if err != nil {
-		return fmt.Errorf("image layout: %w", err)
-	}
-	if _, err := f.Write(content); err != nil {
-		f.Close()
-		os.Remove(f.Name())
-		return fmt.Errorf("image layout: %w", err)
-	}
-	return commit(f, l.path(name))
-}
-
-// commit makes a temporary file durable and gives it its name, which lies in
-// the same folder. On failure the temporary is gone.
-func commit(f *os.File, name string) error {
-	err := f.Chmod(0o644)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("image layout: %w", err)
-	}
-	d, err := os.Open(filepath.Dir(name))
-	if err != nil {
-		return fmt.Errorf("image layout: %w", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
+	if err := durable.ReplaceFile(l.dir, name, content, 0o644); err != nil {
 		return fmt.Errorf("image layout: %w", err)
 	}
 	return nil
 }
 
-// openRegular opens a file without following a link at its end and without
-// waiting for the writer of a FIFO, and refuses what is no regular file.
-func openRegular(name string) (*os.File, int64, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, 0, fmt.Errorf("image layout: %w", err)
+// corrupt is the error for a file of the layout that could not be opened or read.
+func corrupt(err error) error {
+	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLong) {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%w: it is no regular file", ErrCorrupt)
-	}
-	if err != nil {
-		f.Close()
-		return nil, 0, fmt.Errorf("%s: %w", name, err)
-	}
-	return f, st.Size(), nil
+	return fmt.Errorf("image layout: %w", err)
 }
 
 func readBounded(name string) ([]byte, error) {
-	f, _, err := openRegular(name)
+	b, err := durable.ReadRegular(name, MaxIndexBytes)
 	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, MaxIndexBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("image layout: %w", err)
-	}
-	if len(b) > MaxIndexBytes {
-		return nil, fmt.Errorf("%s: %w: larger than %d bytes", name, ErrCorrupt, MaxIndexBytes)
+		return nil, corrupt(err)
 	}
 	return b, nil
 }

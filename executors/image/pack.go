@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Pack makes one image of one layer from rootfsTar, puts it into the layout
@@ -140,27 +143,16 @@ func (l layout) writeJSON(v any) (v1.Descriptor, error) {
 // writeBlob stores what fill writes under its digest, durably.
 func (l layout) writeBlob(fill func(io.Writer) error) (desc v1.Descriptor, err error) {
 	dir := filepath.Join(l.dir, "blobs", "sha256")
-	f, err := os.CreateTemp(dir, ".new-*")
+	f, err := durable.Create(dir)
 	if err != nil {
 		return desc, fmt.Errorf("image layout: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
 	sum := sha256.New()
-	if err := fill(io.MultiWriter(f, sum)); err != nil {
-		return desc, fmt.Errorf("image layout: %w", err)
-	}
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return desc, fmt.Errorf("image layout: %w", err)
-	}
+	err = fill(io.MultiWriter(f, sum))
+	size, serr := f.Seek(0, io.SeekEnd)
 	name := hex.EncodeToString(sum.Sum(nil))
-	if err := commit(f, filepath.Join(dir, name)); err != nil {
-		return desc, err
+	if err := f.Commit(name, 0o644, errors.Join(err, serr)); err != nil {
+		return desc, fmt.Errorf("image layout: %w", err)
 	}
 	return v1.Descriptor{Size: size, Digest: v1.Hash{Algorithm: "sha256", Hex: name}}, nil
 }

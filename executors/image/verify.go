@@ -16,6 +16,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Verify reads every blob of an image and compares size and hash. The index is
@@ -134,14 +136,19 @@ func (l layout) visitBlob(ctx context.Context, d v1.Descriptor, visit func(strin
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	f, size, err := openRegular(name)
+	f, err := durable.OpenRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: blob %s is missing in %s: build the image again", ErrCorrupt, d.Digest, l.dir)
 	}
 	if err != nil {
-		return err
+		return corrupt(err)
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("image layout: %w", err)
+	}
+	size := info.Size()
 	if size != d.Size {
 		return fmt.Errorf("%w: blob %s in %s has %d bytes, want %d: build the image again", ErrCorrupt, d.Digest,
 			l.dir, size, d.Size)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // badName says why a file name is not accepted, or nothing.
@@ -126,7 +127,7 @@ func (s *sourceReader) Read(p []byte) (int, error) {
 // is there. To make it durable is the caller's. A src that does not exist is an empty stream.
 func CopyStream(src, dst string, limit int64) (executors.Stream, error) {
 	var in io.Reader
-	f, err := os.OpenFile(src, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := durable.OpenRegular(src)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		in = io.LimitReader(nil, 0)
@@ -134,9 +135,6 @@ func CopyStream(src, dst string, limit int64) (executors.Stream, error) {
 		return executors.Stream{}, fmt.Errorf("collect a stream: %w", err)
 	default:
 		defer f.Close()
-		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-			return executors.Stream{}, fmt.Errorf("collect a stream: %s is no regular file", src)
-		}
 		in = io.LimitReader(f, limit)
 	}
 	out, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o640)

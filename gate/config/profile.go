@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -163,13 +161,10 @@ func (l *Node) readRegistries() error {
 }
 
 func readRegistry(file string) ([]byte, error) {
-	f, err := os.OpenFile(filepath.Clean(file), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := durable.OpenNamed(filepath.Clean(file))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("it is no plain file")
-	}
 	return io.ReadAll(io.LimitReader(f, registry.MaxSize+1))
 }

@@ -108,7 +108,7 @@ func TestProfileFaults(t *testing.T) {
 		{"image: tools", "image: go", `tools.profiles.fix.image: "go" is none of`},
 		{"registry: fix.yaml", "registry: ''", "tools.profiles.fix.registry: is empty"},
 		{"registry: fix.yaml", "registry: absent.yaml", "no such file"},
-		{"registry: fix.yaml", "registry: /dev/null", "no plain file"},
+		{"registry: fix.yaml", "registry: /dev/null", "not a regular file"},
 		{"registry: fix.yaml", "registry: bad.yaml", "no rule"},
 		{"registry: fix.yaml", "registry: large.yaml", "bytes"},
 		{"tmp_mb: 512", "tmp_mb: 99999", "tools.profiles.fix.limits.tmp_mb: is 99999"},

@@ -13,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/executors/image"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // montyImage is the name that the Monty image has in a layout; every other
@@ -63,7 +64,7 @@ func Node(dir string, n New) ([]image.Entry, error) {
 	if err := spool.Init(abs); err != nil {
 		return nil, err
 	}
-	if err := spool.WriteFile(abs, config.FileName, []byte(firstConfig(n, entries)), 0o640); err != nil {
+	if err := durable.WriteFile(abs, config.FileName, []byte(firstConfig(n, entries)), 0o640); err != nil {
 		return nil, fmt.Errorf("make a node: %w", err)
 	}
 	return entries, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/validate"
 )
 
@@ -92,7 +93,7 @@ func (n *node) temporary(name, path string) {
 // visible looks at one result that CORE can see.
 func (n *node) visible(id, path string) {
 	const hint = "tell CORE not to use it; archive/ holds what was delivered"
-	raw, err := spool.ReadRegular(path, maxResultBytes)
+	raw, err := durable.ReadRegular(path, maxResultBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return // CORE took it meanwhile
 	}
@@ -123,7 +124,7 @@ func (n *node) visible(id, path string) {
 	n.extra(j, folder, r.Artifacts)
 	for _, a := range r.Artifacts {
 		file := filepath.Join(folder, filepath.FromSlash(a.Path))
-		switch got, err := spool.Digest(file); {
+		switch got, err := durable.Digest(file); {
 		case errors.Is(err, fs.ErrNotExist):
 			if _, gone := os.Lstat(path); gone == nil {
 				n.found(CheckResult, j.id, file, hint, "an artifact of the result is missing")
@@ -163,7 +164,7 @@ func (n *node) artifacts(id, path string) {
 		if _, err := os.Lstat(strings.TrimSuffix(path, spool.ArtifactsSuffix) + spool.ResultSuffix); err == nil {
 			return
 		}
-		raw, err := spool.ReadRegular(filepath.Join(j.places[0].dir, ledger.FileResult), maxResultBytes)
+		raw, err := durable.ReadRegular(filepath.Join(j.places[0].dir, ledger.FileResult), maxResultBytes)
 		if err != nil {
 			return // named already
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 const (
@@ -80,7 +81,7 @@ func (n *node) job(j *job) {
 func (n *node) outcome(j *job, dir string) *gate.Outcome {
 	var o gate.Outcome
 	path := filepath.Join(dir, ledger.FileOutcome)
-	data, err := spool.ReadRegular(path, maxRecordBytes)
+	data, err := durable.ReadRegular(path, maxRecordBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a finding already
 	}
@@ -175,7 +176,7 @@ func (n *node) claimedFiles(j *job, dir string) *spool.Claim {
 
 // digest wants a file to have a digest that source once took.
 func (n *node) digest(c Check, j *job, path, want, source string) {
-	got, err := spool.Digest(path)
+	got, err := durable.Digest(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		n.found(c, j.id, path, "look for it in a backup", "the file is missing")

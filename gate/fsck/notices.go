@@ -11,6 +11,7 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // told is what CORE was told last about a subject, by the last event of a job: without a notice,
@@ -88,7 +89,7 @@ func (n *node) notice(path string, of told) {
 		n.unreadable(of.by.id, path, err)
 		return
 	}
-	switch got, err := spool.ReadRegular(path, maxNoticeBytes); {
+	switch got, err := durable.ReadRegular(path, maxNoticeBytes); {
 	case errors.Is(err, fs.ErrNotExist): // CORE took it meanwhile
 	case err == nil && of.before != nil && n.ordered() && same(of.before, got):
 		n.report.Pending = append(n.report.Pending, path)

@@ -13,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 const mendOrder = "restore the file from a backup, and find out who may write there"
@@ -35,7 +36,7 @@ func (n *node) givenOrders() {
 				continue // what can't be an order was refused without a digest
 			}
 			path := filepath.Join(dir, e.Name())
-			sum, err := spool.Digest(path)
+			sum, err := durable.Digest(path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				n.unreadable("", path, err)
 			}

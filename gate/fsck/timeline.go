@@ -19,6 +19,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
@@ -49,7 +50,7 @@ func (n *node) timeline(j *job, dir string, o *gate.Outcome) {
 		return
 	}
 	n.digest(CheckTimeline, j, file, told.SHA256, "the ledger")
-	raw, err := spool.ReadRegular(file, contract.MaxTimeline)
+	raw, err := durable.ReadRegular(file, contract.MaxTimeline)
 	if err != nil {
 		return // a finding already
 	}
@@ -99,7 +100,7 @@ var errNoPlan = errors.New("a program made the calls")
 
 // planOf is the plan of a job: the input that its command names and that is one, or lies in one that is a folder tree.
 func planOf(dir string) ([]*contract.ToolRequest, error) {
-	raw, err := spool.ReadRegular(filepath.Join(dir, ledger.FileAdmission), maxRecordBytes)
+	raw, err := durable.ReadRegular(filepath.Join(dir, ledger.FileAdmission), maxRecordBytes)
 	var a struct {
 		Task executors.Task `json:"task"`
 	}
@@ -139,9 +140,9 @@ func planOf(dir string) ([]*contract.ToolRequest, error) {
 func readInput(inputs string, trees []string, name string) (raw []byte, err error) {
 	i := slices.IndexFunc(trees, func(t string) bool { return strings.HasPrefix(name, t+"/") })
 	if i < 0 {
-		return spool.ReadRegular(filepath.Join(inputs, filepath.FromSlash(name)), maxPlanBytes)
+		return durable.ReadRegular(filepath.Join(inputs, filepath.FromSlash(name)), maxPlanBytes)
 	}
-	f, err := spool.OpenRegular(filepath.Join(inputs, filepath.FromSlash(trees[i])))
+	f, err := durable.OpenRegular(filepath.Join(inputs, filepath.FromSlash(trees[i])))
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Hold is one hold.
@@ -61,7 +61,7 @@ func Set(cfg *config.Node, h Hold) error {
 	if err != nil {
 		return err
 	}
-	return spool.WriteFile(cfg.Dir, file(h.Inbox), append(b, '\n'), mode)
+	return durable.WriteFile(cfg.Dir, file(h.Inbox), append(b, '\n'), mode)
 }
 
 func (h *Hold) check() string {
@@ -75,7 +75,7 @@ func (h *Hold) check() string {
 }
 
 // Release ends a hold durably. That there is none is an error that matches fs.ErrNotExist.
-func Release(cfg *config.Node, inbox string) error { return spool.RemoveFile(cfg.Dir, file(inbox)) }
+func Release(cfg *config.Node, inbox string) error { return durable.RemoveFile(cfg.Dir, file(inbox)) }
 
 // List returns the holds of a node, that of the whole node first.
 func List(cfg *config.Node) ([]Hold, error) {
@@ -85,7 +85,7 @@ func List(cfg *config.Node) ([]Hold, error) {
 		names = append(names, in.Name)
 	}
 	for _, name := range names {
-		raw, err := spool.ReadRegular(filepath.Join(cfg.Dir, file(name)), maxFile)
+		raw, err := durable.ReadRegular(filepath.Join(cfg.Dir, file(name)), maxFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 const (
@@ -146,7 +147,7 @@ func (t *teller) follow(ctx context.Context) error {
 // begin is the number of the last event that needs not be told. A hook that is new begins at the end of the record.
 func (t *teller) begin() (int64, error) {
 	var p position
-	data, err := spool.ReadRegular(filepath.Join(t.dir, t.file()), maxPosition)
+	data, err := durable.ReadRegular(filepath.Join(t.dir, t.file()), maxPosition)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = ledgerEnd(t.ledger(), &p)
@@ -192,7 +193,7 @@ func (t *teller) save(p position) error {
 	if err != nil {
 		return err
 	}
-	return spool.ReplaceFile(t.dir, t.file(), append(data, '\n'), 0o600)
+	return durable.ReplaceFile(t.dir, t.file(), append(data, '\n'), 0o600)
 }
 
 // tell tells the hook of an event, if it is an answer that it wants: until it took it, or for a day. Then the position

@@ -23,6 +23,7 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // guard ends a test that waits for what never comes.
@@ -308,7 +309,7 @@ func TestStartAndStop(t *testing.T) {
 	cfg.Hooks = []config.Hook{{Name: "hangs", Command: []string{"/bin/sleep", "100000"}, Timeout: 10 * time.Minute},
 		{Name: "works", URL: s.URL, SecretFile: secret}}
 	for _, name := range []string{"hangs", "works"} {
-		must(t, spool.ReplaceFile(n.dir, "hook."+name+".json", []byte(`{"position_version":1}`), 0o600))
+		must(t, durable.ReplaceFile(n.dir, "hook."+name+".json", []byte(`{"position_version":1}`), 0o600))
 	}
 	n.ends("delivered a")
 	stop := Start(t.Context(), cfg, slog.New(slog.DiscardHandler))

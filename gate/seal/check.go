@@ -10,6 +10,7 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Break is one thing that is not as it was sealed.
@@ -73,7 +74,7 @@ func Check(dir, want string, mayGo ...string) ([]Break, error) {
 // open reads the list of a folder. If it is not the one on record it says so, and whether the rest of
 // the folder is as it was; the list is nil if there is nothing more to compare.
 func open(dir, want string) (*list, []Break, error) {
-	data, err := spool.ReadRegular(filepath.Join(dir, File), maxList)
+	data, err := durable.ReadRegular(filepath.Join(dir, File), maxList)
 	if err != nil && want == "" {
 		return nil, []Break{{Path: File, What: fmt.Sprintf("the list of the files can't be read: %v", err)}}, nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/trouble"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // NodeStatus is what can be seen of a node from outside, whether it is served
@@ -97,7 +98,7 @@ const maxLive = 16 << 20
 
 // Live is what the gate that serves the node, or did last, said of itself; nil if none ever did.
 func Live(cfg *config.Node) (*trouble.Status, error) {
-	b, err := spool.ReadRegular(filepath.Join(cfg.Dir, trouble.File), maxLive)
+	b, err := durable.ReadRegular(filepath.Join(cfg.Dir, trouble.File), maxLive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

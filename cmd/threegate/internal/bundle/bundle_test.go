@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 var wide = Limits{Files: 10, Bytes: 1 << 20}
@@ -164,11 +164,11 @@ func TestInputsThatAreNoFiles(t *testing.T) {
 		if err := make(filepath.Join(dir, "x")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Folder(dir, wide); !errors.Is(err, source.ErrNotRegular) {
+		if _, err := Folder(dir, wide); !errors.Is(err, durable.ErrNotRegular) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Named([]string{"/dev/zero"}, wide); !errors.Is(err, source.ErrNotRegular) {
+	if _, err := Named([]string{"/dev/zero"}, wide); !errors.Is(err, durable.ErrNotRegular) {
 		t.Errorf("device: %v", err)
 	}
 	dir := t.TempDir()
@@ -219,7 +219,7 @@ func TestLinksPutThereLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Hash(t.Context(), files, wide); !errors.Is(err, source.ErrNotRegular) {
+		if err := Hash(t.Context(), files, wide); !errors.Is(err, durable.ErrNotRegular) {
 			t.Errorf("%s: got %v, and the hash %q", name, err, files[0].SHA256)
 		}
 	}
@@ -232,7 +232,7 @@ func TestAFolderThatIsALink(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "real"), link); err != nil {
 		t.Fatal(err)
 	}
-	if files, err := Folder(link, wide); !errors.Is(err, source.ErrNotRegular) {
+	if files, err := Folder(link, wide); !errors.Is(err, durable.ErrNotRegular) {
 		t.Errorf("listed %v, %v", files, err)
 	}
 	// A person may name a folder by a link.

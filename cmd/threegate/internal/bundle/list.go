@@ -21,7 +21,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // InDir is where inputs appear inside the sandbox.
@@ -62,7 +62,7 @@ func Dir(request string) string {
 // Neither dir itself nor anything below it may be a link, now or when the files
 // are read: whoever owns the folder must not choose what else is read of the host.
 func Folder(dir string, l Limits) ([]File, error) {
-	pin, err := source.OpenDir(dir)
+	pin, err := durable.OpenFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -82,8 +82,8 @@ func Folder(dir string, l Limits) ([]File, error) {
 			return err
 		}
 		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s: %w: it is %s", filepath.Join(dir, rel), source.ErrNotRegular,
-				source.Describe(d.Type()))
+			return fmt.Errorf("%s: %w: it is %s", filepath.Join(dir, rel), durable.ErrNotRegular,
+				durable.Describe(d.Type()))
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -117,7 +117,7 @@ func Named(paths []string, l Limits) ([]File, error) {
 				return nil, err
 			}
 		case !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%s: %w: it is %s", p, source.ErrNotRegular, source.Describe(info.Mode()))
+			return nil, fmt.Errorf("%s: %w: it is %s", p, durable.ErrNotRegular, durable.Describe(info.Mode()))
 		}
 		for _, f := range found {
 			total += f.Size
@@ -184,14 +184,14 @@ func (f File) open() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(f.Data)), nil
 	}
 	if f.root == "" {
-		return source.Open(f.Host, true)
+		return durable.OpenNamed(f.Host)
 	}
-	dir, err := source.OpenDir(f.root)
+	dir, err := durable.OpenFolder(f.root)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	return source.OpenAt(dir, f.Rel)
+	return durable.OpenBelow(dir, f.Rel)
 }
 
 // Read copies a file that was hashed to w. If it no longer has its hash, the error matches

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Modes of files and folders that are written: the folder above them limits who may read.
@@ -71,7 +71,7 @@ func (p *Place) Read(name string, limit int64) ([]byte, error) {
 
 // ReadBelow is Read for a file at any depth: no part of rel may be a link.
 func (p *Place) ReadBelow(rel string, limit int64) ([]byte, error) {
-	f, err := source.OpenAt(p.dir, rel)
+	f, err := durable.OpenBelow(p.dir, rel)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // swapper is a requester who owns the folder that is written to: at the first byte
@@ -104,7 +104,7 @@ func TestPlaceFollowsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if _, err := p.Read("TR-x.md", 100); !errors.Is(err, source.ErrNotRegular) {
+	if _, err := p.Read("TR-x.md", 100); !errors.Is(err, durable.ErrNotRegular) {
 		t.Errorf("read a link: %v", err)
 	}
 	for _, name := range []string{"", ".", "..", "../x", "a/b"} {

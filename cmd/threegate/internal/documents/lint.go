@@ -24,6 +24,7 @@ import (
 	"github.com/threegate/tool-exec/validate"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 type lintFlags struct {
@@ -155,7 +156,7 @@ func (a *app) lintReport(w diag.Writer, sum *diag.Summary, path string, r diag.R
 
 func lintHint(err error) string {
 	switch {
-	case errors.Is(err, source.ErrNotRegular):
+	case errors.Is(err, durable.ErrNotRegular):
 		return "the gate takes regular files only; to judge a stream, use: threegate lint - < FILE"
 	case errors.Is(err, fs.ErrNotExist):
 		return "check the spelling of the path"

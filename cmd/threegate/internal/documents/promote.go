@@ -22,6 +22,7 @@ import (
 	"github.com/threegate/tool-exec/validate"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 type promoteFlags struct {
@@ -233,7 +234,7 @@ func checkInbox(dir string) error {
 		return cli.Troublef(err, "name an inbox with --inbox, or make the node: threegate init",
 			"can't use the inbox %s", dir)
 	case !info.IsDir():
-		return cli.Troublef(source.ErrNotRegular, "an inbox is a folder", "can't use the inbox %s", dir)
+		return cli.Troublef(durable.ErrNotRegular, "an inbox is a folder", "can't use the inbox %s", dir)
 	}
 	return nil
 }
@@ -250,7 +251,7 @@ func PutFault(err error, file, inbox, id string) error {
 		return &cli.Fault{Exit: cli.ExitBusy, Code: schemas.CodeFileIO, Cause: err,
 			Message: fmt.Sprintf("%s holds a %s already, and nothing is overwritten", inbox, id),
 			Hint:    "a request_id is used once: make a new request, or wait for this one: threegate wait " + id}
-	case errors.Is(err, bundle.ErrTooMuch), errors.Is(err, source.ErrNotRegular):
+	case errors.Is(err, bundle.ErrTooMuch), errors.Is(err, durable.ErrNotRegular):
 		return inputFault(err)
 	}
 	return cli.Troublef(err, "", "can't put %s into %s", id, inbox)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/loopback"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/loopback"
 )
 
 // Commands are those of this package.

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/time/rate"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/loopback"
+	"github.com/threegate/tool-exec/gate/loopback"
 )
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +

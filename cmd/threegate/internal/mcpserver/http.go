@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/threegate/tool-exec/cmd/internal/mcpstdio"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/loopback"
+	"github.com/threegate/tool-exec/gate/loopback"
 )
 
 // Path is where the server answers.

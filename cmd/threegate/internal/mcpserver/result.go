@@ -18,9 +18,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/validate"
 	"github.com/threegate/tool-exec/validate/text"
 )
@@ -215,7 +215,7 @@ func bounded(raw []byte, err error, limit int64) ([]byte, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errNone
-	case errors.Is(err, source.ErrNotRegular):
+	case errors.Is(err, durable.ErrNotRegular):
 		return nil, errors.New("what lies there is no plain file: tell a person")
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, unreadable(err)

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/loopback"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/loopback"
 	projection "github.com/threegate/tool-exec/gate/openwop"
 	"github.com/threegate/tool-exec/schemas/openwop"
 	"github.com/threegate/tool-exec/spool"

@@ -18,9 +18,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/loopback"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/loopback"
 	projection "github.com/threegate/tool-exec/gate/openwop"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/schemas/openwop"

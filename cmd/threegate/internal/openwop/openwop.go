@@ -21,6 +21,7 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/schemas/openwop"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 type app struct{ *cli.App }
@@ -113,7 +114,7 @@ const maxDiscoveryBytes = 1 << 20
 
 // readCapabilities reads a discovery document that may have more than this build knows.
 func readCapabilities(file string) (*openwop.Capabilities, error) {
-	raw, err := spool.ReadRegular(file, maxDiscoveryBytes)
+	raw, err := durable.ReadRegular(file, maxDiscoveryBytes)
 	if err != nil {
 		return nil, cli.Troublef(err, "", "can't read the discovery document %s", file)
 	}

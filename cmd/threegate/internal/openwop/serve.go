@@ -13,7 +13,7 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/loopback"
+	"github.com/threegate/tool-exec/gate/loopback"
 	projection "github.com/threegate/tool-exec/gate/openwop"
 	"github.com/threegate/tool-exec/spool"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
@@ -41,7 +41,7 @@ func readCalls(l *config.Node, r *view.RequestStatus) ([]contract.Entry, error) 
 	if err != nil {
 		return nil, err
 	}
-	raw, err := spool.ReadRegular(filepath.Join(dir, ledger.FileTimeline), contract.MaxTimeline)
+	raw, err := durable.ReadRegular(filepath.Join(dir, ledger.FileTimeline), contract.MaxTimeline)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/threegate/tool-exec/gate/openwop"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 const (
@@ -98,7 +99,7 @@ func (a *app) checkpoint(ctx context.Context, keyFile, dir string) error {
 			return err
 		}
 		made = append(made, cp)
-		return spool.WriteFile(dir, cp.ID+checkpointSuffix, append(data, '\n'), 0o640)
+		return durable.WriteFile(dir, cp.ID+checkpointSuffix, append(data, '\n'), 0o640)
 	})
 	switch {
 	case errors.Is(err, openwop.ErrBroken):
@@ -130,7 +131,7 @@ func readSigningKey(file string) (ed25519.PrivateKey, string, error) {
 	if info.Mode().Perm()&0o077 != 0 {
 		return nil, "", fmt.Errorf("its mode is %04o: others can read it", info.Mode().Perm())
 	}
-	raw, err := spool.ReadRegular(file, maxKeyFile)
+	raw, err := durable.ReadRegular(file, maxKeyFile)
 	if err != nil {
 		return nil, "", err
 	}
@@ -165,7 +166,7 @@ func readCheckpoints(dir string) ([]openwop.SignedCheckpoint, error) {
 			continue
 		}
 		file := filepath.Join(dir, e.Name())
-		raw, err := spool.ReadRegular(file, maxCheckpoint)
+		raw, err := durable.ReadRegular(file, maxCheckpoint)
 		if err != nil {
 			return nil, cli.Troublef(err, "", "can't read the checkpoint %s", file)
 		}
@@ -264,7 +265,7 @@ func (a *app) printVerified(v openwop.Verified) error {
 // readTrusted reads public keys of OpenSSH, one a line. The option until="N" bounds what a key
 // that was changed may have signed.
 func readTrusted(file string) ([]openwop.TrustedKey, error) {
-	raw, err := spool.ReadRegular(file, maxKeyFile)
+	raw, err := durable.ReadRegular(file, maxKeyFile)
 	if err != nil {
 		return nil, cli.Troublef(err, "", "can't read the keys in %s", file)
 	}

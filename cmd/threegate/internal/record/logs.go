@@ -20,7 +20,7 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
-	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 func newLogs(a *app) *cobra.Command {
@@ -161,7 +161,7 @@ func (s *logStream) readOn(l *config.Node, job string, asJSON bool) error {
 
 // read reads on in a regular file; 0 is its end.
 func (s *logStream) read(path string, buf []byte) (int, error) {
-	f, err := spool.OpenRegular(path)
+	f, err := durable.OpenRegular(path)
 	if err != nil {
 		return 0, err
 	}

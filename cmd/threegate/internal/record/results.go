@@ -18,6 +18,7 @@ import (
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/validate"
 )
@@ -232,10 +233,10 @@ func artifactsOf(l *config.Node, r *view.RequestStatus) ([]artifact, error) {
 	dir, err := view.JobDir(l, r.Job)
 	var raw []byte
 	if err == nil {
-		raw, err = spool.ReadRegular(filepath.Join(dir, ledger.FileResult), maxShownResult)
+		raw, err = durable.ReadRegular(filepath.Join(dir, ledger.FileResult), maxShownResult)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		raw, err = spool.ReadRegular(r.ResultPath, maxShownResult)
+		raw, err = durable.ReadRegular(r.ResultPath, maxShownResult)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // it is CORE's and the auditors' to read
 		return list, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // withheldJSON is a place or file that a result does not hold, as programs get it.
@@ -102,7 +103,7 @@ func withheldOf(node string, e ledger.Event) ([]withheldJSON, error) {
 		return nil, err
 	}
 	for _, dir := range append(dirs, filepath.Join(node, spool.DirQuarantineResults, e.RunID)) {
-		b, err := spool.ReadRegular(filepath.Join(dir, ledger.FileWithheld), maxWithheldRecord)
+		b, err := durable.ReadRegular(filepath.Join(dir, ledger.FileWithheld), maxWithheldRecord)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // tree makes files below a fresh folder; a value of "/" makes a folder.
@@ -104,7 +105,7 @@ func TestWalkTakesDocumentsOnly(t *testing.T) {
 	if !slices.Equal(failed, []string{"nope.md"}) {
 		t.Errorf("failed %q", failed)
 	}
-	if _, err := Read(filepath.Join(dir, "TR-link.md"), false, 10); !errors.Is(err, ErrNotRegular) {
+	if _, err := Read(filepath.Join(dir, "TR-link.md"), false, 10); !errors.Is(err, durable.ErrNotRegular) {
 		t.Errorf("a link that nobody named was followed: %v", err)
 	}
 	if data, err := Read(filepath.Join(dir, "TR-link.md"), true, 100); err != nil || string(data) != "anything" {

@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/net/netutil"
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Bounds of a door.
@@ -59,7 +61,7 @@ func Server(h http.Handler) *http.Server {
 // ReadToken reads the bearer token of a file that only its owner, the user of this process, can
 // read. The error says how to mend it.
 func ReadToken(path string) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := durable.OpenRegular(path)
 	if err != nil {
 		return "", err
 	}
@@ -67,9 +69,6 @@ func ReadToken(path string) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return "", err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return "", errors.New("it is no regular file")
 	}
 	if st.Mode&0o077 != 0 || int(st.Uid) != os.Geteuid() {
 		return "", fmt.Errorf("it must be yours alone: chown it to you, and chmod 0600 (it has mode %04o)",

@@ -177,3 +177,39 @@ func (w *file) Write(p []byte) (n int, err error) {
 	err = w.d.take(s, func() error { n, err = w.f.Write(p); return err })
 	return n, err
 }
+
+// Unnamed is a file in the making that gets its name when it is whole.
+type Unnamed struct {
+	*os.File
+	dir string
+}
+
+// Create begins a file of the folder dir. It ends with Commit.
+func Create(dir string) (*Unnamed, error) {
+	f, err := os.CreateTemp(dir, Temporary("*"))
+	if err != nil {
+		return nil, err
+	}
+	return &Unnamed{f, dir}, nil
+}
+
+// Commit makes the file durable and gives it its name and mode, in the place of one that has that name. If there is an
+// error, or the caller had one, the file goes, and the error is returned.
+func (u *Unnamed) Commit(name string, mode fs.FileMode, failed error) error {
+	var d Disk
+	err := failed
+	if err == nil {
+		err = u.Chmod(mode)
+	}
+	if err == nil {
+		err = u.Sync()
+	}
+	err = errors.Join(err, u.Close())
+	if err == nil {
+		err = d.Move("file", u.Name(), filepath.Join(u.dir, name), true)
+	}
+	if err != nil {
+		return errors.Join(err, d.Remove("file.undo", u.Name()))
+	}
+	return Uncertain(d.SyncDir("file", u.dir))
+}

@@ -14,7 +14,7 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 )
 
-func (w *world) fate(t *testing.T, id string) *view.RequestStatus {
+func (w *world) status(t *testing.T, id string) *view.RequestStatus {
 	t.Helper()
 	f, err := view.Of(w.cfg, id)
 	must(t, err)
@@ -55,7 +55,7 @@ func TestCancel(t *testing.T) {
 		case 0: // one waits behind the others
 			admitted, running = "", nil
 			for k := range 4 {
-				switch id := requestID(k); w.fate(t, id).State {
+				switch id := requestID(k); w.status(t, id).State {
 				case "admitted":
 					admitted = id
 				case "running":
@@ -67,7 +67,7 @@ func TestCancel(t *testing.T) {
 			}
 			cancel(admitted)
 		case 1:
-			if !w.fate(t, admitted).Ended() {
+			if !w.status(t, admitted).Ended() {
 				return false
 			}
 			for _, id := range running {
@@ -100,7 +100,7 @@ func TestCancel(t *testing.T) {
 		}
 	}
 	for k := range 5 {
-		f := w.fate(t, requestID(k))
+		f := w.status(t, requestID(k))
 		if f.Cancelled == nil || f.Cancelled.By != "alice" {
 			t.Errorf("%s: who cancelled it is not told: %+v", f.RequestID, f)
 		}

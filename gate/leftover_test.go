@@ -113,7 +113,7 @@ func TestAnOrderThatFailsHoldsUpNoOther(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), atMost)
 	ran := make(chan error, 1)
 	go func() { ran <- g.Run(ctx) }()
-	wait(t, func() bool { return w.fate(t, requestID(0)).State == "running" && len(w.items(t)) == 1 })
+	wait(t, func() bool { return w.status(t, requestID(0)).State == "running" && len(w.items(t)) == 1 })
 	cancel := w.order(t, orders.Cancel, requestID(0), nil)
 	again := w.order(t, orders.Cancel, requestID(0), nil)
 	reject := w.order(t, orders.Reject, w.items(t)[0], nil)

@@ -238,7 +238,7 @@ func TestRulesChangeInTheQueue(t *testing.T) {
 				}
 				return
 			}
-			f := w.fate(t, crashID)
+			f := w.status(t, crashID)
 			if f.State != "quarantined" || !slices.Contains(f.Rules, c.rule) {
 				t.Errorf("%+v, want a refusal by %s", f, c.rule)
 			}

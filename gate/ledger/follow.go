@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,14 +17,29 @@ var ErrChanged = errors.New("the record was shortened, replaced or removed while
 // Follower reads the record in a folder, and goes on where it was: each event is
 // read and checked once, however often it looks. It is not safe for concurrent use.
 type Follower struct {
-	dir  string
-	path string      // the segment that it stands in; "" before the first
-	file os.FileInfo // of path, as it was last
-	at   replayed    // size: of what was read of path
+	dir   string
+	about []byte
+	path  string      // the segment that it stands in; "" before the first
+	file  os.FileInfo // of path, as it was last
+	at    replayed    // size: of what was read of path
 }
 
 // Follow begins at the start of the record in dir.
 func Follow(dir string) *Follower { return &Follower{dir: dir, at: replayed{prev: zeroHash}} }
+
+// FollowRequest is Follow of the events about a request id. Of all others only the chain is checked, which takes a
+// small part of the time.
+func FollowRequest(dir, id string) *Follower { return followField(dir, "requestId", id) }
+
+// FollowJob is FollowRequest of the events of a job.
+func FollowJob(dir, id string) *Follower { return followField(dir, "runId", id) }
+
+func followField(dir, name, id string) *Follower {
+	f := Follow(dir)
+	value, _ := json.Marshal(id) // of a string
+	f.about = fmt.Appendf(nil, "%q:%s", name, value)
+	return f
+}
 
 // Read calls each with every event that was recorded since the last Read, in
 // order, checking the chain; a torn last line, which a running gate may just be
@@ -72,7 +88,7 @@ func (f *Follower) readOn(last bool, each func(Event) error) error {
 	if _, err := file.Seek(f.at.size, io.SeekStart); err != nil {
 		return fmt.Errorf("read ledger: %w", err)
 	}
-	f.at, err = readLines(file, f.path, f.at, last, each)
+	f.at, err = readLines(file, f.path, f.at, last, f.about, each)
 	return err
 }
 

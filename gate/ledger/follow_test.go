@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -168,5 +170,39 @@ func TestWhatCannotBeListedIsNotEmpty(t *testing.T) {
 	}
 	if seq, _, err := Read(file, func(Event) error { return nil }); err == nil {
 		t.Errorf("a record of %d events", seq)
+	}
+}
+
+// TestFollowRequest: only events about the request are told, and a changed line of another is found all the same.
+func TestFollowRequest(t *testing.T) {
+	dir := t.TempDir()
+	l, _ := open(t, dir)
+	for _, id := range []string{"TR-a", "TR-b", "TR-a"} {
+		if err := l.Append(Event{Type: RunStarted, RunID: "j-" + id, RequestID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(f *Follower) (jobs []string, err error) {
+		err = f.Read(func(e Event) error {
+			jobs = append(jobs, fmt.Sprint(e.RunID, e.Seq))
+			return nil
+		})
+		return jobs, err
+	}
+	for _, f := range []*Follower{FollowRequest(dir, "TR-a"), FollowJob(dir, "j-TR-a")} {
+		if jobs, err := read(f); err != nil || fmt.Sprint(jobs) != "[j-TR-a1 j-TR-a3]" {
+			t.Errorf("%v, %v", jobs, err)
+		}
+	}
+	segs, _ := segments(dir)
+	raw, err := os.ReadFile(segs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(segs[0], bytes.Replace(raw, []byte("j-TR-b"), []byte("j-TR-c"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(FollowRequest(dir, "TR-a")); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a changed line: %v", err)
 	}
 }

@@ -64,7 +64,7 @@ type Request struct {
 	// Place is where its job lies, and Seal that of the job's folder, if it has ended.
 	Place spool.State `json:"-"`
 	Seal  string      `json:"-"`
-	first int64       // event
+	first int64       // the event that admitted it, or else its first
 }
 
 // Decision is an order of a person that was carried out. The reason lies with the order of that digest.
@@ -174,8 +174,11 @@ func (h *History) job(e Event) uint32 {
 		}
 		n, h.count = h.count, h.count+1
 		h.byID[keyOf(e.RunID)] = n
-		if h.Whole != nil {
-			h.whole[n] = &Request{Job: e.RunID, first: e.Seq}
+	}
+	if back := e.Type == QuarantineReleased && h.whole[n] == nil; h.Whole != nil && (!known || back) {
+		h.whole[n] = &Request{Job: e.RunID, first: e.Seq}
+		for _, earlier := range h.released[n] {
+			h.whole[n].Released = append(h.whole[n].Released, earlier.Released...)
 		}
 	}
 	if j := h.at(n); !known || e.RequestID != "" && strings.HasPrefix(j.names, " ") {
@@ -250,8 +253,14 @@ func (r *Request) note(e Event) {
 	case e.Type == QuarantineReleased:
 		r.ResultID, r.ResultSHA256 = "", ""
 		r.Released = append(r.Released, e.Released...)
+		if to == spool.StateClaimed {
+			r.EndedUTC = nil
+		}
 	case to == spool.StateAdmitted:
-		r.AdmittedUTC, r.StartedUTC = cmp.Or(r.AdmittedUTC, &at), nil
+		if r.AdmittedUTC == nil {
+			r.AdmittedUTC, r.first = &at, e.Seq
+		}
+		r.StartedUTC = nil
 	case to == spool.StateRunning:
 		r.StartedUTC = &at
 	case to == spool.StateFinished:
@@ -274,7 +283,7 @@ func (r *Request) Last() (last time.Time) {
 	return last
 }
 
-// Requests are those that are kept whole, in the order in which they came.
+// Requests are those that are kept whole, in the order in which they were admitted.
 func (h *History) Requests() []*Request {
 	return slices.SortedFunc(maps.Values(h.whole), func(a, b *Request) int { return cmp.Compare(a.first, b.first) })
 }

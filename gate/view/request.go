@@ -42,7 +42,7 @@ func Follow(cfg *config.Node, requestID string) *Watch {
 
 func (w *Watch) restart() {
 	w.history = &ledger.History{Whole: func(*ledger.Request) bool { return true }}
-	w.record = ledger.Follow(filepath.Join(w.cfg.Dir, spool.DirLedger))
+	w.record = ledger.FollowRequest(filepath.Join(w.cfg.Dir, spool.DirLedger), w.id)
 }
 
 // Look says what became of the request so far. One that was refused before its id
@@ -162,7 +162,7 @@ func statusOf(cfg *config.Node, r ledger.Request, moving map[string]spool.State)
 }
 
 // Results reads from the record what CORE got and what it may still get, in the order in which
-// requests came. It changes nothing.
+// requests were admitted. It changes nothing.
 func Results(cfg *config.Node) ([]*RequestStatus, error) {
 	admitted := func(r *ledger.Request) bool { return r.AdmittedUTC != nil }
 	h := ledger.History{Whole: admitted}
@@ -194,7 +194,7 @@ func Results(cfg *config.Node) ([]*RequestStatus, error) {
 // Item is what the record has of the job of a quarantined item; the zero Request if it has none.
 func Item(dir, job string) (ledger.Request, error) {
 	h := ledger.History{Whole: func(*ledger.Request) bool { return true }}
-	_, _, err := ledger.Read(filepath.Join(dir, spool.DirLedger), func(e ledger.Event) error {
+	err := ledger.FollowJob(filepath.Join(dir, spool.DirLedger), job).Read(func(e ledger.Event) error {
 		if e.RunID == job {
 			h.Note(e)
 		}

@@ -42,7 +42,7 @@ func (g *Gate) readmit(ctx context.Context, j *spool.Job) (refused bool, err err
 		return false, err
 	}
 	// Asked once: both can change at any time.
-	cancelled, otherRules := g.journal.isCancelled(a.Request.RequestID), a.Rules != g.config().Rules()
+	cancelled, otherRules := g.journal.Cancelled(a.Request.RequestID), a.Rules != g.config().Rules()
 	if !cancelled && !otherRules {
 		return false, nil
 	}
@@ -91,7 +91,7 @@ func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admiss
 }
 
 // attempt counts the verdicts on a claimed job, this one included.
-func (g *Gate) attempt(j *spool.Job) int { return 1 + len(g.journal.releasesOf(j)) }
+func (g *Gate) attempt(j *spool.Job) int { return 1 + len(g.journal.Released(j.ID, j.SHA256)) }
 
 // judge gives the verdict on a job. What was wrong with the files themselves is enough to refuse: the document is not
 // read then, as it may not be whole.
@@ -116,7 +116,7 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job, cfg *config.Node, at tim
 	p := cfg.Policy(at)
 	p.Released = g.released(j)
 	v, err := admissions.Judge(ctx, admissions.Case{Name: j.Origin.Name, Raw: raw, Policy: p, Config: cfg, Signature: sig,
-		Files: claimed{j}, Record: earlier{g.journal}, Job: j.ID, Identity: g.exec.Identity})
+		Files: claimed{j}, Record: g.journal, Job: j.ID, Identity: g.exec.Identity})
 	v.Findings = schemas.SortFindings(append(early.Findings, v.Findings...))
 	return v, err
 }
@@ -134,15 +134,6 @@ func (c claimed) Open(name string) (io.ReadCloser, error) {
 	}
 	return patchpolicy.In(c.Path(spool.DirInputs))(name)
 }
-
-// earlier is what is on record of requests.
-type earlier struct{ b *journal }
-
-// Admitted implements admissions.Record.
-func (e earlier) Admitted(requestID string) (ledger.Job, bool) { return e.b.admittedAs(requestID) }
-
-// Cancelled implements admissions.Record.
-func (e earlier) Cancelled(requestID string) bool { return e.b.isCancelled(requestID) }
 
 // dedupKey is opaque, as OpenWOP asks: it shows nothing of the id.
 func dedupKey(requestID string) string {

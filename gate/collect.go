@@ -98,7 +98,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 	if state == executors.StateAbsent {
 		return g.interrupted(ctx, j, a)
 	}
-	if g.journal.isCancelled(a.Request.RequestID) {
+	if g.journal.Cancelled(a.Request.RequestID) {
 		if err := g.stopRun(ctx, j.ID); err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 	if o.Outcome, err = g.exec.Wait(ctx, j.ID); err != nil {
 		return nil, fmt.Errorf("wait for the run: %w", err)
 	}
-	if o.Outcome.Cause == schemas.CauseInterrupted && g.journal.isCancelled(a.Request.RequestID) {
+	if o.Outcome.Cause == schemas.CauseInterrupted && g.journal.Cancelled(a.Request.RequestID) {
 		o.Outcome.Cause, o.Outcome.Detail = schemas.CauseCancelled, "a person cancelled the request"
 	}
 	if o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path()); err != nil {
@@ -131,7 +131,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 // recheck judges the patch of a run under a profile in a second sandbox, if its registry lists a rule that needs
 // that. It runs nothing for a cancelled request.
 func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admission, o *Outcome) (*recheck.Record, error) {
-	if !recheck.Needed(a.Registry, o.Collected.Files) || g.journal.isCancelled(a.Request.RequestID) {
+	if !recheck.Needed(a.Registry, o.Collected.Files) || g.journal.Cancelled(a.Request.RequestID) {
 		return nil, nil
 	}
 	made := slices.ContainsFunc(o.Collected.Files, func(f executors.File) bool { return f.Path == patchpolicy.File })
@@ -158,7 +158,7 @@ type uncancelled struct {
 }
 
 func (u uncancelled) Start(ctx context.Context, id string) error {
-	if u.g.journal.isCancelled(u.requestID) {
+	if u.g.journal.Cancelled(u.requestID) {
 		return u.Kill(ctx, id)
 	}
 	return u.Executor.Start(ctx, id)

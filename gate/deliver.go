@@ -35,7 +35,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	m, err := render(j, a, o, cfg, g.journal.releasesOf(j), p, filters)
+	m, err := render(j, a, o, cfg, g.journal.Released(j.ID, j.SHA256), p, filters)
 	if err != nil {
 		return err
 	}

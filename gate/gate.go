@@ -246,7 +246,7 @@ func (g *Gate) begin(ctx context.Context) error {
 
 // resume queues every job that an earlier gate left, and removes what no job owns.
 func (g *Gate) resume(ctx context.Context) error {
-	for _, job := range g.journal.releasing() { // a crash came between the event and the rename
+	for _, job := range g.journal.Releasing() { // a crash came between the event and the rename
 		if err := g.recall(job); err != nil {
 			return err
 		}

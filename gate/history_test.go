@@ -23,7 +23,8 @@ import (
 )
 
 // historyOf is the history of a record as the daemon keeps it, and the events of it.
-func historyOf(dir string) (h ledger.History, events []ledger.Event, err error) {
+func historyOf(dir string) (h *ledger.History, events []ledger.Event, err error) {
+	h = &ledger.History{}
 	_, _, err = ledger.Read(filepath.Join(dir, spool.DirLedger), func(e ledger.Event) error {
 		h.Note(e)
 		events = append(events, e)

@@ -22,7 +22,7 @@ import (
 
 // released is what of a job was released so far.
 func (g *Gate) released(j *spool.Job) (all []schemas.Release) {
-	for _, e := range g.journal.releasesOf(j) {
+	for _, e := range g.journal.Released(j.ID, j.SHA256) {
 		all = append(all, e.Released...)
 	}
 	return all
@@ -38,7 +38,7 @@ func (g *Gate) policy(j *spool.Job, at time.Time) validate.Policy {
 // openItem is the event by which a quarantined item was refused that no person ended, and the item's folder. The
 // error says why there is none.
 func (g *Gate) openItem(job string) (refused ledger.Event, dir string, err error) {
-	x, _ := g.journal.job(job)
+	x, _ := g.journal.Job(job)
 	dir = filepath.Join(g.config().Dir, string(x.Place), job)
 	_, err = os.Lstat(dir)
 	switch {
@@ -91,7 +91,7 @@ func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (or
 		return d, orders.Refusef("%s is not as it was refused: %s: %s", o.Subject, spool.Quote(broken[0].Path),
 			broken[0].What)
 	}
-	if first, ok := g.journal.admittedAs(e.RequestID); ok && first.ID != j.ID {
+	if first, ok := g.journal.Admitted(e.RequestID); ok && first.ID != j.ID {
 		return d, orders.Refusef("%s was taken in as job %s since", e.RequestID, first.ID)
 	}
 	d.event = ledger.Event{Type: ledger.QuarantineReleased, RunID: e.RunID, RequestID: e.RequestID,
@@ -116,7 +116,7 @@ func (g *Gate) takeBack(ctx context.Context, job string) error {
 
 // unquarantine makes the rename that a release announced; without one that is left there is no job.
 func (g *Gate) unquarantine(ctx context.Context, job string) (*spool.Job, error) {
-	if !slices.Contains(g.journal.releasing(), job) {
+	if !slices.Contains(g.journal.Releasing(), job) {
 		return nil, nil
 	}
 	j, err := g.spool.Refused(job)
@@ -168,7 +168,7 @@ func (g *Gate) rejectItem(o *orders.Order, known bool) (orderEffect, error) {
 	d.event = ledger.Event{Type: ledger.QuarantineRejected, RunID: e.RunID, RequestID: e.RequestID,
 		RequestSHA256: e.RequestSHA256, Rules: e.Rules}
 	// A request that was promoted under the same id since has an answer of its own.
-	if by, withdrawn, _ := g.journal.notifier(e.Notice); e.Releasable && by == e.RunID && !withdrawn {
+	if by, withdrawn, _ := g.journal.Told(e.Notice); e.Releasable && by == e.RunID && !withdrawn {
 		d.event.Notice = e.Notice
 	}
 	return d, nil
@@ -176,7 +176,7 @@ func (g *Gate) rejectItem(o *orders.Order, known bool) (orderEffect, error) {
 
 // notifyRejected tells CORE of a rejection that is on record.
 func (g *Gate) notifyRejected(job string) error {
-	x, _ := g.journal.job(job)
+	x, _ := g.journal.Job(job)
 	if !x.Rejected {
 		return nil
 	}

@@ -77,10 +77,11 @@ func (g *Gate) follow(ctx context.Context, j *spool.Job) error {
 	return nil
 }
 
-// journal is what the ledger tells, as far as steps need it. It is safe for concurrent use.
+// journal is what the ledger tells, and how far the jobs in the spool are. It is safe for concurrent use.
 type journal struct {
-	mu      sync.Mutex
-	history ledger.History
+	ledger.History
+
+	mu sync.Mutex
 	// last are the last events of the jobs that are in the spool, or on their way out of it: they say where
 	// each goes. In the replay at the start there is none; see recall.
 	last map[string]ledger.Event
@@ -90,15 +91,15 @@ type journal struct {
 func (b *journal) note(e ledger.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.history.Note(e)
 	if b.last != nil && ledger.Announces(e) != "" {
 		b.last[e.RunID] = e
 	}
+	b.Note(e)
 }
 
 // recall reads again the last event of a job that an earlier gate left in the spool.
 func (g *Gate) recall(job string) error {
-	x, ok := g.journal.job(job)
+	x, ok := g.journal.Job(job)
 	if !ok || x.Place == "" {
 		return nil
 	}
@@ -150,67 +151,6 @@ func (b *journal) next(j *spool.Job) spool.State {
 	return j.State.Step(to)
 }
 
-// job is what is known of a job.
-func (b *journal) job(id string) (ledger.Job, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.history.Job(id)
-}
-
-// request is what became of a request id.
-func (b *journal) request(id string) ledger.Request {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.history.Request(id)
-}
-
-// admittedAs is the job as which a request id was admitted, if it ever was.
-func (b *journal) admittedAs(requestID string) (ledger.Job, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.history.Admitted(requestID)
-}
-
-// isCancelled says whether a person cancelled a request id.
-func (b *journal) isCancelled(requestID string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.history.Cancelled(requestID)
-}
-
-// ordered is the type of the event that an order led to, if it is on record.
-func (b *journal) ordered(sha256 string) (ledger.Type, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.history.Ordered(sha256)
-}
-
-// releasing are the jobs that were released and have not come to their end.
-func (b *journal) releasing() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.history.Releasing()
-}
-
-// releasesOf are the releases of a job and of the request that it is about.
-func (b *journal) releasesOf(j *spool.Job) (list []ledger.Event) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range b.history.Released(j.ID) {
-		if e.RequestSHA256 == j.SHA256 {
-			list = append(list, e)
-		}
-	}
-	return list
-}
-
-// notifier is the job that told CORE last about a subject; withdrawn says that what it told is no longer true.
-func (b *journal) notifier(subject string) (job string, withdrawn, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.history.Told(subject)
-}
-
 // noticeOf is the name and the content of the notice that a job's last event announced; without a content the one
 // of that name is no longer true.
 func (b *journal) noticeOf(job string) (name string, notice *schemas.Notice) {
@@ -218,7 +158,7 @@ func (b *journal) noticeOf(job string) (name string, notice *schemas.Notice) {
 	if notice = ledger.NoticeOf(e); notice != nil {
 		return e.Notice, notice
 	}
-	if by, withdrawn, _ := b.notifier(e.RequestID); withdrawn && by == job && ledger.Withdraws(e) {
+	if by, withdrawn, _ := b.Told(e.RequestID); withdrawn && by == job && ledger.Withdraws(e) {
 		return e.RequestID, nil
 	}
 	return "", nil

@@ -99,7 +99,7 @@ func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (su
 		return subject, err
 	}
 	if answer.Refused = string(why); why != "" {
-		if _, known := g.journal.ordered(answer.SHA256); !known {
+		if _, known := g.journal.Ordered(answer.SHA256); !known {
 			e := ledger.Event{Type: ledger.OrderRefused, Order: answer.SHA256, ByUser: g.userOf(name)}
 			if err := g.record(e); err != nil {
 				return subject, err
@@ -117,7 +117,7 @@ func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (su
 
 // carryOut does what an order asks for. An error that is a Refusal says why nothing was done.
 func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, digest string) (orders.Order, error) {
-	was, known := g.journal.ordered(digest)
+	was, known := g.journal.Ordered(digest)
 	o, err := orders.Read(name, raw)
 	if err == nil && !known && o.ByPerson() { // who may give it was found before it came on record
 		err = orders.Allowed(g.config().Policy(g.now()), o.By, raw, sig)
@@ -192,7 +192,7 @@ func (g *Gate) userOf(name string) string {
 // it was not started is refused by whoever has it next; what was started is stopped, and gets a result.
 func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (orderEffect, error) {
 	e := ledger.Event{Type: ledger.RequestCancelled, RequestID: o.Subject}
-	first, admitted := g.journal.admittedAs(o.Subject)
+	first, admitted := g.journal.Admitted(o.Subject)
 	if admitted {
 		e.RequestID, e.RunID, e.RequestSHA256 = first.RequestID, first.ID, first.SHA256
 	}
@@ -202,7 +202,7 @@ func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (
 		return d, nil
 	case spool.RequestStem(o.Subject+".md") == "":
 		return d, orders.Refusef("%s is the id of no request", spool.Quote(o.Subject))
-	case g.journal.isCancelled(o.Subject):
+	case g.journal.Cancelled(o.Subject):
 		return d, orders.Refusef("%s was cancelled before", e.RequestID)
 	case admitted:
 		if at := g.journal.at(e.RunID); at != spool.StateAdmitted && at != spool.StateRunning {
@@ -211,7 +211,7 @@ func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (
 		return d, nil
 	}
 	waits, claimed, err := view.Waits(g.config(), o.Subject)
-	switch r := g.journal.request(o.Subject); {
+	switch r := g.journal.Request(o.Subject); {
 	case err != nil:
 		return d, err
 	case waits && (r.Job == "" || r.Job != claimed): // also put in again, after it was mended
@@ -227,7 +227,7 @@ func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (
 // stop ends at once what can be reached of a cancelled request: its run, or its job that waits for one. Whoever works
 // on it otherwise finds that it was cancelled. It can be called again.
 func (g *Gate) stop(ctx context.Context, requestID string) error {
-	first, _ := g.journal.admittedAs(requestID)
+	first, _ := g.journal.Admitted(requestID)
 	job := first.ID
 	if g.journal.at(job) == spool.StateRunning {
 		return g.stopRun(ctx, job)

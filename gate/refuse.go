@@ -78,7 +78,7 @@ func (g *Gate) refuseDamaged(ctx context.Context, j *spool.Job) error {
 	f := schemas.Refusal(spool.RuleDamaged, "what lies in spool/%s is no job as the node writes it: %v", j.State, j.Damage)
 	ev := ledger.Event{Type: ledger.ResultQuarantined, RunID: j.ID, Rules: []string{f.Rule}}
 	kind := schemas.KindResult
-	if x, _ := g.journal.job(j.ID); x.Admitted { // else its id may not be well formed
+	if x, _ := g.journal.Job(j.ID); x.Admitted { // else its id may not be well formed
 		ev.RequestID, ev.RequestSHA256 = x.RequestID, x.SHA256
 	}
 	if j.State == spool.StateClaimed {
@@ -139,10 +139,10 @@ func (g *Gate) noticeName(j *spool.Job, requestID string) string {
 	if name == "" {
 		return j.ID
 	}
-	if by, _, ok := g.journal.notifier(name); ok && requestID == "" && by != j.ID {
+	if by, _, ok := g.journal.Told(name); ok && requestID == "" && by != j.ID {
 		return "" // it may be another request's, which has its answer
 	}
-	if first, ok := g.journal.admittedAs(name); ok && first.ID != j.ID {
+	if first, ok := g.journal.Admitted(name); ok && first.ID != j.ID {
 		return ""
 	}
 	return name
@@ -165,7 +165,7 @@ func (g *Gate) putNotice(name, job string, notice *schemas.Notice) error {
 	}
 	g.notifying.Lock()
 	defer g.notifying.Unlock()
-	if by, _, _ := g.journal.notifier(name); by != job {
+	if by, _, _ := g.journal.Told(name); by != job {
 		return nil
 	}
 	var data []byte

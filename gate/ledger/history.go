@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -16,11 +17,12 @@ import (
 // History is what the requests, jobs, orders and notices of a record are by now: the one fold of its events.
 // It is pure: the same events in the same order make the same history, whoever reads them. Of each job it
 // keeps who it is, where it stands, and where in the record its last event lies: EventAt reads that again.
-// It is not safe for concurrent use. The zero value is ready, and empty.
+// It is safe for concurrent use. The zero value is ready, and empty.
 type History struct {
 	// Whole, if set, keeps the details of those requests for which it is true, for Requests.
 	Whole func(*Request) bool
 
+	mu        sync.Mutex
 	jobs      []*[block]short
 	count     uint32
 	whole     map[uint32]*Request
@@ -123,6 +125,8 @@ type notice struct {
 
 // Note takes in the next event of the record.
 func (h *History) Note(e Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.byID == nil {
 		h.whole, h.byID, h.byRequest = map[uint32]*Request{}, map[key]uint32{}, map[key]uint32{}
 		h.notices, h.orders = map[key]notice{}, map[[sha256.Size]byte]Type{}
@@ -285,11 +289,15 @@ func (r *Request) Last() (last time.Time) {
 
 // Requests are those that are kept whole, in the order in which they were admitted.
 func (h *History) Requests() []*Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	return slices.SortedFunc(maps.Values(h.whole), func(a, b *Request) int { return cmp.Compare(a.first, b.first) })
 }
 
 // Request is what a request id stands for, if it is kept whole; else no more than its state, and who cancelled it.
 func (h *History) Request(id string) Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	r := Request{RequestID: id, State: StateUnknown, Cancelled: h.cancelled[requestKey(id)]}
 	if n, ok := h.byRequest[requestKey(id)]; ok {
 		if whole := h.whole[n]; whole != nil {
@@ -303,6 +311,8 @@ func (h *History) Request(id string) Request {
 
 // Job is what is known of a job; false if no event tells of it.
 func (h *History) Job(id string) (Job, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	n, ok := h.byID[keyOf(id)]
 	if !ok {
 		return Job{}, false
@@ -322,6 +332,8 @@ func (h *History) view(n uint32) Job {
 
 // Admitted is the job as which a request id was admitted, if it ever was.
 func (h *History) Admitted(requestID string) (Job, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if n, ok := h.byRequest[requestKey(requestID)]; ok && h.at(n).admitted {
 		return h.view(n), true
 	}
@@ -329,25 +341,39 @@ func (h *History) Admitted(requestID string) (Job, bool) {
 }
 
 // Cancelled reports whether a person cancelled a request id.
-func (h *History) Cancelled(requestID string) bool { return h.cancelled[requestKey(requestID)] != nil }
+func (h *History) Cancelled(requestID string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cancelled[requestKey(requestID)] != nil
+}
 
 // Ordered is the type of the event that an order of that digest led to, if it is on record.
 func (h *History) Ordered(sha256 string) (Type, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	t, ok := h.orders[digest(sha256)]
 	return t, ok
 }
 
-// Released are the releases of a job, in order, until it is delivered or rejected.
-func (h *History) Released(job string) []Event {
+// Released are the releases of a job and of the request of that digest, in order, until it is delivered or rejected.
+func (h *History) Released(job, requestSHA256 string) (list []Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if n, ok := h.byID[keyOf(job)]; ok {
-		return h.released[n]
+		for _, e := range h.released[n] {
+			if e.RequestSHA256 == requestSHA256 {
+				list = append(list, e)
+			}
+		}
 	}
-	return nil
+	return list
 }
 
 // Releasing are the jobs whose last event takes them out of quarantine, or that went on from there and have not
 // come to their end.
 func (h *History) Releasing() (jobs []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for n := range h.released {
 		if j := h.view(n); j.Place == spool.StateClaimed || j.Place == spool.StateFinished {
 			jobs = append(jobs, j.ID)
@@ -359,6 +385,8 @@ func (h *History) Releasing() (jobs []string) {
 
 // Told is the job that told CORE last about a subject, if any did; gone says that what was told is no longer true.
 func (h *History) Told(subject string) (job string, gone, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	t, ok := h.notices[keyOf(subject)]
 	if !ok {
 		return "", false, false

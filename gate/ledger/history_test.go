@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -77,5 +78,24 @@ func TestAnEndedRequestTakesFewBytes(t *testing.T) {
 	t.Logf("%d bytes for each", each)
 	if each > 200 {
 		t.Errorf("%d bytes for each of %d ended requests, want at most 200", each, n)
+	}
+}
+
+// TestStatesAreDocumented: the document has a row for each state, and none for others.
+func TestStatesAreDocumented(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(raw), "| state | what it means | over |\n|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")
+	if len(rows) != len(States) {
+		t.Fatalf("%d rows, want %d", len(rows), len(States))
+	}
+	for i, s := range States {
+		if !strings.HasPrefix(rows[i], "| `"+string(s)+"` |") || strings.HasSuffix(rows[i], "| yes |") != s.Ended() {
+			t.Errorf("%s has the row %q", s, rows[i])
+		}
 	}
 }

@@ -12,8 +12,10 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/quarantine"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -85,14 +87,23 @@ func (a *app) quarantine() (*quarantine.Store, error) {
 
 // itemJSON is an item as programs get it: what reasons.json says, and what lies there.
 type itemJSON struct {
-	Item   string `json:"item"`
-	Kind   string `json:"kind"`
-	Dir    string `json:"dir"`
-	Damage string `json:"damage,omitempty"`
+	Item   string       `json:"item"`
+	Kind   string       `json:"kind"`
+	State  ledger.State `json:"state"`
+	Dir    string       `json:"dir"`
+	Damage string       `json:"damage,omitempty"`
 	*quarantine.Reasons
 	Files []fileJSON `json:"files,omitempty"`
 	// Changed is what is not as it was refused; only show looks.
 	Changed []changeJSON `json:"changed,omitempty"`
+}
+
+// stateOf is the state of a request that has the item.
+func stateOf(it quarantine.Item) ledger.State {
+	if it.Kind == schemas.KindResult {
+		return ledger.StateResultQuarantined
+	}
+	return ledger.StateQuarantined
 }
 
 type fileJSON struct {
@@ -102,7 +113,7 @@ type fileJSON struct {
 }
 
 func itemToJSON(it quarantine.Item) itemJSON {
-	out := itemJSON{Item: it.ID, Kind: string(it.Kind), Dir: it.Dir, Reasons: it.Reasons}
+	out := itemJSON{Item: it.ID, Kind: string(it.Kind), State: stateOf(it), Dir: it.Dir, Reasons: it.Reasons}
 	if it.Damage != nil {
 		out.Damage = it.Damage.Error()
 	}
@@ -128,7 +139,7 @@ func (a *app) showQuarantine(store *quarantine.Store, key string) error {
 		return cli.Troublef(it.Damage, "the item lies in "+it.Dir, "item %s", it.ID)
 	}
 	r := it.Reasons
-	fields := [][2]string{{"item", it.ID}, {"kind", string(it.Kind)}, {"request", r.RequestID},
+	fields := [][2]string{{"item", it.ID}, {"state", string(stateOf(it))}, {"request", r.RequestID},
 		{"file", r.OriginalName}, {"inbox", r.Inbox},
 		{"approved by", approver(r, list)}, {"refused", fmt.Sprintf("%s, at stage %s", r.RefusedAt.Format(time.RFC3339),
 			r.Stage)},

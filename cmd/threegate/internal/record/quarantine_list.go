@@ -164,14 +164,14 @@ func (a *app) listQuarantine(f listFlags, items []quarantine.Item) error {
 	}
 	var rows [][]string
 	for _, it := range page {
-		row := []string{it.ID, string(it.Kind), "", "", "the reasons can't be read"}
+		row := []string{it.ID, string(stateOf(it)), "", "", "the reasons can't be read"}
 		if r := it.Reasons; r != nil {
 			copy(row[2:], []string{r.RefusedAt.Format(time.RFC3339), cmp.Or(r.RequestID, r.OriginalName),
 				strings.Join(refusedBy(r), " ")})
 		}
 		rows = append(rows, row)
 	}
-	head := []string{"ITEM", "KIND", "REFUSED", "REQUEST", "RULES"}
+	head := []string{"ITEM", "STATE", "REFUSED", "REQUEST", "RULES"}
 	if err := term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 2, head, rows); err != nil {
 		return err
 	}

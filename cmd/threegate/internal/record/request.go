@@ -31,14 +31,24 @@ func (a *app) printRequest(f *view.RequestStatus) error {
 	if a.JSON {
 		return a.PrintJSON(f)
 	}
+	why := "; why: threegate results show " + f.RequestID + a.NodeArg()
+	return term.Fields(a.UI.Out, a.UI.OutStyle, requestFields(f, why))
+}
+
+// requestFields are what is known of a request, for people; why says where more is told of what is withheld.
+func requestFields(f *view.RequestStatus, why string) [][2]string {
 	fields := [][2]string{{"request", f.RequestID}, {"state", string(f.State)}}
 	add := func(name, value string) {
 		if value != "" {
 			fields = append(fields, [2]string{name, value})
 		}
 	}
-	add("job", f.Job)
-	ended := func(how string, d *ledger.Decision) {
+	at := func(name string, t *time.Time) {
+		if t != nil {
+			add(name, t.UTC().Format(time.RFC3339))
+		}
+	}
+	ordered := func(what string, d *ledger.Decision) {
 		if d == nil {
 			return
 		}
@@ -46,11 +56,16 @@ func (a *app) printRequest(f *view.RequestStatus) error {
 		if d.ByUser != "" {
 			by += " (user " + d.ByUser + ")"
 		}
-		add(how, fmt.Sprintf("by %s at %s", by, d.TimeUTC.Format(time.RFC3339)))
+		add(what, fmt.Sprintf("by %s at %s", by, d.TimeUTC.Format(time.RFC3339)))
 		add("reason", d.Reason)
 	}
-	ended("cancelled", f.Cancelled)
-	ended("rejected", f.Rejected)
+	add("job", f.Job)
+	at("admitted", f.AdmittedUTC)
+	at("started", f.StartedUTC)
+	at("ended", f.EndedUTC)
+	at("delivered", f.DeliveredUTC)
+	ordered("cancelled", f.Cancelled)
+	ordered("rejected", f.Rejected)
 	add("rules", strings.Join(f.Rules, ", "))
 	if f.ExitCode != nil {
 		add("exit code", fmt.Sprint(*f.ExitCode))
@@ -59,12 +74,13 @@ func (a *app) printRequest(f *view.RequestStatus) error {
 		add("cause", string(f.Cause))
 	}
 	if f.Withheld > 0 {
-		add("withheld", withheldCount(f.Withheld)+"; why: threegate results show "+f.RequestID+a.NodeArg())
+		add("withheld", withheldCount(f.Withheld)+why)
 	}
 	add("tool calls", callsOf(f.Tools))
 	add("result", f.ResultPath)
+	add("sha256", f.ResultSHA256)
 	add("reasons", f.ReasonsPath)
-	return term.Fields(a.UI.Out, a.UI.OutStyle, fields)
+	return fields
 }
 
 // tellReason adds the words of the person who ended a request, as far as this user may read orders.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -170,6 +169,7 @@ func (a *app) showResult(l *config.Node, r *view.RequestStatus, withCalls bool) 
 				r.RequestID)
 		}
 	}
+	tellReason(l, r)
 	if a.JSON {
 		return a.PrintJSON(struct {
 			resultJSON
@@ -178,35 +178,7 @@ func (a *app) showResult(l *config.Node, r *view.RequestStatus, withCalls bool) 
 			Calls   []contract.Entry `json:"tool_calls,omitempty"`
 		}{toJSON(r), files, missing, calls})
 	}
-	fields := [][2]string{{"request", r.RequestID}, {"state", string(r.State)}, {"job", r.Job}}
-	add := func(name, value string) {
-		if value != "" {
-			fields = append(fields, [2]string{name, value})
-		}
-	}
-	at := func(name string, t *time.Time) {
-		if t != nil {
-			add(name, t.UTC().Format(time.RFC3339))
-		}
-	}
-	at("admitted", r.AdmittedUTC)
-	at("started", r.StartedUTC)
-	at("ended", r.EndedUTC)
-	at("delivered", r.DeliveredUTC)
-	if r.ExitCode != nil {
-		add("exit code", fmt.Sprint(*r.ExitCode))
-	}
-	if r.Cause != schemas.CauseNone {
-		add("cause", string(r.Cause))
-	}
-	add("rules", strings.Join(r.Rules, ", "))
-	if r.Withheld > 0 {
-		add("withheld", withheldCount(r.Withheld))
-	}
-	add("tool calls", callsOf(r.Tools))
-	add("result", r.ResultPath)
-	add("sha256", r.ResultSHA256)
-	if err := term.Fields(a.UI.Out, a.UI.OutStyle, fields); err != nil {
+	if err := term.Fields(a.UI.Out, a.UI.OutStyle, requestFields(r, "")); err != nil {
 		return err
 	}
 	if err := errors.Join(a.listMissing(missing), a.listCalls(r, calls)); err != nil || len(files) == 0 {

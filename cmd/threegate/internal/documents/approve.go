@@ -25,6 +25,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 	approvals "github.com/threegate/tool-exec/validate/approval"
@@ -107,8 +108,8 @@ type approval struct {
 	raw     []byte
 	request *schemas.Request
 	verdict admission.Verdict
-	// record is what the node knows of earlier requests, or nil.
-	record  admission.Record
+	// history is what the node knows of earlier requests, or nil.
+	history *ledger.History
 	folders folders
 	// signer signs what is approved, with a key that this process can't reach; nil
 	// if nothing is to be signed.
@@ -193,7 +194,7 @@ func (a *app) confirm(ctx context.Context, p *approval, f approveFlags) error {
 	switch {
 	case errors.Is(err, term.ErrNoTerminal):
 		return cli.Usagef("run it in a terminal, or add --yes once the request has been reviewed",
-			"nobody is there to ask")
+			"--yes is missing, and there is no terminal to ask on")
 	case err == nil && !ok:
 		return &cli.Fault{Exit: cli.ExitDeclined, Code: schemas.CodePolicy,
 			Message: "not approved; nothing was changed"}
@@ -255,13 +256,14 @@ func (a *app) open(ctx context.Context, p *approval, f approveFlags, writes bool
 	}
 	p.place, p.name = place, name
 	if err = a.DropPrivileges(n); err == nil {
-		p.record = recordOf(p.node)
 		err = a.prepareApproval(ctx, p, f)
 	}
 	if err != nil {
 		_ = place.Close()
+		return err
 	}
-	return err
+	p.history = historyOf(p.node, slugIn(p.doc.Values["request_id"]))
+	return nil
 }
 
 // prepareApproval reads the request and its inputs, and compares them.
@@ -299,7 +301,7 @@ func (a *app) approverName(as string) (string, error) {
 		name = u.Username
 	}
 	if strings.TrimSpace(name) == "" {
-		return "", cli.Usagef("say who approves: --as NAME", "the approver has no name")
+		return "", cli.Usagef("add --as NAME", "--as is missing: who approves?")
 	}
 	return name, nil
 }
@@ -395,7 +397,10 @@ func (a *app) fill(ctx context.Context, p *approval) error {
 // judge judges the request as it will be written.
 func (p *approval) judge(ctx context.Context, a *app, what string, c admission.Case) (err error) {
 	// The file's name does not matter: promote gives it the name of its id.
-	c.Raw, c.Policy, c.Config, c.Record = p.raw, p.policy, p.node, p.record
+	c.Raw, c.Policy, c.Config = p.raw, p.policy, p.node
+	if p.history != nil {
+		c.Record = p.history
+	}
 	c.Files = bundle.Files{Context: ctx, List: p.inputs}
 	m := p.policy.MinApprovers
 	c.MoreApprovers = max(m.Low, m.Medium, m.High) > 1

@@ -47,9 +47,9 @@ stays empty; what lint would reject is not written. ERA runs a command in a cont
 a language, monty a program in pydantic's Monty. Without --command or --code the request
 runs a sample.
 
-It says nothing that nobody said: where purpose, requester, justification and so on are not
-given, the request says "` + notStated + `", the risk is high and the data confidential. The
-limits are small, so that larger ones are a decision.
+Missing fields read "` + notStated + `": purpose, requester, justification. Without --risk the
+risk is high, without --sensitivity the data are confidential. The limits are small, so
+that larger ones are a decision.
 
 With --tools PLAN.jsonl an ERA request carries out a plan of tools that change a repository or
 a folder (docs/tools.md): one call a line, as {"tool": "grep", "args": {"pattern": "TODO"}}.
@@ -114,7 +114,7 @@ TR-....md: then it is the file's name.`,
 	return cmd
 }
 
-// notStated stands where nobody said anything.
+// notStated stands in a field that is missing.
 const notStated = "not stated"
 
 // outDir is where outputs appear inside the sandbox.
@@ -405,7 +405,7 @@ func (a *app) draftOut(d draft.Draft, text, file string, silent []string) error 
 		a.UI.Say("inputs copied to %s", bundle.Dir(file))
 	}
 	if len(silent) > 0 {
-		a.UI.Say("nobody said, and the request says so: %s", strings.Join(silent, " "))
+		a.UI.Say("missing, and \"not stated\" or the strictest in the request: %s", strings.Join(silent, " "))
 	}
 	a.UI.Hint("edit it, then: threegate review " + file)
 	return nil

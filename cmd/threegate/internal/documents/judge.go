@@ -55,12 +55,13 @@ func inputsIn(ctx context.Context, dir string, l bundle.Limits) ([]bundle.File, 
 	return files, nil
 }
 
-// recordOf is what a node has on record of requests, or nil if that can't be read: then the node says it.
-func recordOf(l *config.Node) admission.Record {
+// historyOf is what a node has on record of requests, whole of those of a slug; nil if that can't be read: then the node
+// says it.
+func historyOf(l *config.Node, slug string) *ledger.History {
 	if l == nil {
 		return nil
 	}
-	var h ledger.History
+	h := ledger.History{Whole: func(r *ledger.Request) bool { return slug != "" && slugIn(r.RequestID) == slug }}
 	_, _, err := ledger.Read(filepath.Join(l.Dir, spool.DirLedger), func(e ledger.Event) error {
 		h.Note(e)
 		return nil

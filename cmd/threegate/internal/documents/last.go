@@ -2,8 +2,6 @@ package documents
 
 import (
 	"bytes"
-	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,14 +12,12 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
 
-// Bounds of the look for an earlier request.
-const (
-	maxLookedAt  = 5000
-	maxDiffBytes = 256 << 10
-)
+// maxDiffBytes bounds what is compared.
+const maxDiffBytes = 256 << 10
 
 var slugOfID = regexp.MustCompile(`^TR-\d{8}-\d{6}Z-(.+?)(-\d+)?$`)
 
@@ -35,48 +31,21 @@ func slugIn(id string) string {
 
 func archiveOf(l *config.Node) string { return filepath.Join(l.Dir, spool.DirArchive) }
 
-// lastJob is the folder of the newest job in an archive whose request has this slug, and its
-// request; "" if there is none among those that are looked at.
-func lastJob(archive, slug string, limit int64) (dir, id string, raw []byte, err error) {
-	looked := 0
-	newestFirst := func(dir string) ([]string, error) {
-		list, err := os.ReadDir(dir)
-		var names []string
-		for _, e := range list {
-			if e.IsDir() {
-				names = append(names, e.Name())
-			}
+// last is the newest request of a slug whose job can be read, the folder of that job, and its bytes.
+func (p *approval) last(slug string) (id, dir string, raw []byte) {
+	for _, r := range slices.Backward(p.history.Requests()) {
+		if r.AdmittedUTC == nil || slugIn(r.RequestID) != slug {
+			continue
 		}
-		slices.Reverse(names)
-		return names, err
-	}
-	years, err := newestFirst(archive)
-	for _, y := range years {
-		months, merr := newestFirst(filepath.Join(archive, y))
-		if merr != nil {
-			return "", "", nil, merr
+		dir, err := view.JobDir(p.node, r.Job)
+		if err == nil {
+			raw, err = source.Read(filepath.Join(dir, spool.FileRequest), false, p.policy.MaxRequestBytes)
 		}
-		for _, m := range months {
-			jobs, jerr := newestFirst(filepath.Join(archive, y, m))
-			if jerr != nil {
-				return "", "", nil, jerr
-			}
-			for _, j := range jobs {
-				if looked++; looked > maxLookedAt {
-					return "", "", nil, nil
-				}
-				dir := filepath.Join(archive, y, m, j)
-				raw, err := source.Read(filepath.Join(dir, spool.FileRequest), false, limit)
-				if err != nil {
-					continue
-				}
-				if doc, err := frontmatter.Parse(raw); err == nil && slugIn(doc.Values["request_id"]) == slug {
-					return dir, doc.Values["request_id"], raw, nil
-				}
-			}
+		if err == nil {
+			return r.RequestID, dir, raw
 		}
 	}
-	return "", "", nil, err
+	return "", "", nil
 }
 
 // difference shows what is not as it was in the last request of the same slug that the node ran.
@@ -86,13 +55,13 @@ func (r *reading) difference(p *approval, texts map[string][]byte) {
 		return
 	}
 	r.head("Difference to the last request of " + slug + " that the node ran")
-	dir, id, old, err := lastJob(archiveOf(p.node), slug, p.policy.MaxRequestBytes)
-	switch {
-	case err != nil:
-		r.say("  ", fmt.Sprintf("not known: the node's archive can't be read: %v", err))
+	if p.history == nil {
+		r.say("  ", "not known: the node's record can't be read")
 		return
-	case dir == "":
-		r.say("  ", fmt.Sprintf("there is none among its last %d", maxLookedAt))
+	}
+	id, dir, old := p.last(slug)
+	if id == "" {
+		r.say("  ", "there is none")
 		return
 	}
 	r.say("  ", "that was "+id)

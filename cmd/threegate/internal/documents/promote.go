@@ -83,7 +83,9 @@ func (a *app) promote(ctx context.Context, files []string, f promoteFlags) error
 	if err := a.DropPrivileges(n); err != nil {
 		return err
 	}
-	to.record = recordOf(to.node)
+	if h := historyOf(to.node, ""); h != nil {
+		to.record = h
+	}
 	if len(files) == 1 {
 		p, err := a.promoteOne(ctx, files[0], f.inputs, to)
 		if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/code"
 	"github.com/threegate/tool-exec/validate/document"
-	"github.com/threegate/tool-exec/validate/packages"
-	"github.com/threegate/tool-exec/validate/paths"
+	"github.com/threegate/tool-exec/validate/reach"
 	"github.com/threegate/tool-exec/validate/secrets"
 	"github.com/threegate/tool-exec/validate/text"
 )
@@ -180,12 +179,12 @@ func (rr *requestReader) prose() {
 			rr.rep.Add(schemas.Finding{Rule: rule, Line: line, Column: column, Message: message, Hint: hint,
 				Span: schemas.SpanOf(rule, b)})
 		}
-		for _, found := range packages.InProse(s.text) {
+		for _, found := range reach.InstallsInProse(s.text) {
 			report("sec.packages", found.Offset, found.End,
 				"the text asks to install packages: "+document.Quote(strings.Join(strings.Fields(found.Text), " ")),
 				"remove it; ask for an image that holds the package already")
 		}
-		for _, ref := range paths.Find(s.text, paths.Prose) {
+		for _, ref := range reach.Paths(s.text, reach.Prose) {
 			code.PathNote(ref, func(rule, message, hint string) { report(rule, ref.Offset, ref.End, message, hint) })
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/threegate/tool-exec/validate/code"
 	"github.com/threegate/tool-exec/validate/document"
-	"github.com/threegate/tool-exec/validate/paths"
+	"github.com/threegate/tool-exec/validate/reach"
 )
 
 // Bounds of "## Inputs (JSON)".
@@ -113,7 +113,7 @@ func (r *jsonReader) value(depth int) bool {
 	token, at := r.next()
 	switch v := token.(type) {
 	case string:
-		for _, ref := range paths.Find(v, paths.Literal) {
+		for _, ref := range reach.Paths(v, reach.Literal) {
 			code.PathNote(ref, func(rule, message, hint string) { r.rr.at(rule, r.offset+at, hint, "%s", message) })
 		}
 	case json.Number:

@@ -8,8 +8,7 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/document"
-	"github.com/threegate/tool-exec/validate/packages"
-	"github.com/threegate/tool-exec/validate/paths"
+	"github.com/threegate/tool-exec/validate/reach"
 )
 
 // MaxNotes bounds what Check returns.
@@ -269,13 +268,13 @@ func (s *source) text(i int) {
 	switch {
 	case call.arg == 0 && s.lang.call(patterns, call.callee):
 	case s.lang.call(writes, call.callee) && call.arg > 0:
-		s.paths(i, paths.Literal)
+		s.paths(i, reach.Literal)
 	case (s.lang == Perl || s.lang == Ruby) && isPipe(t.Text) && (opens || s.pipes(i)):
 		s.process(s.at(i), t.Text)
 	case opens, s.lang.call(writes, call.callee):
-		s.paths(i, paths.Used)
+		s.paths(i, reach.Used)
 	default:
-		s.paths(i, paths.Literal)
+		s.paths(i, reach.Literal)
 	}
 }
 
@@ -283,10 +282,10 @@ func (s *source) text(i int) {
 // begins. One that is only shown, or sought in other text, is none.
 func (s *source) installing(i int, callee string) {
 	text := s.ts[i].Text
-	if !packages.Begins(text) || s.lang.call(shows, callee) {
+	if !reach.BeginsInstall(text) || s.lang.call(shows, callee) {
 		return
 	}
-	found := packages.InText(text)
+	found := reach.InstallsInText(text)
 	if len(found) == 0 {
 		return
 	}
@@ -336,15 +335,15 @@ func isPipe(name string) bool {
 }
 
 // paths looks for paths in the literal at i.
-func (s *source) paths(i int, ctx paths.Context) {
+func (s *source) paths(i int, ctx reach.Context) {
 	text := s.ts[i].Text
 	switch {
-	case ctx == paths.Literal && text == "~":
+	case ctx == reach.Literal && text == "~":
 		return
-	case ctx == paths.Used && s.lang == Perl:
+	case ctx == reach.Used && s.lang == Perl:
 		text = strings.TrimLeft(text, "<>+ ") // open(F, "</etc/x")
 	}
-	for _, ref := range paths.Find(text, ctx) {
+	for _, ref := range reach.Paths(text, ctx) {
 		at := s.at(i)
 		if s.depth == 0 {
 			at = placeIn(s.src, s.ts[i], ref.Offset)
@@ -413,19 +412,19 @@ func remoteURL(s string) bool {
 }
 
 // PathNote words the finding about a path that must not be named.
-func PathNote(ref paths.Ref, add func(rule, message, hint string)) {
+func PathNote(ref reach.Ref, add func(rule, message, hint string)) {
 	p := document.Quote(ref.Path)
 	switch ref.Kind {
-	case paths.Device:
+	case reach.Device:
 		add("sec.devices", fmt.Sprintf("%s names a device", p),
 			"use no device but /dev/null, zero, random, urandom, stdin, stdout and stderr")
-	case paths.Socket:
+	case reach.Socket:
 		add("sec.paths.host", fmt.Sprintf("%s names a socket of the host", p),
 			"remove it: a sandbox reaches no services of its host")
-	case paths.Escape:
+	case reach.Escape:
 		add("sec.paths.host", fmt.Sprintf(`%s leads out of its folder`, p),
 			"write paths below /in or /out in full, without \"..\"")
-	case paths.Home:
+	case reach.Home:
 		add("sec.paths.host", fmt.Sprintf("%s names a home folder of the host", p), pathHint)
 	default:
 		add("sec.paths.host", fmt.Sprintf("%s is a path of the host", p), pathHint)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/threegate/tool-exec/validate/code"
 	"github.com/threegate/tool-exec/validate/document"
-	"github.com/threegate/tool-exec/validate/packages"
+	"github.com/threegate/tool-exec/validate/reach"
 )
 
 var interpreterVersion = regexp.MustCompile(`^(python|pypy|perl|ruby|node)-?[0-9][0-9.]*$`)
@@ -68,11 +68,11 @@ func (c *checker) interpreter(lang code.Language, a asked, argv []word) {
 		}
 	}
 	for _, m := range a.modules {
-		if what, ok := packages.Module(texts(m)); ok {
+		if what, ok := reach.InstallsModule(texts(m)); ok {
 			c.installs(argv[0], what)
 		}
 	}
-	if what, ok := packages.InArgv(texts(a.rest)); ok {
+	if what, ok := reach.Installs(texts(a.rest)); ok {
 		c.installs(argv[0], what)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/threegate/tool-exec/validate/code"
 	"github.com/threegate/tool-exec/validate/document"
-	"github.com/threegate/tool-exec/validate/paths"
+	"github.com/threegate/tool-exec/validate/reach"
 )
 
 var (
@@ -38,7 +38,7 @@ func (c *checker) paths(name string, argv []word, programs []literalCode) {
 		if slices.ContainsFunc(programs, isProgram) {
 			continue
 		}
-		ctx := paths.Argument
+		ctx := reach.Argument
 		if i > 0 || name == "" {
 			before := ""
 			if i > 0 {
@@ -49,7 +49,7 @@ func (c *checker) paths(name string, argv []word, programs []literalCode) {
 				continue
 			}
 		}
-		for _, ref := range paths.Find(w.text, ctx) {
+		for _, ref := range reach.Paths(w.text, ctx) {
 			code.PathNote(ref, func(rule, message, hint string) {
 				if i == 0 && name != "" {
 					message += ", not a program of the image"
@@ -73,25 +73,25 @@ type patternReader struct {
 
 // context says how a word is read that stands behind another one. skip says that it
 // is a pattern.
-func (r *patternReader) context(before, text string) (ctx paths.Context, skip bool) {
+func (r *patternReader) context(before, text string) (ctx reach.Context, skip bool) {
 	option, _, attached := strings.Cut(text, "=")
 	first := is("pattern", r.name)
 	switch {
 	case first && patternGiven[before]:
 		r.seen = true
-		return paths.Argument, !patternFile[before]
+		return reach.Argument, !patternFile[before]
 	case first && attached && patternGiven[option]:
 		r.seen = true
-		return paths.Argument, !patternFile[option]
+		return reach.Argument, !patternFile[option]
 	case r.name == "ln":
 	case patternOptions[before], attached && patternOptions[option]:
-		return paths.Literal, true
+		return reach.Literal, true
 	case is("text", r.name), textOptions[before], attached && textOptions[option]:
-		return paths.Literal, false
+		return reach.Literal, false
 	case !r.seen && patternValued[before] && (before != "-r" && before != "-T" || r.name == "rg"):
 	case !r.seen && !strings.HasPrefix(text, "-"):
 		r.seen = true
-		return paths.Literal, !is("script", r.name)
+		return reach.Literal, !is("script", r.name)
 	}
-	return paths.Argument, false
+	return reach.Argument, false
 }

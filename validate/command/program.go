@@ -9,7 +9,7 @@ import (
 
 	"github.com/threegate/tool-exec/validate/code"
 	"github.com/threegate/tool-exec/validate/document"
-	"github.com/threegate/tool-exec/validate/packages"
+	"github.com/threegate/tool-exec/validate/reach"
 )
 
 // Bounds of following wrappers.
@@ -83,7 +83,7 @@ func (c *checker) program(argv []word, depth int) {
 			c.inner(w, depth)
 		}
 	}
-	if what, ok := packages.InArgv(texts(argv)); ok {
+	if what, ok := reach.Installs(texts(argv)); ok {
 		c.installs(first, what)
 	}
 	c.network(name, argv)
@@ -168,7 +168,7 @@ func (c *checker) knows(argv []word) bool {
 		}
 	}
 	_, _, interprets := interpreterOf(name)
-	_, installs := packages.InArgv(texts(argv))
+	_, installs := reach.Installs(texts(argv))
 	return interprets || installs || name == "find" || code.IsShell(argv[0].text)
 }
 

@@ -1,33 +1,31 @@
-package paths
+package reach
 
 import (
 	_ "embed"
 	"regexp"
 	"strings"
-
-	"github.com/threegate/tool-exec/validate/internal/pattern"
 )
 
-//go:embed prose.txt
-var proseText string
+//go:embed spoken.txt
+var spokenText string
 
 var (
-	patterns = pattern.Read(proseText)
+	spokenPatterns = readPatterns(spokenText)
 
 	// Devices that prose asks for without a path, and rights over all of them.
 	spokenDevice = []*regexp.Regexp{
-		patterns.Compile("device-name"), patterns.Compile("device-handed"),
-		patterns.Compile("device-raw"), patterns.Compile("privileges"),
+		spokenPatterns.compile("device-name"), spokenPatterns.compile("device-handed"),
+		spokenPatterns.compile("device-raw"), spokenPatterns.compile("privileges"),
 	}
 	// What prose says of the host's files without a path, or with one that is no
 	// place of the sandbox.
-	hostFiles  = patterns.Compile("host-files")
-	spokenPath = []*regexp.Regexp{patterns.Compile("walks"), patterns.Compile("reads")}
-	onTheWeb   = patterns.Compile("web")
+	hostFiles  = spokenPatterns.compile("host-files")
+	spokenPath = []*regexp.Regexp{spokenPatterns.compile("walks"), spokenPatterns.compile("reads")}
+	onTheWeb   = spokenPatterns.compile("web")
 
-	denial       = patterns.Compile("denial")
-	deniedBehind = patterns.Compile("denied-after")
-	conclusion   = patterns.Compile("conclusion")
+	denial       = spokenPatterns.compile("denial")
+	deniedBehind = spokenPatterns.compile("denied-after")
+	conclusion   = spokenPatterns.compile("conclusion")
 )
 
 // spokenPaths looks for places outside the sandbox that prose names in words.

@@ -1,9 +1,11 @@
-// Package paths tells the paths that a sandbox has from those of a host: in
-// command line words, in string literals of code and in prose. Its input is
-// hostile; it never touches a file system. It errs on the side of a finding
-// where a text is used as a path, and of no finding where it is a
-// pattern, a route of a URL or a fraction.
-package paths
+// Package reach finds what a request must not reach for: the paths and devices that a host has and
+// a sandbox has not, and installations of software packages. It looks into command line words,
+// string literals of code and prose. A run must be reproducible from its image and its inputs, and
+// code that nobody approved must not arrive on the way.
+//
+// Its input is hostile; it never touches a file system. It errs on the side of a finding where a
+// text is used as a path, and of no finding where it is a pattern, a route of a URL or a fraction.
+package reach
 
 import (
 	"net/url"
@@ -49,7 +51,7 @@ const (
 	Prose
 )
 
-// MaxRefs bounds what Find returns.
+// MaxRefs bounds what Paths returns.
 const MaxRefs = 50
 
 // roots are the folders at the top of a Unix host; a path below one of them is a
@@ -105,8 +107,8 @@ var (
 	nameRe   = regexp.MustCompile(`^[A-Za-z0-9.]`)
 )
 
-// Find returns the paths in text that must not be named, in order.
-func Find(text string, ctx Context) []Ref {
+// Paths returns the paths in text that must not be named, in order.
+func Paths(text string, ctx Context) []Ref {
 	f := &finder{text: text, ctx: ctx}
 	f.sockets()
 	f.masked = f.maskURLs()

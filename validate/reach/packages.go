@@ -1,8 +1,4 @@
-// Package packages recognises the installation of software packages: in an
-// argument vector, in a string of code, and as an instruction in prose. A run
-// must be reproducible from its image and its inputs, and code that nobody
-// approved must not arrive on the way.
-package packages
+package reach
 
 import (
 	_ "embed"
@@ -48,15 +44,15 @@ func manager(word string) string {
 var optionsWithValue = strings.Fields(`-C --cwd --prefix --dir -o --option -c --config --python -p --project --root
 	--directory --cache-dir -n --name --log --proxy --userconfig -F --filter -t --installroot --releasever -f`)
 
-// InArgv says whether argv, whose first word is the program, installs packages,
+// Installs says whether argv, whose first word is the program, installs packages,
 // and which words say so.
-func InArgv(argv []string) (what string, ok bool) {
+func Installs(argv []string) (what string, ok bool) {
 	if len(argv) == 0 {
 		return "", false
 	}
 	name, args := manager(argv[0]), argv[1:]
 	if verbs, known := managers[name]; known {
-		return installs(name, verbs, args)
+		return verbInstalls(name, verbs, args)
 	}
 	first := ""
 	if len(args) > 0 {
@@ -70,7 +66,7 @@ func InArgv(argv []string) (what string, ok bool) {
 	case name == "get-pip.py" || name == "ez_setup.py":
 		return name, true
 	case name == "busybox" || name == "sudo" || name == "doas":
-		return InArgv(args)
+		return Installs(args)
 	}
 	return "", false
 }
@@ -78,14 +74,14 @@ func InArgv(argv []string) (what string, ok bool) {
 // otherBeginning matches the first words of commands that install, but for managers.
 var otherBeginning = regexp.MustCompile(`^(?:py|perl$|R$|Pkg\.|get-pip|setup\.py)|install|::`)
 
-// Begins says whether a text begins like a command that may install something.
-func Begins(text string) bool {
+// BeginsInstall says whether a text begins like a command that may install something.
+func BeginsInstall(text string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(text), "sudo "), " ")
 	name := manager(first)
 	return managers[name] != nil || otherBeginning.MatchString(name)
 }
 
-func installs(name string, verbs, args []string) (string, bool) {
+func verbInstalls(name string, verbs, args []string) (string, bool) {
 	if onlyAsks(args) {
 		return "", false
 	}
@@ -139,9 +135,9 @@ func onlyAsks(args []string) bool {
 	return len(args) == 1 && slices.Contains(asks, args[0])
 }
 
-// Module says whether a module of Python installs packages when it is run with
+// InstallsModule says whether a module of Python installs packages when it is run with
 // arguments, which stand behind its name: "python -m pip install".
-func Module(argv []string) (what string, ok bool) {
+func InstallsModule(argv []string) (what string, ok bool) {
 	name, _, _ := strings.Cut(argv[0], ".") // pip.__main__
 	verbs, known := managers["-m:"+name]
 	if !known {
@@ -150,6 +146,6 @@ func Module(argv []string) (what string, ok bool) {
 	if !known {
 		return "", false
 	}
-	what, ok = installs(name, verbs, argv[1:])
+	what, ok = verbInstalls(name, verbs, argv[1:])
 	return "python -m " + what, ok
 }

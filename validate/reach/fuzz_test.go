@@ -1,13 +1,13 @@
-package paths
+package reach
 
 import "testing"
 
-func FuzzFind(f *testing.F) {
+func FuzzPaths(f *testing.F) {
 	for i, s := range []string{"/etc/passwd", "x=/in/../y", "file:///etc/x", "~a/b $HOME/c", `C:\a\b`, "unix:/x.sock", "php://filter/resource=/etc/x", "-I/usr/x"} {
 		f.Add(uint8(i), s)
 	}
 	f.Fuzz(func(t *testing.T, n uint8, text string) {
-		refs := Find(text, Context(n%4))
+		refs := Paths(text, Context(n%4))
 		if len(refs) > 3*MaxRefs {
 			t.Fatalf("%d places", len(refs))
 		}

@@ -1,11 +1,11 @@
-package packages
+package reach
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestInArgv(t *testing.T) {
+func TestInstalls(t *testing.T) {
 	bad := `pip install x|pip3 install -r /in/r.txt|pip3.11 --no-cache-dir install x|pip download x
 /in/setup.py install|get-pip.py|uv pip install x|uv add x|uvx ruff
 poetry add x|poetry install|pipenv install|conda install -y x|conda env create -f e.yml|mamba create -n x
@@ -17,7 +17,7 @@ luarocks install x|composer require x|composer install|R CMD INSTALL x|dpkg -i x
 nix-env -iA x|nix-shell -p x|/usr/bin/pip install x|snap install x|dotnet add package x|deno install x
 rpm --import k`
 	for _, s := range strings.FieldsFunc(bad, func(c rune) bool { return c == '|' || c == '\n' }) {
-		if _, ok := InArgv(strings.Fields(s)); !ok {
+		if _, ok := Installs(strings.Fields(s)); !ok {
 			t.Errorf("%q is not recognised", s)
 		}
 	}
@@ -27,24 +27,24 @@ gem list|bundle exec x|node install.js|apt list|apt-cache search x|dpkg -l|rpm -
 grep install /in/log|install -m 644 a b|make install|python -c install|R CMD check|perl /in/x.pl
 cpan --version|conda list|awk install|sort -u`
 	for _, s := range strings.FieldsFunc(good, func(c rune) bool { return c == '|' || c == '\n' }) {
-		if what, ok := InArgv(strings.Fields(s)); ok {
+		if what, ok := Installs(strings.Fields(s)); ok {
 			t.Errorf("%q is taken for %q", s, what)
 		}
 	}
 }
 
-func TestModule(t *testing.T) {
+func TestInstallsModule(t *testing.T) {
 	for words, want := range map[string]bool{
 		"pip install x": true, "venv /tmp/v": true, "ensurepip": true, "json.tool x": false, "pip list": false,
 		"pip --version": false, "pip3 download x": false,
 	} {
-		if what, ok := Module(strings.Fields(words)); ok != want {
+		if what, ok := InstallsModule(strings.Fields(words)); ok != want {
 			t.Errorf("%q: %q, %v", words, what, ok)
 		}
 	}
 }
 
-func TestInProse(t *testing.T) {
+func TestInstallsInProse(t *testing.T) {
 	bad := []string{
 		"Run pip install pandas first.", "First `pip install numpy`, then count.", "python -m pip install x",
 		"Please install the pandas package.",
@@ -64,7 +64,7 @@ func TestInProse(t *testing.T) {
 		"Before it starts, npm ci has to be called.", "If it fails, pip install pandas.",
 	}
 	for _, s := range bad {
-		if len(InProse(s)) == 0 {
+		if len(InstallsInProse(s)) == 0 {
 			t.Errorf("%q is not recognised", s)
 		}
 	}
@@ -86,12 +86,12 @@ func TestInProse(t *testing.T) {
 		"Counts the warnings from npm install.",
 	}
 	for _, s := range good {
-		if got := InProse(s); len(got) > 0 {
+		if got := InstallsInProse(s); len(got) > 0 {
 			t.Errorf("%q is taken for %+v", s, got)
 		}
 	}
 	text := "Fine. Then pip install x."
-	if got := InProse(text); len(got) != 1 || text[got[0].Offset:got[0].End] != "pip install" {
+	if got := InstallsInProse(text); len(got) != 1 || text[got[0].Offset:got[0].End] != "pip install" {
 		t.Errorf("place: %+v", got)
 	}
 }

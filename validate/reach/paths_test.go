@@ -1,8 +1,8 @@
-package paths
+package reach
 
 import "testing"
 
-func TestFind(t *testing.T) {
+func TestPaths(t *testing.T) {
 	tests := []struct {
 		text string
 		ctx  Context
@@ -98,7 +98,7 @@ func TestFind(t *testing.T) {
 		{`C:\new folder`, Argument, Host},
 	}
 	for _, tt := range tests {
-		refs := Find(tt.text, tt.ctx)
+		refs := Paths(tt.text, tt.ctx)
 		var got Kind
 		if len(refs) > 0 {
 			got = refs[0].Kind
@@ -107,7 +107,7 @@ func TestFind(t *testing.T) {
 			}
 		}
 		if got != tt.want {
-			t.Errorf("Find(%q, %d) = %+v, want %q", tt.text, tt.ctx, refs, tt.want)
+			t.Errorf("Paths(%q, %d) = %+v, want %q", tt.text, tt.ctx, refs, tt.want)
 		}
 	}
 }

@@ -1,9 +1,34 @@
-package packages
+package reach
 
 import (
+	_ "embed"
 	"regexp"
 	"slices"
 	"strings"
+)
+
+//go:embed orders.txt
+var ordersText string
+
+var (
+	orderPatterns = readPatterns(ordersText)
+
+	command = orderPatterns.compileWithin("command", `(?:^|[^\w./-]|bin/)`,
+		strings.NewReplacer("OPTIONS", `(?:-{1,2}[\w=./:-]+\s+)*`))
+	orders             = orderPatterns.compile("order")
+	installWord        = orderPatterns.compile("word")
+	object             = orderPatterns.compile("object")
+	managerName        = orderPatterns.compile("manager")
+	reporting          = orderPatterns.compile("reporting")
+	ordersConclusion   = orderPatterns.compile("conclusion")
+	ordersDenial       = orderPatterns.compile("denial")
+	ordersDeniedBehind = orderPatterns.compile("denied-after")
+	reminder           = orderPatterns.compile("reminder")
+	howTo              = orderPatterns.compile("how-to")
+	recorded           = orderPatterns.compile("recorded")
+	question           = orderPatterns.compile("question")
+	dataBefore         = orderPatterns.compile("data-before")
+	dataOrder          = orderPatterns.compile("data-order")
 )
 
 // Span is a place in a text.
@@ -16,13 +41,13 @@ type Span struct {
 const (
 	maxSpans    = 20      // places in one text
 	maxVerbs    = 8       // of one sentence
-	reach       = 4 << 10 // bytes around an order that may say something of it
+	ordersReach = 4 << 10 // bytes around an order that may say something of it
 	objectReach = 90      // bytes behind a verb in which its object stands
 )
 
-// InText finds commands that install packages in a string of code. Negation
+// InstallsInText finds commands that install packages in a string of code. Negation
 // does not matter there.
-func InText(text string) []Span {
+func InstallsInText(text string) []Span {
 	var out []Span
 	for _, m := range command.FindAllStringSubmatchIndex(text, maxSpans) {
 		out = append(out, Span{m[2], m[3], text[m[2]:m[3]]})
@@ -33,9 +58,9 @@ func InText(text string) []Span {
 // sentenceEnd matches a mark with a blank behind it, an empty line, and a new item of a list.
 var sentenceEnd = regexp.MustCompile(`[.!?;]+(?:\s+|$)|\n\s*\n\s*|\n\s*[-*+]\s`)
 
-// InProse finds instructions to install packages in text for people. A sentence
+// InstallsInProse finds instructions to install packages in text for people. A sentence
 // that denies it, or that reports on installed packages as data, is none.
-func InProse(text string) []Span {
+func InstallsInProse(text string) []Span {
 	var out []Span
 	start := 0
 	for _, m := range append(sentenceEnd.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
@@ -56,12 +81,12 @@ type sentence struct {
 	words string
 }
 
-var pathLike = regexp.MustCompile(`\S*/\S*`)
+var anyPath = regexp.MustCompile(`\S*/\S*`)
 
 // instruction finds the first thing in a sentence that asks for an installation.
 func instruction(text string) (Span, bool) {
 	blank := func(s string) string { return strings.Repeat("x", len(s)) }
-	s := sentence{text, reminder.ReplaceAllStringFunc(pathLike.ReplaceAllStringFunc(text, blank), blank)}
+	s := sentence{text, reminder.ReplaceAllStringFunc(anyPath.ReplaceAllStringFunc(text, blank), blank)}
 	for _, find := range []func() (Span, bool){s.command, s.order, s.word} {
 		if found, ok := find(); ok {
 			return found, true
@@ -77,28 +102,28 @@ func (s sentence) span(from, to int) (Span, bool) {
 }
 
 // before is the part of the sentence before a place that says something of it.
-func (s sentence) before(at int) string { return s.text[max(0, at-reach):at] }
+func (s sentence) before(at int) string { return s.text[max(0, at-ordersReach):at] }
 
 // denied says whether the sentence denies what stands at a place. What stands before a
 // conclusion denies nothing behind it.
 func (s sentence) denied(at int) bool {
-	words := s.words[max(0, at-reach):at]
-	if m := conclusion.FindAllStringIndex(words, -1); m != nil {
+	words := s.words[max(0, at-ordersReach):at]
+	if m := ordersConclusion.FindAllStringIndex(words, -1); m != nil {
 		words = words[m[len(m)-1][0]:]
 	}
-	return denial.MatchString(words)
+	return ordersDenial.MatchString(words)
 }
 
 // deniedBehind says whether the sentence denies behind the verb: "installing
 // packages is not needed".
 func (s sentence) deniedBehind(at int) bool {
-	return deniedBehind.MatchString(s.text[at:min(len(s.text), at+reach)])
+	return ordersDeniedBehind.MatchString(s.text[at:min(len(s.text), at+ordersReach)])
 }
 
 // command finds a command, unless the sentence is about it as data: counts lines
 // such as "pip install x".
 func (s sentence) command() (Span, bool) {
-	for _, c := range InText(s.text) {
+	for _, c := range InstallsInText(s.text) {
 		before := s.before(c.Offset)
 		quoted := dataBefore.MatchString(before) && !dataOrder.MatchString(before) || question.MatchString(before)
 		if !quoted && !s.denied(c.Offset) && !recorded.MatchString(s.text[c.End:]) {

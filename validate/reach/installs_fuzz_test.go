@@ -1,17 +1,17 @@
-package packages
+package reach
 
 import (
 	"strings"
 	"testing"
 )
 
-func FuzzText(f *testing.F) {
+func FuzzInstalls(f *testing.F) {
 	for _, s := range []string{"Run pip install x. Then go.", "python3 -m pip install y",
 		"/usr/bin/apt-get -y install z", "请先安装 numpy 包。", "a\n\n- npm i x!?", "install the package"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, spans := range [][]Span{InText(text), InProse(text)} {
+		for _, spans := range [][]Span{InstallsInText(text), InstallsInProse(text)} {
 			if len(spans) > maxSpans {
 				t.Fatalf("%d places", len(spans))
 			}
@@ -21,9 +21,9 @@ func FuzzText(f *testing.F) {
 				}
 			}
 		}
-		InArgv(strings.Fields(text))
+		Installs(strings.Fields(text))
 		if argv := strings.Fields(text); len(argv) > 0 {
-			Module(argv)
+			InstallsModule(argv)
 		}
 	})
 }

@@ -95,7 +95,7 @@ func (p *Policy) artifactWords(b []byte, is func(...string) bool) (found []artif
 	for _, h := range p.hits(b) {
 		f := hitFinding(b, h)
 		switch {
-		case h.Name == content.Unscannable:
+		case h.Rule == content.RuleUnread:
 			f.Rule, f.Span = artifact.RuleUnscanned, ""
 		case content.IsPayload(h.Rule) && is(actingTypes...),
 			content.TierOf(h.Rule) < content.Refuse && is(commandTypes...):

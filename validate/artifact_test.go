@@ -155,6 +155,47 @@ func utf16Of(s string) string {
 	return string(b)
 }
 
+// TestArtifactThatActs: what a browser or a desktop acts on is not delivered as text, HTML or SVG.
+func TestArtifactThatActs(t *testing.T) {
+	const plist = `<?xml version="1.0"?><plist version="1.0"><dict><key>URL</key><string>file:///x.app</string></dict></plist>`
+	sheet := `<x><xsl:stylesheet id="s" version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"/></x>`
+	page := func(charset, body string) string {
+		return `<html><head><meta charset="` + charset + `"></head><body>` + body + `</body></html>`
+	}
+	for _, c := range []struct{ path, content, want string }{
+		{"a.fileloc", plist, schemas.ArtifactLauncher},
+		{"a.terminal", plist, schemas.ArtifactLauncher},
+		{"a.plist", plist, schemas.ArtifactText},
+		{"attlist.svg", `<!DOCTYPE svg [<!ATTLIST svg onload CDATA "alert(1)">]><svg xmlns="http://www.w3.org/2000/svg"/>`,
+			schemas.ArtifactSVGScript},
+		{"ent.xml", `<!DOCTYPE x [<!ENTITY s "<h:script xmlns:h='http://www.w3.org/1999/xhtml'>x</h:script>">]><x>&s;</x>`,
+			schemas.ArtifactHTMLScript},
+		{"doctype.xml", `<?xml version="1.0"?><!DOCTYPE x SYSTEM "x.dtd"><x/>`, schemas.ArtifactText},
+		{"transform.xml", `<?xml version="1.0"?><?xml-stylesheet href="#s" type="text/xsl"?><x/>`, schemas.ArtifactHTMLScript},
+		{"sheet.xml", `<?xml version="1.0"?>` + sheet, schemas.ArtifactHTMLScript},
+		{"css.xml", `<?xml version="1.0"?><?xml-stylesheet href="a.css" type="text/css"?><x/>`, schemas.ArtifactText},
+		{"jp.html", page("iso-2022-jp", "<scr\x1b(Bipt>alert(1)</scr\x1b(Bipt>"), schemas.ArtifactHTMLScript},
+		{"jp.html", page("iso-2022-jp", "<p>\x1b$B$\"\x1b(B</p>"), schemas.ArtifactHTML},
+		{"ru.html", page("windows-1251", "<p>\xcf\xf0</p>"), schemas.ArtifactHTML},
+		{"seven.html", page("utf-7", "+ADw-script+AD4-"), schemas.ArtifactHTMLScript},
+		{"two.html", page("gbk", `<meta charset="iso-2022-jp">`), schemas.ArtifactHTMLScript},
+		{"meta.xml", `<?xml version="1.0"?><x><meta encoding="base64">eA==</meta></x>`, schemas.ArtifactText},
+		{"a.lz4", "\x04\x22\x4d\x18\x64\x40\xa7\x05\x00\x00\x80hello", schemas.ArtifactSealed},
+		{"a.bin", "hsqs" + strings.Repeat("\x01", 24) + "\x04\x00\x00\x00", schemas.ArtifactSealed},
+		{"a.Z", "\x1f\x9d\x90hello", schemas.ArtifactSealed},
+		{"a.bin", "\x5d\x00\x00\x80\x00" + strings.Repeat("\xff", 8) + "\x00\x34\x19", schemas.ArtifactSealed},
+		{"a.txt", "]\x00\x00 and more", schemas.ArtifactData},
+	} {
+		if v := artifact(t, c.path, []byte(c.content), schemas.ArtifactHTML, schemas.ArtifactSVG); v.Type != c.want {
+			t.Errorf("%s: %s, want %s\n%s", c.path, v.Type, c.want, c.content)
+		}
+	}
+	if v := artifact(t, "jp.html", []byte(page("iso-2022-jp", "<p>"+strings.ReplaceAll(anOrder, "o", "\x1b(Bo")+"</p>")),
+		schemas.ArtifactHTML); len(v.Findings) == 0 {
+		t.Error("an order in another charset is not seen")
+	}
+}
+
 // TestArtifactOfChance: chance bytes spell no secret. (One time in two they hold `pw=` and the like.)
 func TestArtifactOfChance(t *testing.T) {
 	b := make([]byte, 5<<20)

@@ -72,7 +72,8 @@ func named(h content.Hit, places []span, origin func(int) int) bool {
 		return false
 	case content.TierOf(h.Rule) == content.Refuse && h.Name != oneLiner:
 		return false
-	case h.Rule == content.RuleTool || h.Rule == content.RuleView || h.Rule == content.RuleMarkup:
+	case h.Rule == content.RuleTemplate || h.Rule == content.RuleTool || h.Rule == content.RuleView ||
+		h.Rule == content.RuleMarkup:
 		return false
 	}
 	for _, p := range places {

@@ -182,6 +182,18 @@ func TestResultRules(t *testing.T) {
 	}
 }
 
+// TestOwnDigest: the gate's own line with the digest of an output holds no secret, whatever the file is called.
+func TestOwnDigest(t *testing.T) {
+	for _, name := range []string{"credentials.csv", "apikeys.json", "authkeys.txt", "secrets.txt", "passwords.csv",
+		"x-credentials.json", "report-secrets.md", "my.credentials.txt", "auth_token", "api-key.b64"} {
+		r := sampleResult()
+		r.Artifacts[0].Path, r.Outputs[0].Path = name, "/out/"+name
+		if got, fs := validate.Result("", render(t, r), policy()); got == nil {
+			t.Errorf("%s: %+v", name, fs)
+		}
+	}
+}
+
 // TestTitle: a title is no reason to refuse a result.
 func TestTitle(t *testing.T) {
 	raw := strings.Replace(string(render(t, sampleResult())), "\n## Summary", "\n# Tool Execution Result\n\n## Summary", 1)

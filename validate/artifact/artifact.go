@@ -98,7 +98,12 @@ func (a *reader) judgePart(p part) error {
 		return nil
 	}
 	if d.hasMarkup() {
-		if err := d.markup(plain.open); err != nil {
+		charset, err := d.markup(plain.open)
+		if err == nil && charset != nil {
+			plain, wide = p.decoded(charset.NewDecoder()), true
+			_, err = d.markup(plain.open)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -154,12 +159,17 @@ func (p part) head() ([]byte, error) {
 
 // plain is the part in UTF-8 if it says by its beginning that it is written in UTF-16.
 func (p part) plain(head []byte) (plain part, wide bool) {
-	plain = p
+	return p.decoded(unicode.BOMOverride(transform.Nop)),
+		bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
+}
+
+func (p part) decoded(by transform.Transformer) part {
+	plain := p
 	plain.open = func() (io.Reader, error) {
 		r, err := p.open()
-		return transform.NewReader(r, unicode.BOMOverride(transform.Nop)), err
+		return transform.NewReader(r, by), err
 	}
-	return plain, bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
+	return plain
 }
 
 // mayBe says whether the policy names all types that a part shows, and notes those that

@@ -83,8 +83,10 @@ var byName = byWord(".", map[string]string{
 			applescript scpt ps`,
 	schemas.ArtifactProgram: `exe com dll scr pif cpl msi sys jar class war so dylib ko apk deb rpm appimage pyc pyo
 			xpi crx whl chm swf`,
-	schemas.ArtifactLauncher: `desktop lnk url webloc hta scf reg inf gadget msc jnlp xbap appref-ms settingcontent-ms
-			search-ms library-ms mht mhtml`,
+	schemas.ArtifactLauncher: `desktop directory kdelnk lnk url website webloc inetloc ftploc afploc mailloc fileloc
+			terminal workflow hta scf reg inf gadget msc jnlp xbap appref-ms application settingcontent-ms
+			search-ms searchconnector-ms library-ms theme themepack diagcab rdp ica iqy slk dqy oqy mht mhtml`,
+	schemas.ArtifactSealed:      `lz4 lzma squashfs sqsh lzh lha arj ace`,
 	schemas.ArtifactObject:      `pkl pickle joblib dill rds rdata ser marshal`,
 	schemas.ArtifactNotebook:    `ipynb`,
 	schemas.ArtifactOfficeMacro: `docm dotm xlsm xltm xlam pptm potm ppam ppsm xll`,
@@ -93,6 +95,9 @@ var byName = byWord(".", map[string]string{
 	schemas.ArtifactHTML: `html htm xhtml xht shtml`,
 	schemas.ArtifactSVG:  `svg`,
 })
+
+// xmlNames end names of what a browser reads as XML, whatever it begins with.
+var xmlNames = strings.Fields(".xml .xsl .xslt .rdf .rss .atom .mml .xul")
 
 // byWord maps each word of lists, behind prefix, to the name of its list.
 func byWord(prefix string, lists map[string]string) map[string]string {
@@ -111,6 +116,8 @@ type detector struct {
 	shown []shown
 	// media is the media type of the file's beginning.
 	media string
+	// xml says that its name has a browser read it as XML.
+	xml bool
 	// cells and format say that it has what a notebook has.
 	cells, format bool
 	// unpacked is how many bytes of a PDF's objects were unpacked.
@@ -130,7 +137,9 @@ func newDetector(name string, head []byte) *detector {
 	}
 	d.add(main, "")
 	d.head(head)
-	if add := byName[strings.ToLower(path.Ext(name))]; add != "" {
+	ending := strings.ToLower(path.Ext(name))
+	d.xml = slices.Contains(xmlNames, ending)
+	if add := byName[ending]; add != "" {
 		d.add(add, "by its name")
 	}
 	if strings.EqualFold(path.Base(name), "vbaProject.bin") {
@@ -166,6 +175,9 @@ var heads = []struct {
 	{schemas.ArtifactProgram, "code for Android", regexp.MustCompile(`^dex\n03`)},
 	{schemas.ArtifactProgram, "compiled code",
 		regexp.MustCompile(`^(?:\x1bLua|\x1bLJ|BC\xc0\xde|\xde\xc0\x17\x0b|(?s:.)\r\r\n[\x00-\x0f]\x00\x00\x00)`)},
+	{schemas.ArtifactSealed, "it is packed in a way that is not read",
+		regexp.MustCompile(`^(?s:\x04\x22\x4d\x18|\x02\x21\x4c\x18|\x1f[\x9d\xa0]|\x5d\x00\x00.{2}(?:\xff{8}|.{5}\x00{3})` +
+			`|hsqs.{24}\x04\x00|sqsh.{24}\x00[\x03\x04]|..-lh[\da-z]-|\xff\x06\x00\x00sNaPpY)`)},
 	{schemas.ArtifactObject, "a pickle",
 		regexp.MustCompile(`^(?s:\x80[\x04\x05]\x95|\x80[\x02-\x05][c}\](XUCBKJMGN)\x85-\x8e\x94]|[\]}]q\x00)`)},
 	{schemas.ArtifactObject, "a pickle in letters",

@@ -22,7 +22,7 @@ func types(t testing.TB, name string, b []byte) []string {
 	t.Helper()
 	d := newDetector(name, b[:min(len(b), headSize)])
 	if d.hasMarkup() {
-		if err := d.markup(func() (io.Reader, error) { return bytes.NewReader(b), nil }); err != nil {
+		if _, err := d.markup(func() (io.Reader, error) { return bytes.NewReader(b), nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,12 +1,17 @@
 package artifact
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
 
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -17,12 +22,12 @@ const maxToken = 16 << 20
 // hasMarkup says whether the file is one that a browser would read, so that markup is to
 // look at it.
 func (d *detector) hasMarkup() bool {
-	return d.is(schemas.ArtifactHTML, schemas.ArtifactSVG) || strings.HasSuffix(d.media, "xml")
+	return d.is(schemas.ArtifactHTML, schemas.ArtifactSVG) || d.xml || strings.HasSuffix(d.media, "xml")
 }
 
-// markup reads the whole file, twice, and looks for what a browser would run. It returns
-// an error of reading.
-func (d *detector) markup(open func() (io.Reader, error)) error {
+// markup reads the whole file, twice, and looks for what a browser would run. It returns the charset that
+// the file declares and in which it says something else than in UTF-8, or nil, and an error of reading.
+func (d *detector) markup(open func() (io.Reader, error)) (charset encoding.Encoding, err error) {
 	asHTML := d.is(schemas.ArtifactHTML) && d.media != "application/xhtml+xml"
 	m := page{browser: asHTML || d.is(schemas.ArtifactSVG)}
 	// What stands in a title or a style sheet is text or markup: that depends on what is around it.
@@ -35,7 +40,7 @@ func (d *detector) markup(open func() (io.Reader, error)) error {
 			m.why, m.browser, err = "a piece of its markup is too long to be looked at", true, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	switch {
@@ -45,7 +50,7 @@ func (d *detector) markup(open func() (io.Reader, error)) error {
 	default:
 		d.add(schemas.ArtifactHTMLScript, m.why)
 	}
-	return nil
+	return m.charset, nil
 }
 
 // page looks for what runs in HTML or XML.
@@ -55,6 +60,7 @@ type page struct {
 	// browser says that a browser would take it for more than data.
 	browser bool
 	why     string
+	charset encoding.Encoding
 }
 
 // actors are the elements that run something or load it.
@@ -66,6 +72,9 @@ var actors = map[string]string{
 
 // namespaces make a browser run what stands in XML.
 var namespaces = []string{"http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg"}
+
+// transforms is the namespace of style sheets that make other markup.
+const transforms = "http://www.w3.org/1999/XSL/Transform"
 
 // dataScripts are types of scripts that are only data.
 var dataScripts = []string{"application/json", "application/ld+json"}
@@ -86,16 +95,61 @@ func (m *page) read(r io.Reader) error {
 				z.NextIsNotRawText()
 			}
 		case html.DoctypeToken:
-			if strings.Contains(strings.ToLower(string(z.Raw())), "<!entity") {
-				m.found("it declares entities")
+			if bytes.IndexByte(z.Raw(), '[') >= 0 { // they can give any element a script, or make it one
+				m.runs("it has declarations of its own")
 			}
 		case html.CommentToken:
-			if strings.HasPrefix(string(z.Raw()), "<?xml-stylesheet") {
-				m.found("it asks for a style sheet that may run")
-			}
+			m.instruction(strings.ToLower(string(z.Raw())))
 		}
 	}
 	return nil
+}
+
+// instruction judges what XML says to those who read it.
+func (m *page) instruction(s string) {
+	switch {
+	case strings.HasPrefix(s, "<?xml-stylesheet") && !cssSheet.MatchString(s):
+		m.runs("it asks for a style sheet that may run")
+	case strings.HasPrefix(s, "<?xml-stylesheet"):
+		m.found("it asks for a style sheet that may run")
+	case strings.HasPrefix(s, "<?xml"):
+		m.declares(s, inXML)
+	}
+}
+
+var (
+	cssSheet = regexp.MustCompile(`\stype\s*=\s*["']text/css["']`)
+	// inXML and inMeta find the charset that markup declares.
+	inXML  = regexp.MustCompile(`\sencoding\s*=\s*["']\s*([^\s"']+)`)
+	inMeta = regexp.MustCompile(`\bcharset\s*=\s*["']?\s*([^\s"'/>;&]+)`)
+)
+
+// declares notes the charset that s declares in a form. One in which ASCII means itself hides nothing, and
+// text that reads as text in UTF-16 was decoded before.
+func (m *page) declares(s string, form *regexp.Regexp) {
+	label := form.FindStringSubmatch(s)
+	if label == nil {
+		return
+	}
+	e, err := htmlindex.Get(label[1])
+	if err != nil {
+		m.runs("its charset is not known")
+		return
+	}
+	_, bytewise := e.(*charmap.Charmap)
+	if name, _ := htmlindex.Name(e); bytewise || strings.HasPrefix(name, "utf-") {
+		return
+	}
+	if m.charset != nil && m.charset != e {
+		m.runs("it declares several charsets")
+	}
+	m.charset = e
+}
+
+// runs is found for what makes a browser take any markup for more than data.
+func (m *page) runs(why string) {
+	m.found(why)
+	m.browser = true
 }
 
 func (m *page) found(why string) {
@@ -107,6 +161,9 @@ func (m *page) found(why string) {
 // element judges one element with its attributes.
 func (m *page) element(t html.Token) {
 	name := local(t.Data)
+	if name == "meta" {
+		m.declares(strings.ToLower(t.String()), inMeta)
+	}
 	why, kind := actors[name], ""
 	for _, a := range t.Attr {
 		key, value := local(a.Key), squeeze(a.Val)
@@ -129,6 +186,9 @@ func (m *page) element(t html.Token) {
 			kind = value
 		}
 		m.browser = m.browser || slices.Contains(namespaces, strings.TrimSpace(a.Val))
+		if strings.TrimSpace(a.Val) == transforms {
+			m.runs("it is a style sheet that may run")
+		}
 	}
 	if why != "" && !(name == "script" && slices.Contains(dataScripts, kind)) {
 		m.found(why)

@@ -105,7 +105,7 @@ func (v *Verdict) window(raw []byte, from, to int) {
 				To: view.Origin(max(h.Offset, h.End-1)) + 1}
 			tier := content.TierOf(h.Rule)
 			switch {
-			case tier == content.Refuse || h.Name == content.Unscannable:
+			case tier == content.Refuse || h.Rule == content.RuleUnread:
 				s.From, s.To = s.From+from, min(s.To+from, to)
 				v.refuse(raw, s, content.Full(hits))
 			case tier == content.Withhold:

@@ -48,6 +48,16 @@ func TestJudgeFindsThePlace(t *testing.T) {
 	}
 }
 
+// TestMarksOfAChat: a file of a tokenizer loses the marks of a chat, and nothing else.
+func TestMarksOfAChat(t *testing.T) {
+	raw := []byte(`{"eos_token": "<|endoftext|>", "bos_token": "<s>"}` + "\n")
+	v := channel.Judge(raw, nil)
+	if whole := string(channel.Whole(raw, v)); len(v.Refused) > 0 || strings.Contains(whole, "endoftext") ||
+		!strings.HasSuffix(whole, `", "bos_token": "<s>"}`+"\n") {
+		t.Errorf("%s, %+v", whole, v.Refused)
+	}
+}
+
 // TestOneMarkerForWhatStandsTogether: orders on lines that follow each other get one.
 func TestOneMarkerForWhatStandsTogether(t *testing.T) {
 	raw := []byte(rows(0, 11) + order + "\n" + order + "\n" + rows(13, 60))

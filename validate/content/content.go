@@ -4,7 +4,7 @@
 //
 // A rule is kept by matchers of three kinds. Phrases are forms of words: an order to the
 // reader with what it is about (an address, a command, code, a control of this system),
-// in one sentence (phrases.go, vocabulary.go). Rows are pieces of syntax that a model, a
+// in one sentence (phrases.txt, vocabulary.txt). Rows are pieces of syntax that a model, a
 // viewer or a shell acts on whatever the sentences around them say (marker.go,
 // dropper.go, program.go). The others know executables by their form (payload.go) and
 // text in characters that nobody sees (unseen.go).
@@ -19,11 +19,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/text"
 )
-
-// Unscannable is the Name of a Hit that says that not all of the text could be judged.
-const Unscannable = "unscannable"
 
 // Hit is one place that breaks a rule.
 type Hit struct {
@@ -45,44 +43,34 @@ const maxHits = 500
 func Full(hits []Hit) bool { return len(hits) >= maxHits }
 
 // Unread is the hit that says that not all of a text was judged.
-func Unread() Hit { return Hit{Rule: RuleUnread, Name: Unscannable, What: byID[RuleUnread].What} }
+func Unread() Hit { return Hit{Rule: RuleUnread, What: title(RuleUnread)} }
+
+// title says in words of everyday what a text does that breaks a rule.
+func title(rule string) string {
+	r, _ := schemas.RuleByID(rule)
+	return r.Title
+}
 
 // Scan returns all that is forbidden in b: payloads, claims and instructions.
 // Instructions hidden in encodings count too.
-func Scan(b []byte) []Hit { return NewScanner(b).pieces(b) }
-
-// Scanner is a Scan whose caller finds the encoded pieces of the text: it may
-// need them for more. Hits must be called in the end.
-type Scanner struct{ c *collector }
-
-// NewScanner begins a scan with b as it stands.
-func NewScanner(b []byte) Scanner {
+func Scan(b []byte) []Hit {
 	c := &collector{table: everything(), seen: map[Hit]bool{}, work: maxWork, left: maxSentences}
 	c.inline(b, nil)
 	c.text(b, nil)
-	return Scanner{c}
-}
-
-// Piece looks at one of the pieces that b encodes; it says whether more are wanted.
-func (s Scanner) Piece(p text.Piece) bool {
-	if p.Unread { // what could not be decoded does not pass
-		s.c.add(Hit{Rule: RuleUnread, Name: Unscannable, Offset: p.Offset, End: p.End})
-	} else if !s.c.full() {
-		s.c.decoded(p)
-	}
-	return !s.c.full()
-}
-
-// Hits ends the scan.
-func (s Scanner) Hits() []Hit { return s.c.sorted() }
-
-func (s Scanner) pieces(b []byte) []Hit {
 	for p := range text.Pieces(b, text.DefaultLimits(len(b))) {
-		if !s.Piece(p) {
+		if p.Unread { // what could not be decoded does not pass
+			c.add(Hit{Rule: RuleUnread, Offset: p.Offset, End: p.End})
+		} else if !c.full() {
+			c.decoded(p)
+		}
+		if c.full() {
 			break
 		}
 	}
-	return s.Hits()
+	slices.SortStableFunc(c.out, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Name, b.Name))
+	})
+	return c.out
 }
 
 // text looks at b the way a reader takes it; p is the piece that it was decoded
@@ -122,7 +110,7 @@ func (c *collector) judges(n int) bool {
 func (c *collector) full() bool { return len(c.out) >= maxHits || c.work < 0 || c.left < 0 }
 
 func (c *collector) add(h Hit) {
-	if what := byID[h.Rule].What; h.What == "" {
+	if what := title(h.Rule); h.What == "" {
 		h.What = what
 	} else {
 		h.What = what + ": " + h.What
@@ -132,13 +120,6 @@ func (c *collector) add(h Hit) {
 		c.seen[key] = true
 		c.out = append(c.out, h)
 	}
-}
-
-func (c *collector) sorted() []Hit {
-	slices.SortStableFunc(c.out, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Name, b.Name))
-	})
-	return c.out
 }
 
 // The room around a key word in which a pattern is tried.
@@ -234,7 +215,7 @@ func (c *collector) try(r *row, folded *text.Mapped, lo, hi int, p *text.Piece) 
 
 // unscannable notes that not all could be judged: that does not pass.
 func (c *collector) unscannable() {
-	c.add(Hit{Rule: RuleUnread, Name: Unscannable})
+	c.add(Hit{Rule: RuleUnread})
 }
 
 // hit adds h, at the place of the piece that it was found in if there is one.

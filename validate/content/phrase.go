@@ -29,7 +29,7 @@ var vocabularyText string
 //	.3        at most three other words between its neighbours
 //	&x  !x    x stands somewhere, or nowhere, in the sentence
 type phrase struct {
-	rule  *Rule
+	rule  string
 	items []item
 	also  []*class // all of them
 	not   []*class // none of them
@@ -119,11 +119,9 @@ var loadGrammar = sync.OnceValue(func() *grammar {
 		case begins:
 			rule = id
 		case rule == "standing":
-			g.standing = append(g.standing, g.compile(nil, line))
-		case byID[rule] == nil:
-			panic("content: no rule " + rule)
+			g.standing = append(g.standing, g.compile("", line))
 		default:
-			g.phrases = append(g.phrases, g.compile(byID[rule], line))
+			g.phrases = append(g.phrases, g.compile(rule, line))
 		}
 	}
 	g.lengths = slices.Sorted(func(yield func(int) bool) {
@@ -188,8 +186,8 @@ func (g *grammar) class(field string) *class {
 	return g.define(field, strings.Split(field, "|"))
 }
 
-func (g *grammar) compile(r *Rule, line string) phrase {
-	p := phrase{rule: r}
+func (g *grammar) compile(rule, line string) phrase {
+	p := phrase{rule: rule}
 	gap := 0
 	for _, f := range strings.Fields(line) {
 		switch rest := f[1:]; f[0] {

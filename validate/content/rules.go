@@ -1,6 +1,7 @@
 package content
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -33,36 +34,31 @@ const (
 	RuleUnread   = "result.payload.unread"
 )
 
-// Rule is what text of a result must not do.
-type Rule struct {
-	// ID names the rule in the catalogue.
-	ID string
-	// Tier says what becomes of the text.
-	Tier Tier
-	// What says in words of everyday what the text does.
-	What string
+// Tier says what becomes of text that a rule names.
+type Tier int
+
+// The tiers, mildest first: the text is reported and delivered, it is replaced by a marker, or
+// the whole result is refused.
+const (
+	Note Tier = iota
+	Withhold
+	Refuse
+)
+
+var tierNames = []string{schemas.TierNote, schemas.TierWithhold, schemas.TierRefuse}
+
+// String returns the tier as documents name it.
+func (t Tier) String() string { return tierNames[t] }
+
+// TierOf returns the tier of a rule. A rule that is not known here refuses, so
+// that none passes by mistake.
+func TierOf(rule string) Tier {
+	r, _ := schemas.RuleByID(rule)
+	if t := slices.Index(tierNames, r.Tier); t >= 0 {
+		return Tier(t)
+	}
+	return Refuse
 }
-
-// rules are those of the catalogue that have a tier.
-var rules = func() []*Rule {
-	var out []*Rule
-	for _, r := range schemas.Rules() {
-		for _, t := range []Tier{Note, Withhold, Refuse} {
-			if r.Tier == t.String() {
-				out = append(out, &Rule{r.ID, t, r.Title})
-			}
-		}
-	}
-	return out
-}()
-
-var byID = func() map[string]*Rule {
-	m := map[string]*Rule{}
-	for _, r := range rules {
-		m[r.ID] = r
-	}
-	return m
-}()
 
 // IsPayload says whether a rule is about text that a program would run.
 func IsPayload(rule string) bool {

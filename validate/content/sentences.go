@@ -29,7 +29,7 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *text.Piece) {
 		}
 		words = wordsOf(words[:0], b, s)
 		block := blockBehind(b, s.to)
-		found := map[*Rule]bool{}
+		found := map[string]bool{}
 		for from := 0; from < len(words); from += window - windowOverlap {
 			to := min(len(words), from+window)
 			r.read(b, words[from:to], capital)
@@ -54,7 +54,7 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *text.Piece) {
 				if f.block && block >= 0 {
 					span.to = blockEnd(b, block)
 				}
-				c.hit(Hit{Rule: f.rule.ID, Name: "words", Offset: folded.Origin(span.from),
+				c.hit(Hit{Rule: f.rule, Name: "words", Offset: folded.Origin(span.from),
 					End: folded.Origin(span.to)}, p)
 			}
 			if to == len(words) {

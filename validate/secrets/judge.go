@@ -132,6 +132,24 @@ var (
 		`|INDEX|MERGE|DEDUP)_`)
 )
 
+// digestLabel stands in front of a digest.
+const digestLabel = `(?:sha-?\d*|md5|digest|checksum)["']?\s?[:=]\s?`
+
+var (
+	// ofFile ends what stands in front of the digest of a file, whatever the file's name promises, and
+	// moduleSum what stands in front of a line's digest in go.sum.
+	ofFile = regexp.MustCompile(`(?i)(?:[\w-]\.(?:[ct]sv|jsonl?|txt|md|ya?ml|toml|xml|html?|log|py|js|ts|go|zip|t?gz|pdf` +
+		`|png|jpe?g|xlsx?|docx?|parquet|db|sqlite|pem|key|crt)["']?[\s:=,]{1,4}|/[\w.-]+["']?\s{1,4}` + digestLabel + `)` +
+		`(?:` + digestLabel + `)?["']?$`)
+	moduleSum = regexp.MustCompile(`\sv\d[\w.+-]*(?:/go\.mod)? h1:$`)
+	// chord is a combination of keys of a keyboard.
+	chord = regexp.MustCompile(`(?i)^(?:(?:ctrl|control|alt|option|shift|cmd|command|meta|super|win|fn)[+-]){1,4}[\w.]+$`)
+	// aboutAccess ends a name that says how or where one gets in, or what is unique, and not with what.
+	aboutAccess = regexp.MustCompile(`(?i)(?:auth|access|api|token|credentials?|secret)[_.-](?:provider|url|uri|endpoint` +
+		`|host|type|method|mode|scheme|realm|domain|algorithm|region|issuer|audience)["'\s]{0,3}[:=]{1,2}>?\s*["']?$` +
+		`|(?:unique|primary|foreign|partition|sort|index|cache)_?key["'\s]{0,3}[:=]{1,2}>?\s*["']?$`)
+)
+
 // fieldNames are the names of the fields of a record, as in the manual of passwd, or of a constant.
 var fieldNames = regexp.MustCompile(`^[A-Za-z_]+(?::[A-Za-z_-]+){3,}$|^[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+$`)
 
@@ -175,7 +193,9 @@ func plausibleValue(m found) bool {
 	if i := strings.LastIndex(m.match, m.secret); i >= 0 {
 		name = m.match[:i]
 	}
-	if before, _, ok := strings.Cut(m.line, m.secret); ok && publicName.MatchString(before) {
+	before, _, _ := strings.Cut(m.line, m.secret)
+	if publicName.MatchString(before) || moduleSum.MatchString(before) || aboutAccess.MatchString(before) ||
+		chord.MatchString(m.secret) || digestLike.MatchString(m.secret) && ofFile.MatchString(before) {
 		return false
 	}
 	if digestLike.MatchString(m.secret) || uuidLike.MatchString(m.secret) {

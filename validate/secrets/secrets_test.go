@@ -145,6 +145,7 @@ func TestScanFinds(t *testing.T) {
 }
 
 func TestScanPasses(t *testing.T) {
+	const digest = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 	for _, s := range []string{
 		"AKIAIOSFODNN7" + "EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCY" +
 			"EXAMPLEKEY", "password: changeme", "password=<password>", "token: <token>", "token: ${TOKEN}",
@@ -171,6 +172,12 @@ func TestScanPasses(t *testing.T) {
 		"etag: \"33a64df551425fcc55e4d42a148795d9f25f89d4\"",
 		"integrity sha512-Qw8kU2x1fZ0oV3pYb1m6c5r7t9u2w4y6a8c0e2g4i6k8m0o2q4s6u8w0y2A4C6E8G0I2K4M6O8Q0S2U4W6Y8a0==",
 		"/usr/lib/python3/dist-packages/secretstorage/__init__.py", "secretary@example.com", "author: Ann Example",
+		"- /out/credentials.csv sha256: " + digest, "- /out/x-credentials.json sha256: " + digest,
+		"passwords.csv," + digest, "\"authkeys.txt\": \"" + digest + "\"", "apikeys.json md5: " + digest[:32],
+		"+golang.org/x/oauth2 v0.21.0 h1:tsimM75w1tF/uws5rbeHzIWxEqElMehnc+iW793zsZs=",
+		"example.com/token v1.2.3-0.20240101-ab/go.mod h1:XYTD2NtWslqkgxebSiOHnXEap4TF09sJSc7H1sXbhtI=",
+		`"key": "ctrl+shift+down"`, "access_key=Alt-Shift-F12", "AUTH_PROVIDER=keycloak-prod-eu1",
+		`unique_key="uq_ab12cd34ef56"`, "token_endpoint: oauth2-v1.token.internal",
 	} {
 		if ms := secrets.Scan([]byte("x\n" + s + "\n")); len(ms) != 0 {
 			t.Errorf("%q: %+v", s, ms)

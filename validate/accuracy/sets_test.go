@@ -1,6 +1,6 @@
 //go:build real
 
-package real
+package accuracy_test
 
 import (
 	"bufio"
@@ -69,7 +69,7 @@ type set struct {
 var sets = []set{
 	{"BIPIA", `/code_attack_(?:train|test)\.json$`, listsOf(insert)},
 	{"BIPIA", `/text_attack_(?:train|test)\.json$`, plainTasks},
-	{"Giskard prompt-injections", `/prompt_injections\.csv$`, table("prompt", func(r map[string]string) class {
+	{"Giskard prompt-injections", `/prompt_injections\.csv$`, csvTable("prompt", func(r map[string]string) class {
 		if strings.Contains(r["group"], "ijack") {
 			return override
 		}
@@ -116,7 +116,7 @@ var sets = []set{
 	})},
 	{"tensor-trust", `/hijacking_robustness_dataset\.jsonl$`, lines("attack", always(game))},
 	{"tensor-trust", `/extraction_robustness_dataset\.jsonl$`, lines("attack", always(game))},
-	{"GPTFuzz", `/datasets/prompts/GPTFuzzer\.csv$`, table("text", func(map[string]string) class { return rolePlay })},
+	{"GPTFuzz", `/datasets/prompts/GPTFuzzer\.csv$`, csvTable("text", func(map[string]string) class { return rolePlay })},
 	{"proventra", `/benchmark/data/test_data\.py$`, proventra},
 	{"AgentDojo", `/default_suites/.*/injection_tasks\.py$`, goals},
 	{"AgentDojo", `/attacks/important_instructions_attacks\.py$`, wrappers},
@@ -274,7 +274,7 @@ func listOf(c class) func([]byte) ([]sample, error) {
 	}
 }
 
-func table(column string, classOf func(map[string]string) class) func([]byte) ([]sample, error) {
+func csvTable(column string, classOf func(map[string]string) class) func([]byte) ([]sample, error) {
 	return func(b []byte) (out []sample, err error) {
 		rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
 		if err != nil || len(rows) == 0 {
@@ -514,7 +514,7 @@ func readSets(t *testing.T) []sample {
 }
 
 // humanEval is what tests of the tasks of HumanEval print, and the tasks themselves.
-func humanEval(t *testing.T) (out []*document) {
+func humanEval(t *testing.T) (out []*harvested) {
 	t.Helper()
 	dir := os.Getenv(setsEnv)
 	if dir == "" {

@@ -1,6 +1,6 @@
 //go:build real
 
-package real
+package accuracy_test
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ const leastOfClass = 10
 // them is refused or withheld.
 func TestInjections(t *testing.T) {
 	samples := append(readSets(t), programs(t)...)
-	vs := judgeAll(samples, func(s sample) []byte { return []byte(s.text) })
+	vs := judgeTexts(samples, func(s sample) []byte { return []byte(s.text) })
 	counts := figures.injections
 	for i, s := range samples {
 		if !s.counted() {
@@ -51,7 +51,7 @@ func TestInjections(t *testing.T) {
 	}
 }
 
-func printVerdict(s sample, v verdict) {
+func printVerdict(s sample, v textVerdict) {
 	fmt.Printf("%s %s: %s: %.600q\n", v.fate, s.set, s.class, s.text)
 	printFound(s.set, []byte(s.text), v)
 }

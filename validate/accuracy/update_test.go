@@ -1,6 +1,6 @@
 //go:build real
 
-package real
+package accuracy_test
 
 import (
 	"cmp"
@@ -15,8 +15,6 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 )
-
-var update = flag.Bool("update", false, "write the figures that threegate explain prints")
 
 // kinds of rows as figures for a rule name them.
 const (

@@ -1,6 +1,6 @@
 //go:build real
 
-package real
+package accuracy_test
 
 import (
 	"bytes"
@@ -106,7 +106,7 @@ func pages(want, but string, dirs ...string) func(*finder) []candidate {
 
 func throughNamed(paths []string, change func(string, []byte) []byte) (out []candidate) {
 	for _, p := range paths {
-		out = append(out, candidate{p, func() []byte { return change(p, readFile(p)) }})
+		out = append(out, candidate{p, func() []byte { return change(p, readAny(p)) }})
 	}
 	return out
 }
@@ -204,7 +204,7 @@ func builds(f *finder) []candidate {
 	out := chunks("go build -n -a", f.printed("go", "build", "-n", "-a", "-o", filepath.Join(f.tmp, "threegate"), "./cmd/threegate"), 120)
 	goroot := strings.TrimSpace(string(f.printed("go", "env", "GOROOT")))
 	for _, p := range files(`\.go$`, "", filepath.Join(goroot, "test/fixedbugs"), filepath.Join(goroot, "test/typeparam")) {
-		if bytes.HasPrefix(readFile(p), []byte("// errorcheck")) {
+		if bytes.HasPrefix(readAny(p), []byte("// errorcheck")) {
 			out = append(out, candidate{"go tool compile " + p, func() []byte {
 				// The compiler removes its output where it fails: that is a file of its own.
 				return f.printed("go", "tool", "compile", "-e", "-o", filepath.Join(f.tmp, filepath.Base(p)+".o"), p)
@@ -226,7 +226,7 @@ func builds(f *finder) []candidate {
 // logs are those that Debian's tools leave.
 func logs(*finder) (out []candidate) {
 	for _, p := range files(`\.log(?:\.\d+)?(?:\.gz)?$`, "", "/var/log") {
-		out = append(out, chunks(p, readFile(p), 150)...)
+		out = append(out, chunks(p, readAny(p), 150)...)
 	}
 	return out
 }
@@ -240,7 +240,7 @@ func listings(f *finder) (out []candidate) {
 		out = append(out, chunks(strings.Join(argv, " "), f.printed(argv...), 100)...)
 	}
 	for _, p := range files(`^/usr/bin/[^/]*$`, "", "/usr/bin") {
-		if bytes.HasPrefix(readFile(p), []byte("#!")) { // its strings would be a script: not harmless
+		if bytes.HasPrefix(readAny(p), []byte("#!")) { // its strings would be a script: not harmless
 			continue
 		}
 		for _, argv := range [][]string{{"readelf", "-lSd", p}, {"strings", "-n", "8", p}, {"nm", "-D", p},

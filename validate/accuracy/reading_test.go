@@ -1,6 +1,6 @@
 //go:build real
 
-package real
+package accuracy_test
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ func TestReadsPackedFiles(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := readFile(path); string(got) != "unpacked" {
+	if got := readAny(path); string(got) != "unpacked" {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build real
 
-package real
+package accuracy_test
 
 import (
 	"bytes"
@@ -32,9 +32,9 @@ type found struct {
 
 const ruleSecrets = "secrets.scan"
 
-// judge says what becomes of text as a stream of a result, by the functions by which the
+// judgeText says what becomes of text as a stream of a result, by the functions by which the
 // renderer and then the rules for results decide it.
-func judge(text []byte) (out fate, fs []found) {
+func judgeText(text []byte) (out fate, fs []found) {
 	v := channel.Judge(text, nil)
 	for _, s := range v.Withheld {
 		fs = append(fs, found{s.Rule, s.What, withheld, s.From, s.To})
@@ -58,20 +58,20 @@ func lineOf(text []byte, offset int) int {
 	return bytes.Count(text[:min(offset, len(text))], []byte("\n"))
 }
 
-// verdict is what came of one text.
-type verdict struct {
+// textVerdict is what came of one text.
+type textVerdict struct {
 	fate  fate
 	found []found
 }
 
-func judgeAll[T any](ts []T, text func(T) []byte) []verdict {
-	out := make([]verdict, len(ts))
+func judgeTexts[T any](ts []T, text func(T) []byte) []textVerdict {
+	out := make([]textVerdict, len(ts))
 	var done sync.WaitGroup
 	next := make(chan int)
 	for range runtime.GOMAXPROCS(0) {
 		done.Go(func() {
 			for i := range next {
-				out[i].fate, out[i].found = judge(text(ts[i]))
+				out[i].fate, out[i].found = judgeText(text(ts[i]))
 			}
 		})
 	}

@@ -1,6 +1,6 @@
 //go:build real
 
-package real
+package accuracy_test
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ var (
 	keep = flag.String("keep", "", "a file to keep the harvest in: read if it is there, else written")
 )
 
-const root = "../../.."
+const root = "../.."
 
 // minDocuments is how many harmless documents there must be, so that a machine that lacks
 // them can't pass.
@@ -42,7 +42,7 @@ func TestHarmless(t *testing.T) {
 			"manpages-dev python3 gcc git perl, in an image that keeps %s", len(docs), minDocuments, "/usr/share/doc and /usr/share/man")
 	}
 	t.Logf("%d harmless documents", len(docs))
-	vs := judgeAll(docs, func(d *document) []byte { return d.Text })
+	vs := judgeTexts(docs, func(d *harvested) []byte { return d.Text })
 	counts := figures.harmless
 	for i, d := range docs {
 		if !d.counted() {
@@ -109,7 +109,7 @@ func at(m map[string]*row, name string) *row {
 	return m[name]
 }
 
-func (r *row) add(kind textKind, v verdict) {
+func (r *row) add(kind textKind, v textVerdict) {
 	r.kind = kind
 	r.n++
 	r.fates[v.fate]++
@@ -133,7 +133,7 @@ func (r *row) rules() string {
 }
 
 // printFound lists what rules name in a text, with the lines.
-func printFound(name string, text []byte, v verdict) {
+func printFound(name string, text []byte, v textVerdict) {
 	for _, f := range v.found {
 		from, to := f.offset, min(f.end, len(text))
 		for from > 0 && text[from-1] != '\n' && f.offset-from < 80 {
@@ -148,7 +148,7 @@ func printFound(name string, text []byte, v verdict) {
 }
 
 // documents are the harvest, and what tests of HumanEval print if that is there.
-func documents(t *testing.T) []*document {
+func documents(t *testing.T) []*harvested {
 	t.Helper()
 	docs, err := harvest(t.Context(), root, *keep)
 	if err != nil {

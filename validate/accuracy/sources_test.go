@@ -1,6 +1,6 @@
 //go:build real
 
-package real
+package accuracy_test
 
 import (
 	"bytes"
@@ -66,7 +66,7 @@ var sources = []source{
 	}},
 
 	{"mail-like", other, 250, func(f *finder) []candidate {
-		mail := func(p string) bool { return bytes.Contains(readFile(p), []byte("\nSubject: ")) }
+		mail := func(p string) bool { return bytes.Contains(readAny(p), []byte("\nSubject: ")) }
 		paths := files(`/(?:NEWS|README)\.Debian(?:\.gz)?$`, "", docDir)
 		for _, p := range files(`\.(?:txt|eml|mbox|msg|patch)$`, "", append(f.modules(), docDir, f.pythonLibrary())...) {
 			if mail(p) {

@@ -1,6 +1,6 @@
 //go:build real
 
-package real
+package accuracy_test
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 // maxFile is how much is read of a file, unpacked.
 const maxFile = 1 << 20
 
-// readFile returns the beginning of a file, unpacked if it is gzipped, or nothing.
-func readFile(path string) []byte {
+// readAny returns the beginning of a file, unpacked if it is gzipped, or nothing.
+func readAny(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil
@@ -56,7 +56,7 @@ func asTheyAre(paths []string) []candidate { return through(paths, func(b []byte
 // through makes a candidate of what change leaves of each file.
 func through(paths []string, change func([]byte) []byte) (out []candidate) {
 	for _, p := range paths {
-		out = append(out, candidate{p, func() []byte { return change(readFile(p)) }})
+		out = append(out, candidate{p, func() []byte { return change(readAny(p)) }})
 	}
 	return out
 }
@@ -111,7 +111,7 @@ func blockComments(b []byte) []byte {
 
 // infoNodes are the nodes of an info file.
 func infoNodes(path string) (out []candidate) {
-	for i, node := range bytes.Split(readFile(path), []byte("\x1f\n")) {
+	for i, node := range bytes.Split(readAny(path), []byte("\x1f\n")) {
 		if i > 0 && !bytes.HasPrefix(node, []byte("Tag Table:")) {
 			first, _, _ := strings.Cut(string(node), "\n")
 			out = append(out, candidate{path + ": " + first, func() []byte { return node }})

@@ -1,6 +1,6 @@
 //go:build real
 
-package real
+package accuracy_test
 
 import (
 	"bytes"
@@ -30,8 +30,8 @@ const (
 	other         textKind = "other"         // mail, tables, other languages
 )
 
-// document is one harmless text.
-type document struct {
+// harvested is one harmless text.
+type harvested struct {
 	// Source is where it comes from, as its row of the figures is named.
 	Source string
 	Kind   textKind
@@ -44,7 +44,7 @@ type document struct {
 
 // counted says whether the document belongs to the half that is only counted. The other
 // half is for looking at. It depends on the text alone.
-func (d *document) counted() bool { return d.ID[0] >= 0x80 }
+func (d *harvested) counted() bool { return d.ID[0] >= 0x80 }
 
 // The bounds of a document. What is longer is cut behind a line, what is shorter left out.
 const (
@@ -76,7 +76,7 @@ type finder struct {
 // digest. root is this repository. They are read from the file keep if it is there, and
 // else written to it, if it has a name. An error says that
 // a file can't be read or written.
-func harvest(ctx context.Context, root, keep string) ([]*document, error) {
+func harvest(ctx context.Context, root, keep string) ([]*harvested, error) {
 	if keep == "" {
 		return collect(ctx, root)
 	}
@@ -92,14 +92,14 @@ func harvest(ctx context.Context, root, keep string) ([]*document, error) {
 		}
 		return docs, os.WriteFile(keep, out.Bytes(), 0o600)
 	}
-	var docs []*document
+	var docs []*harvested
 	if err == nil {
 		err = gob.NewDecoder(bytes.NewReader(b)).Decode(&docs)
 	}
 	return docs, err
 }
 
-func collect(ctx context.Context, root string) ([]*document, error) {
+func collect(ctx context.Context, root string) ([]*harvested, error) {
 	tmp, err := os.MkdirTemp("", "harvest-")
 	if err != nil {
 		return nil, err
@@ -109,12 +109,12 @@ func collect(ctx context.Context, root string) ([]*document, error) {
 		return nil, err
 	}
 	f := &finder{ctx, root, tmp}
-	var out []*document
+	var out []*harvested
 	seen := map[[sha256.Size]byte]bool{}
 	for _, s := range sources {
 		out = append(out, s.documents(f, seen)...)
 	}
-	slices.SortStableFunc(out, func(a, b *document) int {
+	slices.SortStableFunc(out, func(a, b *harvested) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Source, b.Source), bytes.Compare(a.ID[:], b.ID[:]))
 	})
 	return out, nil
@@ -122,7 +122,7 @@ func collect(ctx context.Context, root string) ([]*document, error) {
 
 // documents reads candidates, in the order of their names' digests, until there are
 // enough new texts.
-func (s *source) documents(f *finder, seen map[[sha256.Size]byte]bool) (out []*document) {
+func (s *source) documents(f *finder, seen map[[sha256.Size]byte]bool) (out []*harvested) {
 	cs := s.find(f)
 	order := map[string]string{}
 	for _, c := range cs {
@@ -162,7 +162,7 @@ func readAll(cs []candidate) [][]byte {
 	return out
 }
 
-func (s *source) document(name string, b []byte) *document {
+func (s *source) document(name string, b []byte) *harvested {
 	if i := bytes.IndexByte(b[min(len(b), maxText):], '\n'); i >= 0 {
 		b = b[:maxText+i+1]
 	}
@@ -174,8 +174,8 @@ func (s *source) document(name string, b []byte) *document {
 }
 
 // newDocument makes a document of a text that comes from elsewhere.
-func newDocument(source string, kind textKind, name string, text []byte) *document {
-	return &document{Source: source, Kind: kind, Name: name, Text: text, ID: digest(text)}
+func newDocument(source string, kind textKind, name string, text []byte) *harvested {
+	return &harvested{Source: source, Kind: kind, Name: name, Text: text, ID: digest(text)}
 }
 
 // digest is that of the first letters of b: two texts that differ in white space, figures

@@ -11,6 +11,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -100,7 +101,7 @@ func TestOlderOutcome(t *testing.T) {
 		path := w.one(t, "spool/finished/*/"+ledger.FileOutcome)
 		raw, err := os.ReadFile(path)
 		must(t, err)
-		var o gate.Outcome
+		var o result.Outcome
 		must(t, json.Unmarshal(raw, &o))
 		if want == schemas.CauseMissingOutput {
 			o.Collected.Files = nil

@@ -10,6 +10,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/recheck"
+	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -46,7 +47,7 @@ func (g *Gate) collect(ctx context.Context, j *spool.Job) error {
 }
 
 // endEvents tell how a run ended: each limit, each destination, its tool calls if it told of any, then the end itself.
-func endEvents(job string, a *admission, o *Outcome) (all []ledger.Event) {
+func endEvents(job string, a *admission, o *result.Outcome) (all []ledger.Event) {
 	out := &o.Outcome
 	add := func(e ledger.Event) {
 		e.RunID, e.RequestID = job, a.Request.RequestID
@@ -90,7 +91,7 @@ func (g *Gate) giveBack(j *spool.Job, a *admission) error {
 
 // outcomeOf starts the run if that has not been done, waits for its end and
 // takes out what it left.
-func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outcome, error) {
+func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*result.Outcome, error) {
 	state, err := g.exec.State(ctx, j.ID)
 	if err != nil {
 		return nil, fmt.Errorf("look at the run: %w", err)
@@ -110,7 +111,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 			return nil, fmt.Errorf("start it: %w", err)
 		}
 	}
-	o := &Outcome{Version: recordVersion, Fence: newFence()}
+	o := &result.Outcome{Version: recordVersion, Fence: newFence()}
 	if o.Outcome, err = g.exec.Wait(ctx, j.ID); err != nil {
 		return nil, fmt.Errorf("wait for the run: %w", err)
 	}
@@ -120,7 +121,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 	if o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path()); err != nil {
 		return nil, fmt.Errorf("collect its output: %w", err)
 	}
-	o.decideCause(&a.Request)
+	decideCause(o, &a.Request)
 	if o.Recheck, err = g.recheck(ctx, j, a, o); err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*Outc
 
 // recheck judges the patch of a run under a profile in a second sandbox, if its registry lists a rule that needs
 // that. It runs nothing for a cancelled request.
-func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admission, o *Outcome) (*recheck.Record, error) {
+func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admission, o *result.Outcome) (*recheck.Record, error) {
 	if !recheck.Needed(a.Registry, o.Collected.Files) || g.journal.Cancelled(a.Request.RequestID) {
 		return nil, nil
 	}
@@ -166,8 +167,8 @@ func (u uncancelled) Start(ctx context.Context, id string) error {
 
 // interrupted is the outcome of a run whose sandbox is gone: nobody knows how far
 // it came, and it left nothing.
-func (g *Gate) interrupted(ctx context.Context, j *spool.Job, a *admission) (*Outcome, error) {
-	o := &Outcome{Version: recordVersion, CreatedAt: g.now().UTC(), Fence: newFence()}
+func (g *Gate) interrupted(ctx context.Context, j *spool.Job, a *admission) (*result.Outcome, error) {
+	o := &result.Outcome{Version: recordVersion, CreatedAt: g.now().UTC(), Fence: newFence()}
 	o.Outcome = executors.Outcome{ExitCode: -1, Cause: schemas.CauseInterrupted, Detail: "its container is gone"}
 	// What would have run it is the best that is known.
 	if id, err := g.exec.Identity(ctx, a.Task); err == nil {

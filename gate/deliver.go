@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,18 +9,24 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
+	"github.com/threegate/tool-exec/gate/recheck"
+	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
+	"github.com/threegate/tool-exec/validate/content"
 )
 
-// deliver renders the result of a finished job, judges the rendered bytes, and
-// puts what passed into CORE's folder: the artifacts, and the result under a hidden
-// name. Once the event is on record, publish makes it appear.
+// deliver builds the result of a finished job and puts what passed into CORE's folder: the artifacts, and the result
+// under a hidden name. Once the event is on record, publish makes it appear.
 func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	a, err := readAdmission(j)
 	if err != nil {
@@ -30,19 +37,23 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 		return err
 	}
 	cfg := g.config()
-	p := g.policy(j, g.now())
-	filters, err := openFilters(ctx, j, resultID(o.CreatedAt, a.Request.RequestID), cfg.Results.External)
+	filters, err := openFilters(ctx, j, result.ID(o.CreatedAt, a.Request.RequestID), cfg.Results.External)
 	if err != nil {
 		return err
 	}
-	m, err := render(j, a, o, cfg, g.journal.Released(j.ID, j.SHA256), p, filters)
+	in, err := g.resultInput(j, a, o, cfg, filters)
 	if err != nil {
 		return err
 	}
-	res, findings := m.res, m.judge()
-	refused := schemas.VerdictOf(findings) == schemas.VerdictReject
-	if refused {
-		reasons := g.reasons(j, schemas.KindResult, findings)
+	built, err := result.Build(in)
+	if err != nil {
+		return err
+	}
+	if err := writeResult(j, built); err != nil {
+		return err
+	}
+	if built.Refused {
+		reasons := g.reasons(j, schemas.KindResult, built.Findings)
 		reasons.RequestID, reasons.ApprovedBy = a.Request.RequestID, a.Request.ApprovedBy
 		if err := writeReasons(j, reasons); err != nil {
 			return err
@@ -51,33 +62,134 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if err := g.notePlace(j); err != nil {
 		return err
 	}
-	digest, err := sealed(j) // nothing may change behind what is staged
+	seal, err := sealed(j) // nothing may change behind what is staged
 	if err != nil {
 		return err
 	}
-	name := res.ResultID + spool.ResultSuffix
+	name := built.ID + spool.ResultSuffix
 	err = g.coreInbound(j, func() error {
-		if refused { // an earlier try may have found it good
+		if built.Refused { // an earlier try may have found it good
 			return g.publisher.Discard(name)
 		}
-		return g.publisher.Stage(name, m.raw, m.files)
+		var files []spool.Artifact
+		for _, f := range built.Artifacts {
+			files = append(files, spool.Artifact{RelPath: f.Path, SourcePath: j.Path(f.From), SHA256: f.SHA256})
+		}
+		return g.publisher.Stage(name, built.Document, files)
 	})
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(m.raw)
+	sum := sha256.Sum256(built.Document)
 	ev := ledger.Event{Type: ledger.ResultDelivered, RunID: j.ID, RequestID: a.Request.RequestID,
-		RequestSHA256: a.RequestSHA256, Seal: digest,
-		ResultID: res.ResultID, ResultSHA256: hex.EncodeToString(sum[:]), Withheld: len(m.withheld),
-		Filters: filters.names()}
-	if refused {
-		ev.Type, ev.Rules = ledger.ResultQuarantined, blockingRules(findings)
-		ev.Notice, ev.Releasable = g.noticeName(j, a.Request.RequestID), quarantine.MayRelease(findings)
+		RequestSHA256: a.RequestSHA256, Seal: seal, ResultID: built.ID, ResultSHA256: hex.EncodeToString(sum[:]),
+		Withheld: len(built.Withheld), Filters: filters.names()}
+	if built.Refused {
+		ev.Type, ev.Rules = ledger.ResultQuarantined, blockingRules(built.Findings)
+		ev.Notice, ev.Releasable = g.noticeName(j, a.Request.RequestID), quarantine.MayRelease(built.Findings)
 		g.log.Info("result quarantined", "job", j.ID, "request", a.Request.RequestID, "rules", ev.Rules)
 	} else {
-		ev.Artifacts = len(m.files)
+		ev.Artifacts = len(built.Artifacts)
 	}
 	return g.record(ev)
+}
+
+// resultInput reads what a result is made of, judges its files and asks filters.
+func (g *Gate) resultInput(j *spool.Job, a *admission, o *result.Outcome, cfg *config.Node, filters *filters) (
+	in result.Input, err error) {
+	in = result.Input{Request: &a.Request, RequestSHA256: a.RequestSHA256, Approvers: a.Approvers, Limits: a.Task.Limits,
+		Registry: a.Registry, Outcome: o, Node: cfg.Node.Name, Lines: cfg.Results.StreamLines,
+		Policy: g.policy(j, g.now()), Releases: g.journal.Released(j.ID, j.SHA256), Files: map[string]result.File{}}
+	tools := patchpolicy.Run{Argv: a.Task.Argv, Given: a.Registry, Trees: a.Task.Trees, Work: a.Task.Work,
+		Open: patchpolicy.In(j.Path(spool.DirInputs)), Hashes: j.InputHashes()}
+	outputs, _ := result.Deliverable(&a.Request, o.Collected.Files)
+	for _, f := range outputs {
+		if in.Files[f.Path], err = judgeOutput(j, f.Path, &tools, o, &in.Policy, filters); err != nil {
+			return in, err
+		}
+	}
+	if in.Stdout, err = readStream(j, ledger.FileStdout, filters); err != nil {
+		return in, err
+	}
+	if in.Stderr, err = readStream(j, ledger.FileStderr, filters); err != nil {
+		return in, err
+	}
+	filters.judgeQuotes(&in)
+	in.Unanswered, err = filters.end()
+	return in, err
+}
+
+func readStream(j *spool.Job, name string, filters *filters) (s result.Stream, err error) {
+	if s.Raw, err = os.ReadFile(j.Path(name)); err != nil {
+		return s, fmt.Errorf("read captured stream: %w", err)
+	}
+	s.Withheld, s.Refused, err = filters.judge(name, bytes.NewReader(s.Raw), int64(len(s.Raw)))
+	return s, err
+}
+
+// judgeOutput judges a file of the job by the rules about artifacts, as a patch if it is the one of a run of tools, and
+// by filters.
+func judgeOutput(j *spool.Job, name string, tools *patchpolicy.Run, o *result.Outcome, p *validate.Policy,
+	filters *filters) (f result.File, err error) {
+	source := j.Path(ledger.DirOut, name)
+	file, err := os.Open(source)
+	if err != nil {
+		return f, fmt.Errorf("judge an artifact: %w", err)
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return f, fmt.Errorf("judge an artifact: %w", err)
+	}
+	if f.Verdict, err = validate.Artifact(name, file, st.Size(), *p); err != nil {
+		return f, err
+	}
+	if f.Notes, err = tools.Judge(name, source, p, &f.Verdict); err != nil {
+		return f, err
+	}
+	if path.Base(name) == patchpolicy.File && recheck.Needed(tools.Given, o.Collected.Files) {
+		second := o.Recheck
+		if name != patchpolicy.File { // it was not looked at
+			second = nil
+		}
+		found, notes, err := second.Findings(j.Path(ledger.DirRecheck), source, p.IsReleased)
+		if err != nil {
+			return f, err
+		}
+		f.Notes = append(f.Notes, notes...)
+		if f.Verdict.Findings = append(f.Verdict.Findings, found...); len(found) > 0 {
+			f.Verdict.Tier = max(f.Verdict.Tier, content.Withhold)
+		}
+	}
+	if f.Verdict.Tier != content.Note { // it is not delivered
+		return f, nil
+	}
+	withheld, refused, err := filters.judge("/out/"+name, file, st.Size())
+	for _, s := range slices.Concat(refused, withheld) {
+		f.Verdict.Findings = append(f.Verdict.Findings, validate.Refusal("/out/"+name, s))
+		f.Verdict.Tier = content.Withhold
+	}
+	if len(refused) > 0 {
+		f.Verdict.Tier = content.Refuse
+	}
+	return f, err
+}
+
+// writeResult writes what belongs to a result into the folder of its job.
+func writeResult(j *spool.Job, b *result.Built) error {
+	for _, w := range b.Written {
+		if err := j.WriteFile(w.Name, w.Data); err != nil {
+			return err
+		}
+	}
+	if len(b.Withheld) > 0 {
+		return writeRecord(j, ledger.FileWithheld, result.WithheldRecord{Version: recordVersion, ResultID: b.ID,
+			Withheld: b.Withheld})
+	}
+	if _, err := os.Lstat(j.Path(ledger.FileWithheld)); err == nil { // of a try before this one
+		return j.Remove(ledger.FileWithheld)
+	}
+	return nil
 }
 
 // publish makes a staged result appear. That it appeared already is fine.
@@ -111,40 +223,4 @@ func (g *Gate) notePlace(j *spool.Job) error {
 		return err
 	}
 	return j.WriteFile(ledger.FileStagedIn, []byte(place))
-}
-
-// judge runs every rule over the bytes of the document, which has no exemption for what
-// the gate wrote, and returns all that was found. What a stream is refused for is listed once, where
-// the document shows it.
-func (m *rendering) judge() []schemas.Finding {
-	_, findings := validate.Result(m.res.ResultID+spool.ResultSuffix, m.raw, m.policy)
-	seen := map[schemas.Release]bool{}
-	for _, f := range findings {
-		if f.Severity == schemas.SeverityBlocking {
-			seen[schemas.Release{Rule: f.Rule}] = true
-		}
-		for _, r := range f.Releases() {
-			seen[r] = true
-		}
-	}
-	for _, f := range m.refusals {
-		if !seen[schemas.Release{Rule: f.Rule, SHA256: f.Span}] {
-			findings = append(findings, f)
-		}
-	}
-	return schemas.SortFindings(append(findings, m.findings...))
-}
-
-// judgeFile judges a file of the job that is to be the artifact path.
-func judgeFile(path, source string, p validate.Policy) (validate.ArtifactVerdict, error) {
-	file, err := os.Open(source)
-	if err != nil {
-		return validate.ArtifactVerdict{}, fmt.Errorf("judge an artifact: %w", err)
-	}
-	defer file.Close()
-	st, err := file.Stat()
-	if err != nil {
-		return validate.ArtifactVerdict{}, fmt.Errorf("judge an artifact: %w", err)
-	}
-	return validate.Artifact(path, file, st.Size(), p)
 }

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -10,19 +9,18 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/filter"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
-	"github.com/threegate/tool-exec/validate"
 	"github.com/threegate/tool-exec/validate/channel"
-	"github.com/threegate/tool-exec/validate/content"
 )
 
 // ruleExternal is the rule of what filters find.
@@ -100,7 +98,7 @@ const filterOverlap = 16 << 10
 // withheld and those that refuse the result. An error is that of r; that a filter did not
 // answer shows at the end.
 func (f *filters) judge(name string, r io.ReaderAt, size int64) (withheld, refused []channel.Span, err error) {
-	if f == nil || len(f.list) == 0 {
+	if len(f.list) == 0 {
 		return nil, nil, nil
 	}
 	part := make([]byte, min(size, filter.MaxText))
@@ -171,38 +169,18 @@ func (f *filters) end() (*schemas.Finding, error) {
 		Hint:    "mend that filter; threegate doctor tries it"}, nil
 }
 
-// external asks the filters about s, words of others. It returns what validate.Words does.
-func (m *rendering) external(name, s string) (shown string, why *channel.Span, refused bool) {
-	withheld, refusing, _ := m.filters.judge(name, bytes.NewReader([]byte(s)), int64(len(s)))
-	if all := slices.Concat(refusing, withheld); len(all) > 0 {
-		return schemas.Withheld{Rule: ruleExternal, Bytes: len(s)}.Marker(), &all[0], len(refusing) > 0
+// judgeQuotes asks every filter about the words of others that the result would hold.
+func (f *filters) judgeQuotes(in *result.Input) {
+	if len(f.list) == 0 {
+		return
 	}
-	return s, nil, false
-}
-
-// externalFile asks the filters about a file, and adds what they find to its verdict.
-func (m *rendering) externalFile(path, source string, v *validate.ArtifactVerdict) error {
-	if len(m.filters.list) == 0 || v.Tier != content.Note {
-		return nil
+	in.Filtered = map[result.Quote]result.Filtered{}
+	for _, q := range result.Quoted(*in) {
+		withheld, refused, _ := f.judge(q.Channel, strings.NewReader(q.Text), int64(len(q.Text)))
+		if all := slices.Concat(refused, withheld); len(all) > 0 {
+			in.Filtered[q] = result.Filtered{Why: all[0], Refuse: len(refused) > 0}
+		}
 	}
-	file, err := os.Open(source)
-	if err != nil {
-		return fmt.Errorf("read what filters judge: %w", err)
-	}
-	defer file.Close()
-	st, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("read what filters judge: %w", err)
-	}
-	withheld, refused, err := m.filters.judge(path, file, st.Size())
-	for _, s := range slices.Concat(refused, withheld) {
-		v.Findings = append(v.Findings, validate.Refusal(path, s))
-		v.Tier = max(v.Tier, content.Withhold)
-	}
-	if len(refused) > 0 {
-		v.Tier = content.Refuse
-	}
-	return err
 }
 
 // TryFilter asks a filter about a harmless line. The error says what is wrong with it.

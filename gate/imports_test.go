@@ -31,7 +31,6 @@ var mayImport = map[string][]string{
 	"executors/...":   {"executors", "executors/...", "schemas", "spool/durable", "toolruntime/contract"},
 	"gate":            gateMay,
 	"gate/...":        gateMay,
-	"gate/fsck":       append([]string{"gate"}, gateMay...),
 	"cmd/...":         slices.Concat(gateMay, []string{"gate", "executors/...", "cmd/internal/...", "cmd/threegate/internal/..."}),
 
 	// What runs in sandboxes is small, and what others are to copy stands alone.

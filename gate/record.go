@@ -10,7 +10,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/ledger"
-	"github.com/threegate/tool-exec/gate/recheck"
+	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -39,37 +39,13 @@ type admission struct {
 	Findings []schemas.Finding `json:"findings,omitempty"`
 }
 
-// Outcome is how the run ended and what was taken out of the sandbox: written
-// before a job counts as finished. The result is a function of it and of the admission.
-type Outcome struct {
-	Version   int                 `json:"version"`
-	Outcome   executors.Outcome   `json:"outcome"`
-	Collected executors.Collected `json:"collected"`
-	// Recheck is how the patch of the run was judged in a second sandbox, if its registry asks for that.
-	Recheck *recheck.Record `json:"recheck,omitempty"`
-	// CreatedAt dates the result and is part of its name.
-	CreatedAt time.Time `json:"created_at"`
-	// Fence is what marks the ends of streams in the result: see schemas.Result.
-	Fence string `json:"fence,omitempty"`
-}
-
-// missing are the declared outputs that the run did not make.
-func (o *Outcome) missing(req *schemas.Request) (paths []string) {
-	for _, want := range req.Outputs {
-		if !slices.ContainsFunc(o.Collected.Files, func(f executors.File) bool { return "/out/"+f.Path == want.Path }) {
-			paths = append(paths, want.Path)
-		}
-	}
-	return paths
-}
-
 // decideCause decides the cause of the run, once for all that tell of it. An outcome of an older node gets a word of
 // today when it is read.
-func (o *Outcome) decideCause(req *schemas.Request) {
+func decideCause(o *result.Outcome, req *schemas.Request) {
 	for i, c := range o.Outcome.LimitsHit {
 		o.Outcome.LimitsHit[i] = schemas.CauseOf(c, 0, 0, false)
 	}
-	o.Outcome.Cause = schemas.CauseOf(o.Outcome.Cause, o.Outcome.ExitCode, len(o.missing(req)),
+	o.Outcome.Cause = schemas.CauseOf(o.Outcome.Cause, o.Outcome.ExitCode, len(o.Missing(req)),
 		slices.Contains(o.Outcome.LimitsHit, schemas.CauseOutput))
 }
 
@@ -110,11 +86,11 @@ func readAdmission(j *spool.Job) (*admission, error) {
 	return &a, nil
 }
 
-func readOutcome(j *spool.Job, req *schemas.Request) (*Outcome, error) {
-	var o Outcome
+func readOutcome(j *spool.Job, req *schemas.Request) (*result.Outcome, error) {
+	var o result.Outcome
 	if err := readRecord(j, ledger.FileOutcome, &o, &o.Version); err != nil {
 		return nil, err
 	}
-	o.decideCause(req)
+	decideCause(&o, req)
 	return &o, nil
 }

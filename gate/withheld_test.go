@@ -18,6 +18,7 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/fsck"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
@@ -309,7 +310,7 @@ func TestOnlyThePlaceIsWithheld(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, h.doc)
 		}
 	}
-	var r gate.WithheldRecord
+	var r result.WithheldRecord
 	b, err := os.ReadFile(filepath.Join(h.job, ledger.FileWithheld))
 	must(t, err)
 	must(t, json.Unmarshal(b, &r))

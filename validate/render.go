@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -110,6 +111,13 @@ func RenderSpans(r *schemas.Result) ([]byte, []schemas.ForeignSpan, error) {
 		return nil, nil, w.err
 	}
 	return []byte(w.b.String()), w.spans, nil
+}
+
+// SetLastDigest writes the digest of the last artifact into a document of RenderSpans.
+func SetLastDigest(doc []byte, sha256 string) {
+	// Values of the front matter are quoted and hold no newline.
+	end := bytes.Index(doc, []byte("\"\nstdout_sha256: "))
+	copy(doc[end-len(sha256):end], sha256)
 }
 
 type resultWriter struct {

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -64,7 +64,7 @@ func (n *node) job(j *job) {
 			}
 		}
 	}
-	var end *gate.Outcome
+	var end *result.Outcome
 	if j.end != nil { // before, a power cut may have torn it, and the next start sees that
 		end = n.outcome(j, dir)
 	}
@@ -78,8 +78,8 @@ func (n *node) job(j *job) {
 
 // outcome wants the end that a result is made of to be the one on record, and
 // what was collected to be as it was then. It gives nil if the file can't be used.
-func (n *node) outcome(j *job, dir string) *gate.Outcome {
-	var o gate.Outcome
+func (n *node) outcome(j *job, dir string) *result.Outcome {
+	var o result.Outcome
 	path := filepath.Join(dir, ledger.FileOutcome)
 	data, err := durable.ReadRegular(path, maxRecordBytes)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/intree"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/spool/durable"
@@ -30,7 +30,7 @@ const (
 
 // timeline wants the record of a run's tool calls to be what the ledger says, and the arguments of each call
 // to be those of the plan that was approved, if there was one.
-func (n *node) timeline(j *job, dir string, o *gate.Outcome) {
+func (n *node) timeline(j *job, dir string, o *result.Outcome) {
 	told := o.Collected.Timeline
 	if told == nil && j.tools == nil {
 		return

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/patchpolicy"
+	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/gate/seal"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
@@ -21,7 +21,7 @@ const hintStray = "find out who put it there, and move it out of the node: no re
 
 // unaccounted names what lies in the folder of a job that has ended, and is on no
 // record. Folders carry nothing by themselves.
-func (n *node) unaccounted(j *job, dir string, c *spool.Claim, end *gate.Outcome) {
+func (n *node) unaccounted(j *job, dir string, c *spool.Claim, end *result.Outcome) {
 	known, skip := onRecord(j, c, end)
 	named := 0
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -63,7 +63,7 @@ var sometimes = []string{oldDelivery, ledger.FileStagedIn, ledger.FileSpans, led
 // that are not looked into. A verdict that a crash took back has left its reasons,
 // or the admission. A run that was lost may have been cut short while its outputs
 // were copied, and then its outcome tells of none.
-func onRecord(j *job, c *spool.Claim, end *gate.Outcome) (known, skip map[string]bool) {
+func onRecord(j *job, c *spool.Claim, end *result.Outcome) (known, skip map[string]bool) {
 	known = map[string]bool{spool.FileClaim: true, ledger.FileAdmission: true, quarantine.FileJSON: true,
 		quarantine.FileMarkdown: true, filepath.Join(ledger.DirGiven, patchpolicy.RegistryFile): true,
 		spool.FileRequest: c.HasRequest, spool.FileSignature: c.HasSignature}

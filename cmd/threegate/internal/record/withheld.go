@@ -12,8 +12,8 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
-	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/spool/durable"
 )
@@ -23,7 +23,7 @@ type withheldJSON struct {
 	Item     string `json:"item"`
 	ResultID string `json:"result_id"`
 	Dir      string `json:"dir"`
-	gate.Withheld
+	result.Withheld
 	// Text is the beginning of it; invalid bytes are U+FFFD.
 	Text string `json:"text,omitempty"`
 }
@@ -107,7 +107,7 @@ func withheldOf(node string, e ledger.Event) ([]withheldJSON, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		var r gate.WithheldRecord
+		var r result.WithheldRecord
 		if err == nil {
 			err = json.Unmarshal(b, &r)
 		}
@@ -124,7 +124,7 @@ func withheldOf(node string, e ledger.Event) ([]withheldJSON, error) {
 }
 
 // textOf is the beginning of what was withheld, or nothing if it is there no longer.
-func textOf(dir string, w gate.Withheld) string {
+func textOf(dir string, w result.Withheld) string {
 	root, err := os.OpenRoot(dir)
 	if err != nil || w.File == "" {
 		return ""

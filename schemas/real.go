@@ -2,7 +2,6 @@ package schemas
 
 import (
 	_ "embed"
-	"encoding/json"
 	"sync"
 )
 
@@ -27,7 +26,7 @@ var realJSON []byte
 
 var measured = sync.OnceValue(func() map[string]*Measured {
 	m := map[string]*Measured{}
-	if err := json.Unmarshal(realJSON, &m); err != nil {
+	if err := DecodeStrict(realJSON, &m); err != nil {
 		panic("schemas: real.json: " + err.Error()) // embedded and tested
 	}
 	return m

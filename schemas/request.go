@@ -1,9 +1,10 @@
 package schemas
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // RequestVersions are the schema versions of a request that this build reads.
@@ -62,7 +63,7 @@ type Request struct {
 	// Code is the program (Monty), exactly the bytes inside the fence.
 	Code string
 	// InputsJSON is the one JSON object of "## Inputs (JSON)" (Monty), or nil.
-	InputsJSON json.RawMessage
+	InputsJSON jsontext.Value
 
 	Outputs []OutputExpectation
 	// Documentation says that the run brings text which holds orders to readers, as

@@ -1,13 +1,14 @@
 package validate
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/threegate/tool-exec/validate/code"
 	"github.com/threegate/tool-exec/validate/document"
@@ -40,47 +41,34 @@ func (rr *requestReader) inputsJSON(s *document.Section) {
 		return
 	}
 	if rr.json(text, offset) {
-		var compact bytes.Buffer
-		if json.Compact(&compact, []byte(text)) == nil {
-			rr.req.InputsJSON = compact.Bytes()
+		value := jsontext.Value(text)
+		if value.Compact() == nil {
+			rr.req.InputsJSON = value
 		}
 	}
 }
 
-// jsonReader walks the tokens of one valid JSON text: it looks at what a decoder passes
-// over (keys given twice, depth, halves of characters), and at the place of everything.
+// jsonReader walks the tokens of one JSON text, and knows the place of everything. Names of variables, keys given
+// twice, numbers out of range and paths are reported, each at its place; what is no JSON ends it.
 type jsonReader struct {
 	rr     *requestReader
 	text   string
 	offset int
-	dec    *json.Decoder
+	dec    *jsontext.Decoder
 	ok     bool
 }
 
+const objectHint = `write one object, such as {"rows": 10}: its keys become variables`
+
 // json says whether text is one JSON object whose keys can be variables.
 func (rr *requestReader) json(text string, offset int) bool {
-	r := &jsonReader{rr: rr, text: text, offset: offset, ok: true, dec: json.NewDecoder(strings.NewReader(text))}
-	r.dec.UseNumber()
-	const hint = `write one object, such as {"rows": 10}: its keys become variables`
-	var whole json.RawMessage
-	probe := json.NewDecoder(strings.NewReader(text))
-	if err := probe.Decode(&whole); err != nil {
-		var syntax *json.SyntaxError
-		at, what := len(strings.TrimRight(text, " \t\n")), "it ends too early"
-		if errors.As(err, &syntax) {
-			at, what = int(syntax.Offset)-1, strings.Trim(document.Quote(syntax.Error()), `"`)
-		}
-		r.report(min(max(at, 0), len(text)), hint, "not valid JSON: %s", what)
-		return false
+	dec := jsontext.NewDecoder(strings.NewReader(text), jsontext.AllowDuplicateNames(true))
+	r := &jsonReader{rr: rr, text: text, offset: offset, ok: true, dec: dec}
+	if kind := dec.PeekKind(); kind != jsontext.KindInvalid && kind != '{' {
+		r.report(r.at(), objectHint, "the JSON is not an object")
+	} else if r.value(0) && r.at() < len(text) {
+		r.report(r.at(), objectHint, "there is more than one JSON value")
 	}
-	if rest := strings.TrimLeft(text[probe.InputOffset():], " \t\n"); rest != "" {
-		r.report(len(text)-len(rest), hint, "there is more than one JSON value")
-	}
-	if whole[0] != '{' {
-		r.report(strings.IndexByte(text, whole[0]), hint, "the JSON is not an object")
-		return false
-	}
-	r.value(0)
 	return r.ok
 }
 
@@ -89,58 +77,66 @@ func (r *jsonReader) report(at int, hint, format string, args ...any) {
 	r.rr.at("request.inputs_json", r.offset+at, hint, format, args...)
 }
 
-// next reads one token of valid JSON and says where it begins.
-func (r *jsonReader) next() (token json.Token, at int) {
-	at = int(r.dec.InputOffset())
-	at += len(r.text[at:]) - len(strings.TrimLeft(r.text[at:], " \t\r\n,:"))
-	token, err := r.dec.Token()
-	if err != nil {
-		r.ok = false
+// at is where the next token begins.
+func (r *jsonReader) at() int {
+	rest := r.text[r.dec.InputOffset():]
+	return len(r.text) - len(strings.TrimLeft(rest, " \t\r\n,:"))
+}
+
+// next reads one token and says where it begins.
+func (r *jsonReader) next() (token jsontext.Token, at int, ok bool) {
+	at = r.at()
+	token, err := r.dec.ReadToken()
+	if err == nil {
+		return token, at, true
 	}
-	// The decoder replaces halves of characters silently, so that a program would see
-	// other text than the reviewer.
-	raw := r.text[at:r.dec.InputOffset()]
-	written := strings.Contains(raw, "\uFFFD") || strings.Contains(strings.ToLower(raw), `\ufffd`)
-	if s, text := token.(string); text && strings.ContainsRune(s, '\uFFFD') && !written {
-		r.report(at, "write the character itself", "%s holds half of a surrogate pair",
-			document.Quote(fmt.Sprintf("%.20s", raw)))
+	at, what := len(strings.TrimRight(r.text, " \t\n")), "it ends too early"
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok && !errors.Is(err, io.ErrUnexpectedEOF) {
+		at, what = int(syntax.ByteOffset), strings.Trim(document.Quote(syntax.Err.Error()), `"`)
 	}
-	return token, at
+	r.report(at, objectHint, "not valid JSON: %s", what)
+	return token, at, false
 }
 
 // value reads one value; it says whether to go on.
 func (r *jsonReader) value(depth int) bool {
-	token, at := r.next()
-	switch v := token.(type) {
-	case string:
-		for _, ref := range reach.Paths(v, reach.Literal) {
+	token, at, ok := r.next()
+	if !ok {
+		return false
+	}
+	switch kind := token.Kind(); kind {
+	case '"':
+		for _, ref := range reach.Paths(token.String(), reach.Literal) {
 			code.PathNote(ref, func(rule, message, hint string) { r.rr.at(rule, r.offset+at, hint, "%s", message) })
 		}
-	case json.Number:
-		if _, err := v.Float64(); err != nil {
-			r.report(at, "use a number that fits", "the number %s is out of range", document.Quote(string(v)))
+	case '0':
+		if _, err := strconv.ParseFloat(token.String(), 64); err != nil {
+			r.report(at, "use a number that fits", "the number %s is out of range", document.Quote(token.String()))
 		}
-	case json.Delim:
+	case '{', '[':
 		if depth >= maxJSONDepth {
 			r.report(at, "keep the data flat, or pass it as an input file", "the object nests deeper than %d levels",
 				maxJSONDepth)
 			return false
 		}
 		seen := map[string]bool{}
-		for r.dec.More() {
-			if v == '{' && !r.key(seen, depth) || !r.value(depth+1) {
+		for end := r.dec.PeekKind(); end != '}' && end != ']'; end = r.dec.PeekKind() {
+			if kind == '{' && !r.key(seen, depth) || !r.value(depth+1) {
 				return false
 			}
 		}
-		r.next() // the end
+		_, _, ok = r.next() // the end
 	}
-	return true
+	return ok
 }
 
 // key reads the key of a member; it says whether to go on.
 func (r *jsonReader) key(seen map[string]bool, depth int) bool {
-	token, at := r.next()
-	key, _ := token.(string)
+	token, at, ok := r.next()
+	if !ok {
+		return false
+	}
+	key := token.String()
 	switch {
 	case seen[key]:
 		r.report(at, "keep one of them", "the key %s is given twice", document.Quote(key))

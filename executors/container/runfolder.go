@@ -16,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/job"
 	"github.com/threegate/tool-exec/executors/sandbox"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool/durable"
 )
 
@@ -139,7 +140,7 @@ func (b runDir) read(name string, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	if err := schemas.DecodeOpen(data, v); err != nil {
 		return fmt.Errorf("read %s: %w", b.path(name), err)
 	}
 	return nil

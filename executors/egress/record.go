@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool/durable"
 )
 
@@ -87,9 +88,7 @@ func (r *recorder) load(f *os.File) error {
 		}
 		r.size += int64(len(line))
 		var l logLine
-		dec := json.NewDecoder(bytes.NewReader(line))
-		dec.DisallowUnknownFields()
-		if dec.Decode(&l) != nil || !l.Decision.valid() {
+		if schemas.DecodeStrict(line, &l) != nil || !l.Decision.valid() {
 			r.seen[Decision{Cause: CauseUnreadable}] = true
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool/durable"
 )
 
@@ -167,7 +168,7 @@ func (l layout) readIndex() (v1.IndexManifest, error) {
 	corrupt := func(format string, args ...any) error {
 		return fmt.Errorf("%s: %w: %s", l.path(indexFile), ErrCorrupt, fmt.Sprintf(format, args...))
 	}
-	if err := json.Unmarshal(b, &index); err != nil {
+	if err := schemas.DecodeOpen(b, &index); err != nil {
 		return index, corrupt("not JSON of an image index: %v", err)
 	}
 	if index.SchemaVersion != 2 {

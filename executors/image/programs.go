@@ -2,13 +2,14 @@ package image
 
 import (
 	"archive/tar"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/threegate/tool-exec/schemas"
 )
 
 // DefaultPath is where programs are looked for if an image's environment has no PATH.
@@ -31,7 +32,7 @@ func Programs(layoutDir, digest string) (names []string, known bool, err error) 
 		return nil, false, err
 	}
 	var c v1.ConfigFile
-	if err := json.Unmarshal(b, &c); err != nil {
+	if err := schemas.DecodeOpen(b, &c); err != nil {
 		return nil, false, fmt.Errorf("%w: configuration %s: %w", ErrCorrupt, m.Config.Digest, err)
 	}
 	label, known := c.Config.Labels[labelPrograms]

@@ -17,6 +17,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool/durable"
 )
 
@@ -175,7 +176,7 @@ func (l layout) manifest(digest string) (v1.Manifest, error) {
 	if err != nil {
 		return m, err
 	}
-	if err := json.Unmarshal(b, &m); err != nil {
+	if err := schemas.DecodeOpen(b, &m); err != nil {
 		return m, fmt.Errorf("%w: manifest %s: %w", ErrCorrupt, digest, err)
 	}
 	if m.SchemaVersion != 2 || m.MediaType != types.OCIManifestSchema1 || len(m.Layers) == 0 {

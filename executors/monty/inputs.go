@@ -2,14 +2,14 @@ package monty
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/threegate/tool-exec/executors/monty/wire"
 )
@@ -28,23 +28,15 @@ func inputs(doc []byte) ([]*wire.NamedValue, error) {
 	if len(doc) == 0 || string(doc) == "null" {
 		return nil, nil
 	}
-	if !utf8.Valid(doc) {
-		return nil, errors.New("inputs: no valid UTF-8")
-	}
-	dec := json.NewDecoder(bytes.NewReader(doc))
-	dec.UseNumber()
-	first, err := dec.Token()
+	dec := jsontext.NewDecoder(bytes.NewReader(doc))
+	object, err := inputValue(dec, 0)
 	if err != nil {
 		return nil, fmt.Errorf("inputs: %w", err)
 	}
-	if first != json.Delim('{') {
+	if object.GetDict() == nil {
 		return nil, errors.New("inputs: must be one JSON object")
 	}
-	object, err := inputDict(dec, 0)
-	if err != nil {
-		return nil, fmt.Errorf("inputs: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("inputs: something follows the object")
 	}
 	var vars []*wire.NamedValue
@@ -54,64 +46,58 @@ func inputs(doc []byte) ([]*wire.NamedValue, error) {
 	return vars, nil
 }
 
-// inputValue reads one value, which lies below so many levels of messages.
-func inputValue(dec *json.Decoder, levels int) (*wire.Value, error) {
+// inputValue reads one value, which lies below so many levels of messages. No key is there twice.
+func inputValue(dec *jsontext.Decoder, levels int) (*wire.Value, error) {
 	if levels > wire.MaxValueDepth {
 		return nil, fmt.Errorf("it nests too deep, about %d arrays or %d objects are possible",
 			wire.MaxValueDepth/listLevels, wire.MaxValueDepth/dictLevels)
 	}
-	tok, err := dec.Token()
+	token, err := dec.ReadToken()
 	if err != nil {
 		return nil, err
 	}
-	switch t := tok.(type) {
-	case bool:
-		return boolean(t), nil
-	case string:
-		return str(t), nil
-	case json.Number:
-		return inputNumber(string(t))
-	case json.Delim:
-		if t == '{' {
-			return inputDict(dec, levels+dictLevels)
-		}
+	switch token.Kind() {
+	case 't', 'f':
+		return boolean(token.Bool()), nil
+	case '"':
+		return str(token.String()), nil
+	case '0':
+		return inputNumber(token.String())
+	case '[':
 		return inputList(dec, levels+listLevels)
+	case '{':
+		return inputDict(dec, levels+dictLevels)
 	}
 	return none(), nil // null
 }
 
-func inputList(dec *json.Decoder, levels int) (*wire.Value, error) {
+func inputList(dec *jsontext.Decoder, levels int) (*wire.Value, error) {
 	var items []*wire.Value
-	for dec.More() {
+	for dec.PeekKind() != ']' {
 		v, err := inputValue(dec, levels)
 		if err != nil {
 			return nil, err
 		}
 		items = append(items, v)
 	}
-	_, err := dec.Token()
+	_, err := dec.ReadToken()
 	return list(items), err
 }
 
-func inputDict(dec *json.Decoder, levels int) (*wire.Value, error) {
+func inputDict(dec *jsontext.Decoder, levels int) (*wire.Value, error) {
 	var pairs []*wire.Pair
-	seen := map[string]bool{}
-	for dec.More() {
+	for dec.PeekKind() != '}' {
 		key, err := inputValue(dec, levels) // the decoder takes only a string here
 		if err != nil {
 			return nil, err
 		}
-		if seen[key.GetStr()] {
-			return nil, fmt.Errorf("the key %.40q is there twice", key.GetStr())
-		}
-		seen[key.GetStr()] = true
 		value, err := inputValue(dec, levels)
 		if err != nil {
 			return nil, err
 		}
 		pairs = append(pairs, &wire.Pair{Key: key, Value: value})
 	}
-	_, err := dec.Token()
+	_, err := dec.ReadToken()
 	return dict(pairs), err
 }
 

@@ -1,12 +1,13 @@
 package monty
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxJob bounds the job document.
@@ -17,8 +18,8 @@ type Job struct {
 	// Code is the program.
 	Code string `json:"code"`
 	// Inputs is one JSON object, each key of which becomes a variable, or null.
-	Inputs json.RawMessage `json:"inputs"`
-	Limits Limits          `json:"limits"`
+	Inputs jsontext.Value `json:"inputs"`
+	Limits Limits         `json:"limits"`
 	// Monty is the path of the interpreter.
 	Monty string `json:"monty"`
 }
@@ -41,13 +42,8 @@ func ReadJob(r io.Reader) (Job, error) {
 		return Job{}, fmt.Errorf("the document is larger than %d bytes", maxJob)
 	}
 	var j Job
-	dec := json.NewDecoder(bytes.NewReader(doc))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&j); err != nil {
+	if err := json.Unmarshal(doc, &j, json.RejectUnknownMembers(true)); err != nil {
 		return Job{}, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Job{}, errors.New("something follows the document")
 	}
 	switch {
 	case j.Monty == "":

@@ -17,13 +17,13 @@ func TestReadJob(t *testing.T) {
 	const good = `{"code": "1", "limits": {"max_duration_sec": 1, "max_memory_bytes": 1}, "monty": "/m"}`
 	for doc, want := range map[string]string{
 		``:         "EOF",
-		good + "x": "something follows",
+		good + "x": "after top-level value",
 		strings.Replace(good, `sec": 1`, `sec": 0`, 1):      "max_duration_sec",
 		strings.Replace(good, `sec": 1`, `sec": 1e99`, 1):   "max_duration_sec",
 		strings.Replace(good, `bytes": 1`, `bytes": -1`, 1): "max_memory_bytes",
 		strings.Replace(good, `/m`, ``, 1):                  "monty names no interpreter",
-		`{"code": "1", "extra": 1}`:                         "unknown field",
-		`{"code": 1}`:                                       "cannot unmarshal",
+		`{"code": "1", "extra": 1}`:                         "unknown object member name",
+		`{"code": 1}`:                                       "JSON number into Go string",
 		`"` + strings.Repeat("x", maxJob) + `"`:             "larger than",
 		good + strings.Repeat(" ", maxJob):                  "larger than",
 	} {

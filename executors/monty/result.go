@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/threegate/tool-exec/executors/monty/wire"
 )
 
@@ -224,8 +226,8 @@ func keyText(v *wire.Value) (string, *refusal) {
 	}
 	switch text := r.String(); text[0] {
 	case '"':
-		_ = json.Unmarshal(r.Bytes(), &text) // r.str wrote it
-		return text, nil
+		unquoted, _ := jsontext.AppendUnquote(nil, r.Bytes()) // r.str wrote it
+		return string(unquoted), nil
 	case '{', '[':
 		return "", &refusal{what: "a key of type " + typeName(v), why: "keys must be str or plain values, use str(key)"}
 	default:

@@ -316,7 +316,7 @@ from pathlib import Path
 			code:   "1",
 			inputs: "{\"a\": \"\xff\"}",
 			exit:   monty.ExitJob,
-			stderr: "no valid UTF-8",
+			stderr: "invalid UTF-8",
 		},
 		{name: "input: broken", code: "1", inputs: `{"a": `, exit: monty.ExitJob, stderr: "inputs"},
 		{name: "input: more follows", code: "1", inputs: `{} {}`, exit: monty.ExitJob, stderr: "something follows"},

@@ -2,11 +2,12 @@ package monty
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/threegate/tool-exec/executors/monty/wire"
 )
@@ -63,9 +64,7 @@ func (t *Tools) call(c *wire.FunctionCall) (*wire.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	v, err := inputValue(dec, 0)
+	v, err := inputValue(jsontext.NewDecoder(bytes.NewReader(raw)), 0)
 	if err != nil {
 		return nil, &pyError{typ: "RuntimeError", msg: fmt.Sprintf("the result of %s(): %v", name, err)}
 	}

@@ -1,7 +1,6 @@
 package fsck
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,7 +85,7 @@ func (n *node) outcome(j *job, dir string) *result.Outcome {
 		return nil // a finding already
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &o)
+		err = schemas.DecodeOpen(data, &o)
 	}
 	if err != nil {
 		n.found(CheckFiles, j.id, path, "look for the file in a backup", "the outcome can't be used: %v", err)

@@ -2,7 +2,6 @@ package fsck
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -105,7 +104,7 @@ func planOf(dir string) ([]*contract.ToolRequest, error) {
 		Task executors.Task `json:"task"`
 	}
 	if err == nil {
-		err = json.Unmarshal(raw, &a)
+		err = schemas.DecodeOpen(raw, &a)
 	}
 	if err != nil {
 		return nil, err

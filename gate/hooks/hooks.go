@@ -21,6 +21,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/spool/durable"
 )
@@ -158,7 +159,7 @@ func (t *teller) begin() (int64, error) {
 	case err != nil:
 		return 0, err
 	}
-	if err := json.Unmarshal(data, &p); err != nil || p.Version != version {
+	if err := schemas.DecodeStrict(data, &p); err != nil || p.Version != version {
 		return 0, fmt.Errorf("%s can't be read; remove it, and the hook is told of what comes from then on", t.file())
 	}
 	known := p.Seq == 0

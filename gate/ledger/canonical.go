@@ -3,7 +3,7 @@ package ledger
 import (
 	"encoding/json"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Types lists every type of event.
@@ -17,7 +17,9 @@ func encode(e *Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jcs.Transform(line)
+	canonical := jsontext.Value(line)
+	err = canonical.Canonicalize()
+	return canonical, err
 }
 
 // Lines calls each with every whole line of the record, in order, as it lies there: nothing is

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/openwop"
@@ -75,8 +75,17 @@ func TestLinesAreCanonical(t *testing.T) {
 	}); err != nil || len(lines) != 3 {
 		t.Fatal(len(lines), err)
 	}
+	// The example of RFC 8785, section 3.2.4.
+	example := jsontext.Value(`{"numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+		"string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/", "literals": [null, true, false]}`)
+	const want = `{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],` +
+		`"string":"€$\u000f\nA'B\"\\\\\"/"}`
+	if err := example.Canonicalize(); err != nil || string(example) != want {
+		t.Errorf("%v: %s, want %s", err, example, want)
+	}
 	for _, line := range lines {
-		if canonical, err := jcs.Transform(line); err != nil || !bytes.Equal(canonical, line) {
+		canonical := jsontext.Value(bytes.Clone(line))
+		if err := canonical.Canonicalize(); err != nil || !bytes.Equal(canonical, line) {
 			t.Errorf("%v: %s is not %s", err, line, canonical)
 		}
 	}
@@ -88,5 +97,33 @@ func TestLinesAreCanonical(t *testing.T) {
 		if sum := sha256.Sum256(line); prev[i+1] != hex.EncodeToString(sum[:]) {
 			t.Errorf("event %d does not hold the hash of event %d", i+2, i+1)
 		}
+	}
+}
+
+// A record of before lines were canonical still reads: encoding/json wrote its lines, with keys in the order of the
+// fields and with <, > and & as escapes. It holds an event of each type that there was.
+func TestOldRecordReads(t *testing.T) {
+	var seen []ledger.Type
+	seq, _, err := ledger.Read("testdata/old", func(e ledger.Event) error {
+		switch e.Type {
+		case ledger.DeliveryAttempted:
+			if e.SubscriptionID != "in<box>&" || !e.Releasable || len(e.Rules) != 2 {
+				t.Errorf("%+v", e)
+			}
+		case ledger.QuarantineRejected:
+			if e.By != "Ana <ana@example.org> & é" {
+				t.Errorf("%+v", e)
+			}
+		case ledger.ToolsRecorded:
+			if e.Tools == nil || e.Tools.Codes["E_POLICY"] != 1 {
+				t.Errorf("%+v", e)
+			}
+		}
+		seen = append(seen, e.Type)
+		return nil
+	})
+	const types = 19
+	if err != nil || seq != types || len(seen) != types {
+		t.Errorf("%v: %d events: %v", err, seq, seen)
 	}
 }

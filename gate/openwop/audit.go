@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/schemas/openwop"
 )
 
@@ -50,7 +50,7 @@ func (c *chain) next(line []byte) *openwop.Anomaly {
 		Seq  int64  `json:"seq"`
 		Prev string `json:"prev"`
 	}
-	bad := json.Unmarshal(line, &e) != nil
+	bad := schemas.DecodeOpen(line, &e) != nil
 	want := c.head
 	if want == "" {
 		want = strings.Repeat("0", hex.EncodedLen(sha256.Size))

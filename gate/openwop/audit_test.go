@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -105,7 +105,8 @@ func TestRootsByTheText(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			canonical, err := jcs.Transform(spelled)
+			canonical := jsontext.Value(spelled)
+			err = canonical.Canonicalize()
 			sum := sha256.Sum256(canonical)
 			hashes = append(hashes, hex.EncodeToString(sum[:]))
 			return err

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/threegate/tool-exec/executors/intree"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/toolruntime/contract"
@@ -87,7 +85,7 @@ func named(call *contract.ToolRequest) (v *judge.Violation, words []byte) {
 		Target  string  `json:"target"`
 		Create  bool    `json:"create"`
 	}
-	if json.Unmarshal(call.Args, &args) != nil {
+	if schemas.DecodeOpen(call.Args, &args) != nil {
 		return nil, nil // no such call is carried out
 	}
 	switch {

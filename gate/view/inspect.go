@@ -3,7 +3,6 @@
 package view
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/trouble"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/spool/durable"
 )
@@ -104,7 +104,7 @@ func Live(cfg *config.Node) (*trouble.Status, error) {
 	}
 	var live trouble.Status
 	if err == nil {
-		err = json.Unmarshal(b, &live)
+		err = schemas.DecodeOpen(b, &live)
 	}
 	if err != nil {
 		return nil, err

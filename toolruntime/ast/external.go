@@ -3,7 +3,6 @@ package ast
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/proc"
@@ -364,7 +365,7 @@ func (t tools) rename(ctx context.Context, a editArgs) (changes []change, count 
 }
 
 // renamed makes changes of a server's edits.
-func (t tools) renamed(raw json.RawMessage) (changes []change, count int, err error) {
+func (t tools) renamed(raw []byte) (changes []change, count int, err error) {
 	edits, err := readEdits(t.w.Dir, raw)
 	if err != nil {
 		return nil, 0, err

@@ -2,7 +2,6 @@ package ast
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
@@ -116,11 +117,11 @@ func (s *lspServer) waitChecked(ctx context.Context, name string) error {
 }
 
 // wasChecked notes what a server says of a file. A file that was not opened is none of its business.
-func (s *lspServer) wasChecked(params *json.RawMessage) {
+func (s *lspServer) wasChecked(params []byte) {
 	var p struct {
 		URI string `json:"uri"`
 	}
-	if params == nil || json.Unmarshal(*params, &p) != nil {
+	if json.Unmarshal(params, &p) != nil {
 		return
 	}
 	s.mu.Lock()
@@ -135,14 +136,14 @@ func (s *lspServer) wasChecked(params *json.RawMessage) {
 }
 
 // progress notes work, such as indexing, that a server tells of.
-func (s *lspServer) progress(params *json.RawMessage) {
+func (s *lspServer) progress(params []byte) {
 	var p struct {
-		Token json.RawMessage `json:"token"`
+		Token jsontext.Value `json:"token"`
 		Value struct {
 			Kind string `json:"kind"`
 		} `json:"value"`
 	}
-	if params == nil || json.Unmarshal(*params, &p) != nil {
+	if json.Unmarshal(params, &p) != nil {
 		return
 	}
 	s.mu.Lock()
@@ -170,8 +171,8 @@ func (s *lspServer) notify(ctx context.Context, method string, params any) error
 }
 
 // call makes a request. An error that the server answers is an E_VALIDATION_FAIL, its end an E_SHELL.
-func (s *lspServer) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	var result json.RawMessage
+func (s *lspServer) call(ctx context.Context, method string, params any) (jsontext.Value, error) {
+	var result jsontext.Value
 	if err := s.conn.Call(ctx, method, params, &result); err != nil {
 		return nil, s.failed(ctx, method, err)
 	}
@@ -198,16 +199,20 @@ func (s *lspServer) failed(ctx context.Context, method string, err error) error 
 
 // answer is what a server gets for its requests.
 func (s *lspServer) answer(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
+	var params []byte
+	if r.Params != nil {
+		params = *r.Params
+	}
 	switch r.Method {
 	case "textDocument/publishDiagnostics":
-		s.wasChecked(r.Params)
+		s.wasChecked(params)
 	case "$/progress":
-		s.progress(r.Params)
+		s.progress(params)
 	case "workspace/configuration":
 		var p struct {
-			Items []json.RawMessage `json:"items"`
+			Items []jsontext.Value `json:"items"`
 		}
-		if r.Params != nil && json.Unmarshal(*r.Params, &p) == nil && len(p.Items) <= 1000 {
+		if json.Unmarshal(params, &p) == nil && len(p.Items) <= 1000 {
 			return make([]any, len(p.Items)), nil
 		}
 		return []any{}, nil

@@ -3,10 +3,11 @@ package ast
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
@@ -31,7 +32,7 @@ type textEdit struct {
 
 // readEdits reads a WorkspaceEdit: what is to be changed in each file below root. It refuses files outside of it, and
 // files that are to be made, moved or deleted.
-func readEdits(root string, raw json.RawMessage) (map[string][]textEdit, error) {
+func readEdits(root string, raw []byte) (map[string][]textEdit, error) {
 	var edit struct {
 		Changes         map[string][]textEdit `json:"changes"`
 		DocumentChanges []struct {

@@ -3,7 +3,6 @@ package toolchain
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -15,6 +14,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/proc"
@@ -36,10 +38,10 @@ func (j Job) goList(ctx context.Context, args ...string) (all []goPackage, err e
 	if err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(strings.NewReader(out.Stdout))
+	d := jsontext.NewDecoder(strings.NewReader(out.Stdout))
 	for {
 		var p goPackage
-		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+		if err := json.UnmarshalDecode(d, &p); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("go list: %w", err)

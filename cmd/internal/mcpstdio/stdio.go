@@ -12,8 +12,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/threegate/tool-exec/schemas"
 )
 
 // Serve serves one client that writes to in and reads from out, with messages of at most most bytes, until in
@@ -104,18 +107,12 @@ type locked struct {
 // lastAnswers bounds the wait for answers when the input has ended.
 const lastAnswers = time.Minute
 
-// message is what tells calls from notifications and answers.
-type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-}
-
 // call is the id of a call, however it is spelled; empty if there is none.
 func (m *message) call() string {
-	var text string
-	if json.Unmarshal(m.ID, &text) == nil && string(m.ID) != "null" {
-		return strconv.Quote(text)
-	} else if len(m.ID) == 0 || string(m.ID) == "null" {
+	switch text, err := jsontext.AppendUnquote(nil, m.ID); {
+	case err == nil:
+		return strconv.Quote(string(text))
+	case len(m.ID) == 0 || string(m.ID) == "null":
 		return ""
 	}
 	return string(m.ID)
@@ -124,7 +121,7 @@ func (m *message) call() string {
 // expect notes a message that is a call. Two calls of one id could not be told apart.
 func (l *locked) expect(line []byte) error {
 	var m message
-	if json.Unmarshal(line, &m) != nil || m.Method == "" || m.call() == "" {
+	if schemas.DecodeStrict(line, &m) != nil || m.Method == "" || m.call() == "" {
 		return nil
 	}
 	l.mu.Lock()
@@ -138,7 +135,7 @@ func (l *locked) expect(line []byte) error {
 
 func (l *locked) Write(p []byte) (int, error) {
 	var m message
-	answer := json.Unmarshal(p, &m) == nil && m.Method == ""
+	answer := schemas.DecodeStrict(p, &m) == nil && m.Method == ""
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, err := l.w.Write(p)

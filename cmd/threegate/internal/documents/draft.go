@@ -13,16 +13,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/schemas"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
 type draftFlags struct {
@@ -265,7 +265,7 @@ func (a *app) drafted(backend string, f draftFlags) (d draft.Draft, silent []str
 
 // montyDraft fills in code and variables, or a sample of both.
 func montyDraft(d *draft.Draft, f draftFlags, limit int64) error {
-	variables := map[string]json.RawMessage{}
+	variables := map[string]jsontext.Value{}
 	if f.variables != "" {
 		if len(f.vars) > 0 {
 			return cli.Usagef("put all variables into the file", "either --variables or --var")
@@ -278,11 +278,11 @@ func montyDraft(d *draft.Draft, f draftFlags, limit int64) error {
 	}
 	for _, v := range f.vars {
 		name, value, ok := strings.Cut(v, "=")
-		if _, twice := variables[name]; twice || !ok || !json.Valid([]byte(value)) {
+		if _, twice := variables[name]; twice || !ok || !jsontext.Value(value).IsValid() {
 			return cli.Usagef(`write NAME=JSON, like numbers='[1, 2]' or name='"x"', and each name once`,
 				"--var %s is no variable", v)
 		}
-		variables[name] = json.RawMessage(value)
+		variables[name] = jsontext.Value(value)
 	}
 	if len(f.vars) > 0 {
 		data, err := json.MarshalIndent(variables, "", "  ")

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -25,8 +26,8 @@ import (
 	"github.com/threegate/tool-exec/spool"
 )
 
-// maxNotesBytes bounds the notes on their way to the other process.
-const maxNotesBytes = 64 << 20
+// maxNoteBytes bounds a note on its way to the other process.
+const maxNoteBytes = 1 << 20
 
 // refusalReporter is another process of this program. It keeps the right to the node's folder of orders, which this one never
 // has: it leaves notes of refusals there, and can give no other order.
@@ -118,19 +119,21 @@ func newNote(a *app) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			notes := json.NewDecoder(io.LimitReader(a.In, maxNotesBytes))
-			notes.DisallowUnknownFields()
-			for {
+			notes := bufio.NewScanner(a.In)
+			notes.Buffer(nil, maxNoteBytes)
+			for notes.Scan() {
 				var o orders.Order
-				if err := notes.Decode(&o); errors.Is(err, io.EOF) {
-					return nil // nothing more was refused
-				} else if err != nil {
+				if err := schemas.DecodeStrict(notes.Bytes(), &o); err != nil {
 					return cli.Troublef(err, "", "can't read a note")
 				}
 				if err := a.leaveNote(cmd.Context(), args[0], args[1], o); err != nil {
 					return err
 				}
 			}
+			if err := notes.Err(); err != nil {
+				return cli.Troublef(err, "", "can't read a note")
+			}
+			return nil // nothing more was refused
 		},
 	}
 }

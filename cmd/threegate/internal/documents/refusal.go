@@ -49,12 +49,10 @@ func (r refusal) encode() ([]byte, error) {
 
 func parseRefusal(data []byte) (refusal, error) {
 	var r refusal
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
 	if len(data) > maxRefusalBytes {
 		return r, errors.New("it is too long")
 	}
-	if err := dec.Decode(&r); err != nil || r.Version != 1 || r.RefusedUTC.IsZero() {
+	if err := schemas.DecodeStrict(data, &r); err != nil || r.Version != 1 || r.RefusedUTC.IsZero() {
 		return r, errors.Join(errors.New("it is no refusal as review writes it"), err)
 	}
 	return r, nil

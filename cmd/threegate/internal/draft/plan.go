@@ -101,7 +101,7 @@ func Plan(name string, raw []byte, now time.Time) ([]byte, error) {
 // planLine is a line as a whole ToolRequest.
 func planLine(text []byte, line int, session string, now time.Time) ([]byte, *contract.ToolRequest, error) {
 	var r contract.ToolRequest
-	if err := json.Unmarshal(text, &r, json.RejectUnknownMembers(true)); err != nil {
+	if err := schemas.DecodeStrict(text, &r); err != nil {
 		return nil, nil, fmt.Errorf("it is no call: %w", err)
 	}
 	given := r

@@ -8,7 +8,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -139,7 +138,7 @@ func (d *desk) tools(s *mcp.Server) {
 
 // add registers a tool with the schemas of its types; edit, if there is one, changes that of
 // the input.
-func add[In, Out any](s *mcp.Server, t *mcp.Tool, h func(context.Context, json.RawMessage, In) (*mcp.CallToolResult,
+func add[In, Out any](s *mcp.Server, t *mcp.Tool, h func(context.Context, []byte, In) (*mcp.CallToolResult,
 	Out, error), edit func(*jsonschema.Schema)) {
 	t.InputSchema, t.OutputSchema = schemaOf[In](), schemaOf[Out]()
 	if edit != nil {
@@ -187,7 +186,7 @@ type lintOut struct {
 	NotLookedAt []admission.Unseen `json:"not_looked_at" jsonschema:"what the node looks at and this check could not"`
 }
 
-func (d *desk) lint(ctx context.Context, _ json.RawMessage, in lintIn) (*mcp.CallToolResult, lintOut, error) {
+func (d *desk) lint(ctx context.Context, _ []byte, in lintIn) (*mcp.CallToolResult, lintOut, error) {
 	out, err := d.judge(ctx, schemas.Kind(in.Kind), []byte(in.Text), nil)
 	return nil, out, err
 }
@@ -200,7 +199,7 @@ type ruleOut struct {
 	Rules []schemas.Rule `json:"rules"`
 }
 
-func (d *desk) explainRule(_ context.Context, _ json.RawMessage, in ruleIn) (*mcp.CallToolResult, ruleOut, error) {
+func (d *desk) explainRule(_ context.Context, _ []byte, in ruleIn) (*mcp.CallToolResult, ruleOut, error) {
 	if r, ok := schemas.RuleByID(in.Rule); ok {
 		return nil, ruleOut{[]schemas.Rule{r}}, nil
 	}
@@ -232,7 +231,7 @@ type backendOut struct {
 	Languages []string        `json:"languages"`
 }
 
-func (d *desk) listLanguages(context.Context, json.RawMessage, none) (*mcp.CallToolResult, languagesOut, error) {
+func (d *desk) listLanguages(context.Context, []byte, none) (*mcp.CallToolResult, languagesOut, error) {
 	p := d.Policy
 	out := languagesOut{Backends: []backendOut{}, Tools: []string{},
 		MaxCPU: float64(p.MaxMilliCPU) / 1000, MaxMemoryMB: p.MaxMemoryMB,
@@ -261,7 +260,7 @@ type schemaOut struct {
 	JSONSchema string `json:"json_schema" jsonschema:"its JSON Schema: of front matter, a whole notice, or a plan"`
 }
 
-func (d *desk) schema(_ context.Context, _ json.RawMessage, in schemaIn) (*mcp.CallToolResult, schemaOut, error) {
+func (d *desk) schema(_ context.Context, _ []byte, in schemaIn) (*mcp.CallToolResult, schemaOut, error) {
 	doc := kinds[in.Kind]
 	return nil, schemaOut{string(doc.text()), string(doc.schema())}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -88,7 +89,7 @@ const (
 	nextMend = "Nothing was written. Mend what the findings say, and call draft_request again."
 )
 
-func (d *desk) draftRequest(ctx context.Context, raw json.RawMessage, in draftIn) (*mcp.CallToolResult, draftOut,
+func (d *desk) draftRequest(ctx context.Context, raw []byte, in draftIn) (*mcp.CallToolResult, draftOut,
 	error) {
 	out := draftOut{Findings: []schemas.Finding{}, Inputs: []string{}, Next: nextMend}
 	if !d.drafts.Allow() {
@@ -189,18 +190,18 @@ func (in *draftIn) check() error {
 }
 
 // plan makes the calls an input, and the command the one that carries them out.
-func (in *draftIn) plan(raw json.RawMessage, now time.Time) error {
+func (in *draftIn) plan(raw []byte, now time.Time) error {
 	if len(in.Plan) == 0 {
 		return nil
 	}
 	// The bytes that came, as with variables.
 	var exact struct {
 		Plan []struct {
-			Tool string          `json:"tool"`
-			Args json.RawMessage `json:"args,omitempty"`
+			Tool string         `json:"tool"`
+			Args jsontext.Value `json:"args,omitempty"`
 		} `json:"plan"`
 	}
-	if err := json.Unmarshal(raw, &exact); err != nil {
+	if err := schemas.DecodeOpen(raw, &exact); err != nil {
 		return err
 	}
 	var lines bytes.Buffer
@@ -264,7 +265,7 @@ func (in *draftIn) files(ctx context.Context, l bundle.Limits) ([]bundle.File, e
 }
 
 // draft is the request without its id and time.
-func (in *draftIn) draft(raw json.RawMessage, files []bundle.File) (draft.Draft, error) {
+func (in *draftIn) draft(raw []byte, files []bundle.File) (draft.Draft, error) {
 	q := draft.Draft{RequestedBy: cmp.Or(in.RequestedBy, "CORE"), Purpose: in.Purpose,
 		Backend: schemas.Backend(in.Backend), Language: cmp.Or(in.Language, "python"),
 		Network: schemas.Network(cmp.Or(in.Network, string(schemas.NetworkNone))), CPU: cmp.Or(in.CPU, draft.CPU),
@@ -291,10 +292,10 @@ func (in *draftIn) draft(raw json.RawMessage, files []bundle.File) (draft.Draft,
 	}
 	// The bytes that came: a number that went through a float might be another one.
 	var exact struct {
-		Variables json.RawMessage `json:"variables"`
+		Variables jsontext.Value `json:"variables"`
 	}
 	var b bytes.Buffer
-	if err := errors.Join(json.Unmarshal(raw, &exact), json.Indent(&b, exact.Variables, "", "  ")); err != nil {
+	if err := errors.Join(schemas.DecodeOpen(raw, &exact), json.Indent(&b, exact.Variables, "", "  ")); err != nil {
 		return q, err
 	}
 	q.Variables = b.String()

@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"regexp"
 	"slices"
@@ -97,7 +96,7 @@ type listed struct {
 
 const maxListed = 100
 
-func (d *desk) listRequests(_ context.Context, _ json.RawMessage, in listIn) (*mcp.CallToolResult, listOut, error) {
+func (d *desk) listRequests(_ context.Context, _ []byte, in listIn) (*mcp.CallToolResult, listOut, error) {
 	out := listOut{Requests: []listed{}}
 	if in.Limit < 0 {
 		return nil, out, errors.New("limit must be positive")
@@ -141,7 +140,7 @@ type statusOut struct {
 // maxRefusal bounds the file in which a person refuses a draft.
 const maxRefusal = 64 << 10
 
-func (d *desk) requestStatus(_ context.Context, _ json.RawMessage, in idIn) (*mcp.CallToolResult, statusOut, error) {
+func (d *desk) requestStatus(_ context.Context, _ []byte, in idIn) (*mcp.CallToolResult, statusOut, error) {
 	s, err := d.look(in.RequestID)
 	if err != nil {
 		return nil, statusOut{}, err
@@ -181,7 +180,7 @@ type noticeIn struct {
 // maxNoticeBytes bounds a notice.
 const maxNoticeBytes = 256 << 10
 
-func (d *desk) readNotice(_ context.Context, _ json.RawMessage, in noticeIn) (*mcp.CallToolResult, schemas.Notice,
+func (d *desk) readNotice(_ context.Context, _ []byte, in noticeIn) (*mcp.CallToolResult, schemas.Notice,
 	error) {
 	out := schemas.Notice{Rules: []schemas.NoticeRule{}}
 	name := "TN-" + in.Name + ".json"

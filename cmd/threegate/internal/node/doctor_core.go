@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +20,7 @@ import (
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -155,7 +155,7 @@ func tryAs(ctx context.Context, as *syscall.Credential, command string, paths ..
 	out, err := cmd.Output()
 	var failed trial
 	if err == nil {
-		err = json.Unmarshal(out, &failed)
+		err = schemas.DecodeStrict(out, &failed)
 	}
 	switch {
 	case err != nil:

@@ -1,8 +1,8 @@
 package node
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/container"
@@ -19,9 +21,6 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
 // postureReport is what `threegate posture --json` prints: one for each network
@@ -186,14 +185,13 @@ func tryNetwork(ctx context.Context, e *container.Executor, cfg *config.Node,
 		return rep, err
 	}
 	rep.Runtime, rep.Image = out.Identity.Runtime, out.Identity.Image
-	f, err := os.Open(filepath.Join(dir, "stdout"))
+	findings, err := os.ReadFile(filepath.Join(dir, "stdout"))
 	if err != nil {
 		return rep, err
 	}
-	defer f.Close()
-	for d := json.NewDecoder(f); d.More(); {
+	for line := range bytes.Lines(findings) {
 		var x posture.Finding
-		if err := d.Decode(&x); err != nil {
+		if err := schemas.DecodeStrict(line, &x); err != nil {
 			return rep, fmt.Errorf("its output can't be read: %w", err)
 		}
 		rep.Findings = append(rep.Findings, x)

@@ -3,7 +3,6 @@ package node
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -138,7 +138,7 @@ func (q *quickstart) result(node, id string) error {
 		State      string `json:"state"`
 		ResultPath string `json:"result_path"`
 	}
-	if jerr := json.Unmarshal(answer.Bytes(), &fate); jerr != nil || fate.ResultPath == "" {
+	if jerr := schemas.DecodeOpen(answer.Bytes(), &fate); jerr != nil || fate.ResultPath == "" {
 		fmt.Fprintf(q.UI.Out, "%s\n", answer.Bytes())
 		return err
 	}

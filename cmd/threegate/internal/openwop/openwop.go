@@ -119,7 +119,7 @@ func readCapabilities(file string) (*openwop.Capabilities, error) {
 		return nil, cli.Troublef(err, "", "can't read the discovery document %s", file)
 	}
 	var c openwop.Capabilities
-	if err := json.Unmarshal(raw, &c); err != nil {
+	if err := schemas.DecodeOpen(raw, &c); err != nil {
 		return nil, cli.Rejectf("", "threegate openwop discovery prints one", "%s is no discovery document: %v",
 			file, err)
 	}

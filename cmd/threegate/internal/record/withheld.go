@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/result"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/spool/durable"
 )
@@ -109,7 +109,7 @@ func withheldOf(node string, e ledger.Event) ([]withheldJSON, error) {
 		}
 		var r result.WithheldRecord
 		if err == nil {
-			err = json.Unmarshal(b, &r)
+			err = schemas.DecodeStrict(b, &r)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %s: %w", e.RunID, ledger.FileWithheld, err)

@@ -73,7 +73,10 @@ func readLines(f io.Reader, path string, r replayed, last bool, about []byte, ea
 		}
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		if len(about) == 0 || bytes.Contains(line, about) || !seemsNext(line, r.seq+1, r.prev) {
-			e, err := decode(line, r.seq+1, r.prev)
+			e, err := parse(line)
+			if err == nil {
+				err = e.follows(r.seq+1, r.prev)
+			}
 			if err != nil {
 				return r, damage{fmt.Errorf("ledger %s: event %d: %w", filepath.Base(path), r.seq+1, err)}
 			}
@@ -94,15 +97,7 @@ func seemsNext(line []byte, seq int64, prev string) bool {
 		bytes.Contains(line, append(strconv.AppendInt([]byte(`"seq":`), seq, 10), ','))
 }
 
-// decode reads one line strictly and checks that it follows on.
-func decode(line []byte, seq int64, prev string) (Event, error) {
-	e, err := parse(line)
-	if err == nil {
-		err = e.follows(seq, prev)
-	}
-	return e, err
-}
-
+// parse reads one line strictly.
 func parse(line []byte) (Event, error) {
 	var e Event
 	if err := schemas.DecodeStrict(line, &e); err != nil {

@@ -85,16 +85,16 @@ hash of its arguments: threegate fsck compares these with the plan that was appr
 			if err != nil {
 				return err
 			}
-			all, err := view.Results(l)
-			if err != nil {
-				return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s",
-					args[0])
-			}
 			id := requestID(args[0])
-			for _, r := range all {
-				if r.RequestID == id || r.ResultID == id && id != "" {
-					return a.showResult(l, r, calls)
-				}
+			if at := strings.Index(id, "-TR-"); at > 0 { // that of a result holds the request's
+				id = id[at+1:]
+			}
+			r, err := view.Of(l, id)
+			if err != nil {
+				return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", id)
+			}
+			if r.AdmittedUTC != nil {
+				return a.showResult(l, r, calls)
 			}
 			return cli.NotFoundf("threegate results list"+a.NodeArg()+" lists those that were admitted; "+
 				"threegate status "+id+" says whether it waits or was refused", "no request %s was admitted", id)

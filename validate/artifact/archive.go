@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"strings"
 
@@ -148,4 +149,27 @@ func (d *directory) ReadAt(b []byte, at int64) (int, error) {
 		return 0, errors.New("its directory is too long")
 	}
 	return d.ReaderAt.ReadAt(b, at)
+}
+
+// Heads yields the name and the beginning of each file in the archive data, which is a tar file or else
+// a zip file, as far as they can be read. Little of it is unpacked.
+func Heads(data []byte, isTar bool) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		left := int64(maxTarFile)
+		a := archive{open: func() (io.Reader, error) { return bytes.NewReader(data), nil },
+			file: bytes.NewReader(data), size: int64(len(data)), left: &left}
+		if isTar {
+			a.media = "application/x-tar"
+		}
+		a.each(func(m member) error {
+			var head []byte
+			if r, err := m.open(); err == nil {
+				head, _ = io.ReadAll(io.LimitReader(r, headSize))
+			}
+			if !yield(m.name, head) {
+				return io.EOF
+			}
+			return nil
+		})
+	}
 }

@@ -172,9 +172,6 @@ var heads = []struct {
 		regexp.MustCompile(`(?i)^(?:\xef\xbb\xbf)?(?:\s|[#;][^\n]*\n)*(?:\[(?:desktop entry|internetshortcut|autorun` +
 			`|\.shellclassinfo)\]|regedit4|windows registry editor)`)},
 	{schemas.ArtifactLauncher, "an application in HTML", regexp.MustCompile(`(?i)<hta:application`)},
-	{schemas.ArtifactProgram, "code for Android", regexp.MustCompile(`^dex\n03`)},
-	{schemas.ArtifactProgram, "compiled code",
-		regexp.MustCompile(`^(?:\x1bLua|\x1bLJ|BC\xc0\xde|\xde\xc0\x17\x0b|(?s:.)\r\r\n[\x00-\x0f]\x00\x00\x00)`)},
 	{schemas.ArtifactSealed, "it is packed in a way that is not read",
 		regexp.MustCompile(`^(?s:\x04\x22\x4d\x18|\x02\x21\x4c\x18|\x1f[\x9d\xa0]|\x5d\x00\x00.{2}(?:\xff{8}|.{5}\x00{3})` +
 			`|hsqs.{24}\x04\x00|sqsh.{24}\x00[\x03\x04]|..-lh[\da-z]-|\xff\x06\x00\x00sNaPpY)`)},
@@ -202,6 +199,9 @@ func (d *detector) head(head []byte) {
 		if h.re.Match(latin) {
 			d.add(h.name, h.why)
 		}
+	}
+	if what := Program(head); what != "" {
+		d.add(schemas.ArtifactProgram, what)
 	}
 	if bytes.Contains(head[:min(len(head), maxPDFPrefix)], []byte("%PDF-")) {
 		d.add(schemas.ArtifactPDF, "")

@@ -13,7 +13,7 @@ import (
 // says that the part ends the file.
 func (d *detector) window(b []byte, last bool) {
 	if !d.is(schemas.ArtifactProgram) {
-		if what := program(b); what != "" {
+		if what := programInside(b); what != "" {
 			d.add(schemas.ArtifactProgram, "it holds "+what)
 		}
 	}
@@ -39,53 +39,6 @@ func (d *detector) window(b []byte, last bool) {
 }
 
 var notebookFormat = regexp.MustCompile(`"nbformat"\s{0,8}:\s{0,8}\d`)
-
-// programs are how programs begin, and what their headers must say too: more than chance
-// bytes come to.
-var programs = []struct {
-	magic, what string
-	is          func(header []byte) bool
-}{
-	// a class, an order, a version, a kind of file in either order
-	{"\x7fELF", "an ELF executable", func(b []byte) bool {
-		kind := b[16] | b[17]
-		return (b[4] == 1 || b[4] == 2) && (b[5] == 1 || b[5] == 2) && b[6] == 1 && kind >= 1 && kind <= 4 &&
-			b[20]+b[23] == 1
-	}},
-	// the header that the first one points at
-	{"MZ", "a Windows executable", func(b []byte) bool {
-		at := int64(binary.LittleEndian.Uint32(b[60:]))
-		return at >= 4 && at+6 <= int64(len(b)) && string(b[at:at+4]) == "PE\x00\x00" && b[at+4]|b[at+5] != 0
-	}},
-	// a processor and a kind of file
-	{"\xcf\xfa\xed\xfe", "a Mach-O executable", func(b []byte) bool {
-		cpu, kind := binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[12:])
-		return (cpu == 0x01000007 || cpu == 0x0100000c) && kind >= 1 && kind <= 12
-	}},
-}
-
-// The least and the most that is looked at of one header.
-const (
-	minHeader = 64
-	maxHeader = 4 << 10
-)
-
-// program names a program whose header stands anywhere in b.
-func program(b []byte) string {
-	for _, p := range programs {
-		for i := 0; ; i += len(p.magic) {
-			k := bytes.Index(b[i:], []byte(p.magic))
-			if k < 0 || len(b)-i-k < minHeader {
-				break
-			}
-			i += k
-			if p.is(b[i:min(len(b), i+maxHeader)]) {
-				return p.what
-			}
-		}
-	}
-	return ""
-}
 
 // maxZipTail is the longest end of a zip file's directory.
 const maxZipTail = 22 + 1<<16

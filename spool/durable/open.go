@@ -65,7 +65,8 @@ func regular(path, link string, open func() (*os.File, error)) (*os.File, error)
 		err = not(Describe(info.Mode()))
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		_ = f.Close() // it was only looked at
+		return nil, err
 	}
 	return f, nil
 }

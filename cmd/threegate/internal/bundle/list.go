@@ -1,9 +1,9 @@
-// Package bundle handles the files that travel with a request: it finds and
-// hashes input files, and puts a request with its inputs and its signature into
-// an inbox so that nobody ever sees a part of them.
+// Package bundle handles the documents that a person names, and the files that
+// travel with a request: it finds, reads and hashes them, and puts a request with
+// its inputs and its signature into an inbox so that nobody ever sees a part of them.
 //
-// Input files are hostile: links, pipes, devices and files that change while
-// they are read are refused, and every count and size is bounded.
+// What it meets is hostile: links that nobody named, pipes, devices and files that
+// change while they are read are refused, and every count and size is bounded.
 package bundle
 
 import (

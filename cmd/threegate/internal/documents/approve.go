@@ -21,7 +21,6 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
@@ -277,7 +276,7 @@ func (a *app) prepareApproval(ctx context.Context, p *approval, f approveFlags) 
 		}
 		return cli.Troublef(err, hint, "can't read %s", file)
 	}
-	if k := source.KindOf(file, p.original); k != schemas.KindRequest {
+	if k := bundle.KindOf(file, p.original); k != schemas.KindRequest {
 		return cli.Usagef("only requests are approved", "%s is a %s", file, k)
 	}
 	p.doc, err = frontmatter.Parse(p.original)

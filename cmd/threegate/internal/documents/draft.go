@@ -20,7 +20,6 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/schemas"
 )
@@ -247,7 +246,7 @@ func (a *app) drafted(backend string, f draftFlags) (d draft.Draft, silent []str
 	}
 	d.Created = a.Now()
 	d.ID = draft.NewID(d.Created, slug)
-	if source.NameKind(f.file) == schemas.KindRequest {
+	if bundle.NameKind(f.file) == schemas.KindRequest {
 		// The name of the file is the id of the request.
 		d.ID = strings.TrimSuffix(filepath.Base(f.file), ".md")
 	}
@@ -270,7 +269,7 @@ func montyDraft(d *draft.Draft, f draftFlags, limit int64) error {
 		if len(f.vars) > 0 {
 			return cli.Usagef("put all variables into the file", "either --variables or --var")
 		}
-		data, err := source.Read(f.variables, true, limit)
+		data, err := bundle.ReadDocument(f.variables, true, limit)
 		if err != nil {
 			return cli.Troublef(err, lintHint(err), "can't take the variables from %s", f.variables)
 		}
@@ -292,7 +291,7 @@ func montyDraft(d *draft.Draft, f draftFlags, limit int64) error {
 		d.Variables = string(data)
 	}
 	if f.code != "" {
-		data, err := source.Read(f.code, true, limit)
+		data, err := bundle.ReadDocument(f.code, true, limit)
 		if err != nil {
 			return cli.Troublef(err, lintHint(err), "can't take the program from %s", f.code)
 		}

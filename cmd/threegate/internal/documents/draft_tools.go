@@ -12,7 +12,6 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
@@ -48,7 +47,7 @@ func (a *app) toolInputs(ctx context.Context, f draftFlags, l bundle.Limits) ([]
 	var inputs []draft.Input
 	if f.tools != "" {
 		most := min(draft.MaxPlan, l.Bytes)
-		raw, err := source.Read(f.tools, true, most)
+		raw, err := bundle.ReadDocument(f.tools, true, most)
 		if err != nil {
 			return nil, cli.Troublef(err, lintHint(err), "can't take the plan from %s", f.tools)
 		}
@@ -151,7 +150,7 @@ func nameTools(d *draft.Draft) error {
 	if i < 0 {
 		return nil
 	}
-	raw, err := source.Read(d.Inputs[i].Host, true, registry.MaxSize)
+	raw, err := bundle.ReadDocument(d.Inputs[i].Host, true, registry.MaxSize)
 	if err != nil {
 		return inputFault(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
@@ -39,7 +39,7 @@ func (p *approval) last(slug string) (id, dir string, raw []byte) {
 		}
 		dir, err := view.JobDir(p.node, r.Job)
 		if err == nil {
-			raw, err = source.Read(filepath.Join(dir, spool.FileRequest), false, p.policy.MaxRequestBytes)
+			raw, err = bundle.ReadDocument(filepath.Join(dir, spool.FileRequest), false, p.policy.MaxRequestBytes)
 		}
 		if err == nil {
 			return r.RequestID, dir, raw
@@ -78,7 +78,7 @@ func (r *reading) difference(p *approval, texts map[string][]byte) {
 		if !was || sum == f.SHA256 {
 			continue // the request's own lines say so
 		}
-		before, err := source.Read(filepath.Join(dir, spool.DirInputs, filepath.FromSlash(f.Rel)), false, maxDiffBytes)
+		before, err := bundle.ReadDocument(filepath.Join(dir, spool.DirInputs, filepath.FromSlash(f.Rel)), false, maxDiffBytes)
 		if text, ok := texts[f.Rel]; ok && err == nil && isText(before) && max(len(before), len(text)) <= maxDiffBytes {
 			r.diff("then"+f.Path(), before, "now"+f.Path(), text)
 		} else {

@@ -17,7 +17,6 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/schemas"
@@ -94,7 +93,7 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	l := linter{kind: kind, policy: policy, node: node, folders: folders{}}
 	var n confine.Needs
 	for _, p := range paths {
-		if p == source.Stdin {
+		if p == bundle.Stdin {
 			continue
 		}
 		n.Read = append(n.Read, p)
@@ -107,7 +106,7 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	}
 	var sum diag.Summary
 	var stopped error
-	err = source.Walk(ctx, paths, func(it source.Item) bool {
+	err = bundle.Walk(ctx, paths, func(it bundle.Item) bool {
 		r, err := l.one(ctx, a, it)
 		stopped = a.lintReport(w, &sum, it.Path, r, err)
 		return stopped == nil
@@ -176,7 +175,7 @@ type linter struct {
 
 // one reads and judges one document. If a rule panics, the other documents are still
 // judged.
-func (l *linter) one(ctx context.Context, a *app, it source.Item) (r diag.Report, err error) {
+func (l *linter) one(ctx context.Context, a *app, it bundle.Item) (r diag.Report, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("a rule failed on it, which is a fault of threegate's: %v", v)
@@ -187,18 +186,18 @@ func (l *linter) one(ctx context.Context, a *app, it source.Item) (r diag.Report
 	}
 	limit := max(l.policy.MaxRequestBytes, l.policy.MaxResultBytes)
 	var raw []byte
-	if it.Path == source.Stdin {
-		raw, err = source.ReadStream(ctx, a.In, limit)
+	if it.Path == bundle.Stdin {
+		raw, err = bundle.ReadStream(ctx, a.In, limit)
 	} else {
-		raw, err = source.Read(it.Path, it.Follow, limit)
+		raw, err = bundle.ReadDocument(it.Path, it.Follow, limit)
 	}
 	if err != nil {
 		return r, err
 	}
-	kind := cmp.Or(l.kind, source.KindOf(it.Path, raw))
+	kind := cmp.Or(l.kind, bundle.KindOf(it.Path, raw))
 	// A file without the name of a document gets one when it is promoted.
 	name := ""
-	if source.NameKind(it.Path) != "" {
+	if bundle.NameKind(it.Path) != "" {
 		name = it.Path
 	}
 	if kind == schemas.KindResult {
@@ -206,7 +205,7 @@ func (l *linter) one(ctx context.Context, a *app, it source.Item) (r diag.Report
 		return diag.New(it.Path, kind, raw, found), nil
 	}
 	c := admission.Case{Raw: raw, Policy: l.policy, Config: l.node, Unsigned: true}
-	if it.Path != source.Stdin {
+	if it.Path != bundle.Stdin {
 		inputs := bundle.Dir(it.Path)
 		if c, _, err = l.folders.caseOf(ctx, it.Path, inputs, raw, l.policy, l.node); err != nil {
 			return r, err

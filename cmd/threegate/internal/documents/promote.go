@@ -14,7 +14,6 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
@@ -178,7 +177,7 @@ type target struct {
 
 // load is LoadBundle for the target.
 func (to *target) load(ctx context.Context, a *app, file, inputs string) (b bundle.Bundle, err error) {
-	if b.Request, err = source.Read(file, true, to.policy.MaxRequestBytes); err != nil {
+	if b.Request, err = bundle.ReadDocument(file, true, to.policy.MaxRequestBytes); err != nil {
 		return b, cli.Troublef(err, lintHint(err), "can't read %s", file)
 	}
 	if inputs == "" {

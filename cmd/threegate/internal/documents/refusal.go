@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -61,7 +61,7 @@ func parseRefusal(data []byte) (refusal, error) {
 // refusedAfterApproval is a fault if a person refused the request of a file after it was approved. What
 // can't be read counts as a refusal.
 func refusedAfterApproval(file string, request *schemas.Request) error {
-	data, err := source.Read(file+refusedSuffix, false, maxRefusalBytes)
+	data, err := bundle.ReadDocument(file+refusedSuffix, false, maxRefusalBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/gate/admission"
 	approvals "github.com/threegate/tool-exec/validate/approval"
 )
@@ -59,7 +59,7 @@ func (f folders) signatures(file string) (a approvals.Approval, err error) {
 	read := func(at, what string) []byte {
 		// Nobody named this file. If a link were followed, the owner of the folder could put
 		// any file of the host into the inbox.
-		data, rerr := source.Read(at, false, approvals.MaxSignatureBytes)
+		data, rerr := bundle.ReadDocument(at, false, approvals.MaxSignatureBytes)
 		if rerr != nil && !errors.Is(rerr, fs.ErrNotExist) && err == nil {
 			err = cli.Troublef(rerr, lintHint(rerr), "can't read the %s %s", what, at)
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/source"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
@@ -22,7 +22,7 @@ var kinds = map[string]struct{ text, schema func() []byte }{
 // judge judges a document of a kind, or of the kind that it says. The files of a request may not be known.
 func (d *desk) judge(ctx context.Context, kind schemas.Kind, raw []byte, files admission.Files) (lintOut, error) {
 	if kind == "" {
-		kind = source.KindOf("", raw)
+		kind = bundle.KindOf("", raw)
 	}
 	var v admission.Verdict
 	var err error

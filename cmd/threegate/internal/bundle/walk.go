@@ -1,4 +1,4 @@
-package source
+package bundle
 
 import (
 	"context"
@@ -103,6 +103,6 @@ func isDocument(path string) bool {
 	if NameKind(path) != "" {
 		return true
 	}
-	head, err := Read(path, false, sniffBytes)
+	head, err := ReadDocument(path, false, sniffBytes)
 	return err == nil && Sniff(head) != ""
 }

@@ -1,4 +1,4 @@
-package source
+package bundle
 
 import (
 	"context"
@@ -105,10 +105,10 @@ func TestWalkTakesDocumentsOnly(t *testing.T) {
 	if !slices.Equal(failed, []string{"nope.md"}) {
 		t.Errorf("failed %q", failed)
 	}
-	if _, err := Read(filepath.Join(dir, "TR-link.md"), false, 10); !errors.Is(err, durable.ErrNotRegular) {
+	if _, err := ReadDocument(filepath.Join(dir, "TR-link.md"), false, 10); !errors.Is(err, durable.ErrNotRegular) {
 		t.Errorf("a link that nobody named was followed: %v", err)
 	}
-	if data, err := Read(filepath.Join(dir, "TR-link.md"), true, 100); err != nil || string(data) != "anything" {
+	if data, err := ReadDocument(filepath.Join(dir, "TR-link.md"), true, 100); err != nil || string(data) != "anything" {
 		t.Errorf("a link that somebody named: %q, %v", data, err)
 	}
 }
@@ -140,7 +140,7 @@ func TestReadNeverHangs(t *testing.T) {
 	defer l.Close()
 	for _, p := range []string{pipe, filepath.Join(dir, "socket"), "/dev/zero", "/dev/tty", dir} {
 		done := make(chan error, 1)
-		go func() { _, err := Read(p, true, 1<<20); done <- err }()
+		go func() { _, err := ReadDocument(p, true, 1<<20); done <- err }()
 		select {
 		case err := <-done:
 			if err == nil {
@@ -162,7 +162,7 @@ func TestReadIsBounded(t *testing.T) {
 	if err := errors.Join(f.Truncate(10<<30), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	data, err := Read(big, true, 1<<20)
+	data, err := ReadDocument(big, true, 1<<20)
 	if err != nil || len(data) != 1<<20+1 {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}

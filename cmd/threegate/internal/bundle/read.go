@@ -1,12 +1,4 @@
-// Package source finds and reads the documents that a person names on a command
-// line.
-//
-// What it meets is hostile: pipes that never end, devices, symbolic links,
-// files larger than memory, files that change or vanish meanwhile. It opens
-// without waiting, follows only links that the person named, reads regular files
-// only, and never more than it was told. It says nothing about content beyond
-// whether a request or a result was meant.
-package source
+package bundle
 
 import (
 	"context"
@@ -16,9 +8,9 @@ import (
 	"github.com/threegate/tool-exec/spool/durable"
 )
 
-// Read returns the first limit+1 bytes of a regular file at most: a result that
+// ReadDocument returns the first limit+1 bytes of a regular file at most: a result that
 // is longer than limit tells that the file is.
-func Read(path string, follow bool, limit int64) ([]byte, error) {
+func ReadDocument(path string, follow bool, limit int64) ([]byte, error) {
 	open := durable.OpenRegular
 	if follow {
 		open = durable.OpenNamed
@@ -31,7 +23,7 @@ func Read(path string, follow bool, limit int64) ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
-// ReadStream is Read for a stream such as standard input. It returns when ctx
+// ReadStream is ReadDocument for a stream such as standard input. It returns when ctx
 // ends, although a read that waits for a terminal can't be called off.
 func ReadStream(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
 	type answer struct {

@@ -2,18 +2,23 @@ package schemas
 
 import (
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // Rule is one entry of the catalogue: what `threegate explain` prints and what
 // a finding refers to.
 type Rule struct {
 	// ID is dotted and stable.
-	ID string `json:"rule"`
+	ID string `json:"rule" yaml:"-"`
 	// Level is the default severity.
 	Level Severity `json:"level"`
 	// Must says that a normative text demands it: config can't lower the level.
@@ -46,12 +51,58 @@ const (
 	ReleaseProse = "prose" // in text for people, never in a command, in code or in inputs
 )
 
-// catalogue is sorted by id once: every finding looks its rule up.
+// The tiers of rules about text.
+const (
+	TierRefuse   = "refuse"
+	TierWithhold = "withhold"
+	TierNote     = "note"
+)
+
+// ruleFiles hold the rules, one file a group. A file lists sets of rules: what stands below "all" holds for each rule of
+// the set that does not say otherwise.
+//
+//go:embed rules/*.yaml
+var ruleFiles embed.FS
+
+// catalogue is read and sorted by id once: every finding looks its rule up.
 var catalogue = sync.OnceValue(func() []Rule {
-	rs := slices.Concat(documentRules, requestRules, securityRules, resultRules, toolRules, textRules(), spoolRules)
+	var rs []Rule
+	files, err := fs.Glob(ruleFiles, "rules/*.yaml")
+	for _, file := range files {
+		err = errors.Join(err, readRules(file, &rs))
+	}
+	if err != nil {
+		panic(err) // embedded and tested
+	}
 	slices.SortFunc(rs, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return rs
 })
+
+func readRules(file string, rs *[]Rule) error {
+	data, err := ruleFiles.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var sets []struct {
+		All   yaml.Node
+		Rules map[string]yaml.Node
+	}
+	if err := yaml.Load(data, &sets, yaml.WithKnownFields()); err != nil {
+		return fmt.Errorf("schemas: %s: %w", file, err)
+	}
+	for _, set := range sets {
+		for id, node := range set.Rules {
+			r := Rule{ID: id}
+			for _, n := range []yaml.Node{set.All, node} {
+				if err := n.Load(&r, yaml.WithKnownFields()); err != nil {
+					return fmt.Errorf("schemas: %s: %s: %w", file, id, err)
+				}
+			}
+			*rs = append(*rs, r)
+		}
+	}
+	return nil
+}
 
 // RulesVersion tells one catalogue from another: the beginning of its digest.
 var RulesVersion = sync.OnceValue(func() string {

@@ -46,7 +46,7 @@ demo: images ## the whole gate at work: good requests of both backends, bad ones
 	@deploy/demo/run
 
 bench: images ## measure latency at rest and the sustained rate, and compare them with other ways to run a program (GOJUDGE names go-judge)
-	go build -o $(BIN)/threegate-bench ./cmd/threegate-bench
+	go -C cmd/threegate-bench build -o $(abspath $(BIN))/threegate-bench
 	$(BIN)/threegate-bench --images $(IMAGES) $(BENCHFLAGS)
 
 test: tools mcp-clients ast-tools fuzz ## all tests, also those on real containers, and a short run of each fuzz target

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -131,8 +132,7 @@ func readStream(j *spool.Job, name string, filters *filters) (s result.Stream, e
 // by filters.
 func judgeOutput(j *spool.Job, name string, tools *patchpolicy.Run, o *result.Outcome, p *validate.Policy,
 	filters *filters) (f result.File, err error) {
-	source := j.Path(ledger.DirOut, name)
-	file, err := os.Open(source)
+	file, err := os.Open(j.Path(ledger.DirOut, name))
 	if err != nil {
 		return f, fmt.Errorf("judge an artifact: %w", err)
 	}
@@ -144,22 +144,13 @@ func judgeOutput(j *spool.Job, name string, tools *patchpolicy.Run, o *result.Ou
 	if f.Verdict, err = validate.Artifact(name, file, st.Size(), *p); err != nil {
 		return f, err
 	}
-	if f.Notes, err = tools.Judge(name, source, p, &f.Verdict); err != nil {
+	patch, notes, err := judgePatch(j, name, io.NewSectionReader(file, 0, st.Size()), tools, o, p)
+	if err != nil {
 		return f, err
 	}
-	if path.Base(name) == patchpolicy.File && recheck.Needed(tools.Given, o.Collected.Files) {
-		second := o.Recheck
-		if name != patchpolicy.File { // it was not looked at
-			second = nil
-		}
-		found, notes, err := second.Findings(j.Path(ledger.DirRecheck), source, p.IsReleased)
-		if err != nil {
-			return f, err
-		}
-		f.Notes = append(f.Notes, notes...)
-		if f.Verdict.Findings = append(f.Verdict.Findings, found...); len(found) > 0 {
-			f.Verdict.Tier = max(f.Verdict.Tier, content.Withhold)
-		}
+	f.Notes, f.Verdict.Findings = notes, append(f.Verdict.Findings, patch...)
+	if schemas.VerdictOf(patch) == schemas.VerdictReject {
+		f.Verdict.Tier = max(f.Verdict.Tier, content.Withhold)
 	}
 	if f.Verdict.Tier != content.Note { // it is not delivered
 		return f, nil
@@ -173,6 +164,29 @@ func judgeOutput(j *spool.Job, name string, tools *patchpolicy.Run, o *result.Ou
 		f.Verdict.Tier = content.Refuse
 	}
 	return f, err
+}
+
+// judgePatch says which rules the patch of a run of tools breaks, if the file is one: those of its registry that a patch
+// shows, and those that were judged in a second sandbox.
+func judgePatch(j *spool.Job, name string, file io.Reader, tools *patchpolicy.Run, o *result.Outcome,
+	p *validate.Policy) (found []schemas.Finding, notes []string, err error) {
+	if path.Base(name) != patchpolicy.File {
+		return nil, nil, nil
+	}
+	patch, err := patchpolicy.Read(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("judge a patch: %w", err)
+	}
+	found, notes, err = tools.Judge(patch, p)
+	if err != nil || !recheck.Needed(tools.Given, o.Collected.Files) {
+		return found, notes, err
+	}
+	second := o.Recheck
+	if name != patchpolicy.File { // it was not looked at
+		second = nil
+	}
+	more, told, err := second.Findings(j.Path(ledger.DirRecheck), patch, p.IsReleased)
+	return append(found, more...), append(notes, told...), err
 }
 
 // writeResult writes what belongs to a result into the folder of its job.

@@ -65,7 +65,7 @@ func (n *node) job(j *job) {
 	}
 	var end *result.Outcome
 	if j.end != nil { // before, a power cut may have torn it, and the next start sees that
-		end = n.outcome(j, dir)
+		end = n.outcome(j, dir, claim)
 	}
 	if j.resultSHA != "" {
 		n.digest(CheckDigest, j, filepath.Join(dir, ledger.FileResult), j.resultSHA, "the ledger")
@@ -77,7 +77,7 @@ func (n *node) job(j *job) {
 
 // outcome wants the end that a result is made of to be the one on record, and
 // what was collected to be as it was then. It gives nil if the file can't be used.
-func (n *node) outcome(j *job, dir string) *result.Outcome {
+func (n *node) outcome(j *job, dir string, claim *spool.Claim) *result.Outcome {
 	var o result.Outcome
 	path := filepath.Join(dir, ledger.FileOutcome)
 	data, err := durable.ReadRegular(path, maxRecordBytes)
@@ -99,7 +99,11 @@ func (n *node) outcome(j *job, dir string) *result.Outcome {
 		}
 	}
 	n.collected(j, dir, &o.Collected)
-	n.timeline(j, dir, &o)
+	var inputs []spool.InputFile
+	if claim != nil { // else that is a finding already
+		inputs = claim.InputFiles
+	}
+	n.timeline(j, dir, inputs, &o)
 	return &o
 }
 

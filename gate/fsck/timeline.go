@@ -1,20 +1,15 @@
 package fsck
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/executors"
-	"github.com/threegate/tool-exec/executors/intree"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -29,7 +24,7 @@ const (
 
 // timeline wants the record of a run's tool calls to be what the ledger says, and the arguments of each call
 // to be those of the plan that was approved, if there was one.
-func (n *node) timeline(j *job, dir string, o *result.Outcome) {
+func (n *node) timeline(j *job, dir string, inputs []spool.InputFile, o *result.Outcome) {
 	told := o.Collected.Timeline
 	if told == nil && j.tools == nil {
 		return
@@ -65,7 +60,7 @@ func (n *node) timeline(j *job, dir string, o *result.Outcome) {
 		wrong("it tells of %d calls, by code %v; the ledger says %d, %v", len(entries), codes, told.Calls, told.Codes)
 		return
 	}
-	plan, err := planOf(dir)
+	plan, err := planOf(dir, inputs)
 	if errors.Is(err, errNoPlan) {
 		return
 	}
@@ -98,7 +93,7 @@ func sameCalls(a, b schemas.ToolCalls) bool {
 var errNoPlan = errors.New("a program made the calls")
 
 // planOf is the plan of a job: the input that its command names and that is one, or lies in one that is a folder tree.
-func planOf(dir string) ([]*contract.ToolRequest, error) {
+func planOf(dir string, inputs []spool.InputFile) ([]*contract.ToolRequest, error) {
 	raw, err := durable.ReadRegular(filepath.Join(dir, ledger.FileAdmission), maxRecordBytes)
 	var a struct {
 		Task executors.Task `json:"task"`
@@ -112,7 +107,12 @@ func planOf(dir string) ([]*contract.ToolRequest, error) {
 	if a.Task.Backend == schemas.BackendMonty {
 		return nil, errNoPlan
 	}
-	why := fmt.Errorf("its command names no input that is a plan")
+	run := patchpolicy.Run{Trees: a.Task.Trees, Open: patchpolicy.In(filepath.Join(dir, spool.DirInputs)),
+		Hashes: map[string]string{}}
+	for _, in := range inputs {
+		run.Hashes[in.Path] = in.SHA256
+	}
+	why := errors.New("its command names no input that is a plan")
 	for _, arg := range a.Task.Argv {
 		if !path.IsAbs(arg) {
 			arg = path.Join("/in", arg)
@@ -122,7 +122,7 @@ func planOf(dir string) ([]*contract.ToolRequest, error) {
 			if !below || !filepath.IsLocal(name) {
 				continue
 			}
-			raw, err := readInput(filepath.Join(dir, spool.DirInputs), a.Task.Trees, name)
+			raw, err := run.Input(name, maxPlanBytes)
 			if err != nil {
 				continue
 			}
@@ -133,29 +133,4 @@ func planOf(dir string) ([]*contract.ToolRequest, error) {
 		}
 	}
 	return nil, why
-}
-
-// readInput reads an input, or a file of one that is a folder tree.
-func readInput(inputs string, trees []string, name string) (raw []byte, err error) {
-	i := slices.IndexFunc(trees, func(t string) bool { return strings.HasPrefix(name, t+"/") })
-	if i < 0 {
-		return durable.ReadRegular(filepath.Join(inputs, filepath.FromSlash(name)), maxPlanBytes)
-	}
-	f, err := durable.OpenRegular(filepath.Join(inputs, filepath.FromSlash(trees[i])))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	err = fs.ErrNotExist
-	_, broken := intree.Each(bufio.NewReader(f), func(m intree.Member, r io.Reader) error {
-		if m.Dir || trees[i]+"/"+m.Path != name {
-			return nil
-		}
-		if m.Size > maxPlanBytes {
-			return fmt.Errorf("it has more than %d bytes", maxPlanBytes)
-		}
-		raw, err = io.ReadAll(r)
-		return err
-	})
-	return raw, errors.Join(err, broken)
 }

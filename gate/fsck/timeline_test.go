@@ -3,6 +3,8 @@ package fsck
 import (
 	"archive/tar"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -61,7 +63,10 @@ func TestPlanOf(t *testing.T) {
 		"out of the job":   {[]string{"run", "/in/t/../../plan.jsonl"}, map[string][]byte{"t": tree}, []string{"t"}, false},
 	} {
 		dir := t.TempDir()
+		var inputs []spool.InputFile
 		for file, data := range c.inputs {
+			sum := sha256.Sum256(data)
+			inputs = append(inputs, spool.InputFile{Path: "/in/" + file, SHA256: hex.EncodeToString(sum[:])})
 			file = filepath.Join(dir, spool.DirInputs, filepath.FromSlash(file))
 			if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 				t.Fatal(err)
@@ -77,7 +82,7 @@ func TestPlanOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := planOf(dir)
+		plan, err := planOf(dir, inputs)
 		if (err == nil) != c.found || c.found && (len(plan) != 1 || plan[0].Tool != "file_read") {
 			t.Errorf("%s: %v, %v", name, plan, err)
 		}

@@ -33,7 +33,7 @@ func (r *Run) registry() (*registry.Registry, error) {
 	if !ok {
 		return nil, &badRegistry{"it can't be told from the command which registry the run was held to"}
 	}
-	raw, err := r.read(name, registry.MaxSize)
+	raw, err := r.Input(name, registry.MaxSize)
 	if errors.Is(err, os.ErrNotExist) && !named {
 		return registry.Default(), nil
 	}
@@ -74,9 +74,9 @@ func In(dir string) func(name string) (io.ReadCloser, error) {
 	}
 }
 
-// read reads an input, or a file of one that is a folder tree, with one byte more than most if it is longer. One that
+// Input reads an input, or a file of one that is a folder tree, with one byte more than most if it is longer. One that
 // is not there is an error that matches os.ErrNotExist.
-func (r *Run) read(name string, most int64) (raw []byte, err error) {
+func (r *Run) Input(name string, most int64) (raw []byte, err error) {
 	input := name
 	if i := slices.IndexFunc(r.Trees, func(t string) bool { return strings.HasPrefix(name, t+"/") }); i >= 0 {
 		input = r.Trees[i]

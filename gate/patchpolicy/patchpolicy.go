@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -20,7 +19,6 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/validate"
-	"github.com/threegate/tool-exec/validate/content"
 )
 
 const (
@@ -60,41 +58,17 @@ type Run struct {
 	Hashes map[string]string
 }
 
-// Judge adds to the verdict on the artifact name, whose bytes are in the file source, which rules it breaks. It
-// does so only for the patch of a run of tools. The notes are sentences of constant words about rules that do
-// not block. An error is one of reading, and no verdict.
-func (r *Run) Judge(name, source string, p *validate.Policy, v *validate.ArtifactVerdict) (notes []string, err error) {
-	if path.Base(name) != File || r.command() < 0 && r.Given == nil {
-		return nil, nil
-	}
-	patch, err := Read(source)
-	if err != nil {
-		return nil, fmt.Errorf("judge a patch: %w", err)
-	}
-	found, notes, err := r.judgePatch(patch, p)
-	if err != nil {
-		return nil, err
-	}
-	v.Findings = append(v.Findings, found...)
-	if schemas.VerdictOf(found) == schemas.VerdictReject {
-		v.Tier = max(v.Tier, content.Withhold)
-	}
-	return notes, nil
-}
-
 // Read reads a patch. Of one that is too large to be judged it is the beginning.
-func Read(source string) ([]byte, error) {
-	f, err := os.Open(source)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxPatch+1))
-}
+func Read(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, maxPatch+1)) }
 
-func (r *Run) judgePatch(patch []byte, p *validate.Policy) (found []schemas.Finding, notes []string, err error) {
+// Judge says which rules a patch breaks. It does so only for the patch of a run of tools. The notes are sentences of
+// constant words about rules that do not block. An error is one of reading, and no verdict.
+func (r *Run) Judge(patch []byte, p *validate.Policy) (found []schemas.Finding, notes []string, err error) {
+	if r.command() < 0 && r.Given == nil {
+		return nil, nil, nil
+	}
 	refuse := func(rule, format string, a ...any) ([]schemas.Finding, []string, error) {
-		return []schemas.Finding{refusal(rule, format, a...)}, nil, nil
+		return []schemas.Finding{Refusal(rule, format, a...)}, nil, nil
 	}
 	if len(patch) > maxPatch {
 		return refuse(RuleForm, "it has more than %d bytes", maxPatch)
@@ -142,7 +116,8 @@ func disguised(c judge.Change) bool {
 		func(l judge.Line) bool { return strings.ContainsFunc(l.Text, hides) })
 }
 
-func refusal(rule, format string, a ...any) schemas.Finding {
+// Refusal is a finding of a rule that refuses, with the rule's hint.
+func Refusal(rule, format string, a ...any) schemas.Finding {
 	known, _ := schemas.RuleByID(rule)
 	return schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: fmt.Sprintf(format, a...),
 		Hint: known.Hint}

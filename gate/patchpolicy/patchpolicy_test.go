@@ -17,7 +17,6 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
-	"github.com/threegate/tool-exec/validate/content"
 )
 
 // patch adds a line to a file.
@@ -72,22 +71,19 @@ func treeOf(t *testing.T, files map[string]string) string {
 
 const plan = "threegate-tools run /in/plan.jsonl"
 
-func judge(t *testing.T, r *patchpolicy.Run, name, text string, p validate.Policy) (validate.ArtifactVerdict, []string) {
+func judge(t *testing.T, r *patchpolicy.Run, patch string, p validate.Policy) ([]schemas.Finding, []string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "p")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var v validate.ArtifactVerdict
-	notes, err := r.Judge(name, file, &p, &v)
+	found, notes, err := r.Judge([]byte(patch), &p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v, notes
+	return found, notes
 }
 
-func rules(v validate.ArtifactVerdict) (ids []string) {
-	for _, f := range v.Findings {
+func withheld(found []schemas.Finding) bool { return schemas.VerdictOf(found) == schemas.VerdictReject }
+
+func rules(found []schemas.Finding) (ids []string) {
+	for _, f := range found {
 		if _, known := schemas.RuleByID(f.Rule); !known || f.Message == "" || f.Hint == "" {
 			ids = append(ids, "incomplete")
 		}
@@ -136,11 +132,11 @@ func TestJudge(t *testing.T) {
 		if c.registry != "" {
 			inputs["registry.yaml"] = c.registry
 		}
-		v, notes := judge(t, run(t, plan, inputs), patchpolicy.File, c.patch, validate.DefaultPolicy(time.Time{}))
-		if got := slices.Compact(rules(v)); !slices.Equal(got, c.want) || (v.Tier == content.Withhold) != c.withheld || len(notes) != c.notes {
-			t.Errorf("%s: %v, tier %s, %q, want %v", name, got, v.Tier, notes, c.want)
+		found, notes := judge(t, run(t, plan, inputs), c.patch, validate.DefaultPolicy(time.Time{}))
+		if got := slices.Compact(rules(found)); !slices.Equal(got, c.want) || withheld(found) != c.withheld || len(notes) != c.notes {
+			t.Errorf("%s: %v, %q, want %v", name, got, notes, c.want)
 		}
-		for _, f := range v.Findings {
+		for _, f := range found {
 			if strings.Contains(f.Message, key) || strings.ContainsAny(f.Message, "\x00\x1b") {
 				t.Errorf("%s: %q", name, f.Message)
 			}
@@ -155,23 +151,20 @@ func TestJudgeForAPolicy(t *testing.T) {
 	text := patch("x.md", "TODO")
 	p := validate.DefaultPolicy(time.Time{})
 	p.Levels = map[string]schemas.Severity{"code.todo.blockers": schemas.SeverityBlocking}
-	v, _ := judge(t, r, "sub/"+patchpolicy.File, text, p)
-	if v.Tier != content.Withhold {
-		t.Fatalf("not raised: %v", rules(v))
+	found, _ := judge(t, r, text, p)
+	if !withheld(found) {
+		t.Fatalf("not raised: %v", rules(found))
 	}
-	p.Released = v.Findings[0].Releases()
-	if v, _ := judge(t, r, patchpolicy.File, text, p); len(v.Findings) > 0 || len(p.Released) != 1 {
-		t.Errorf("released: %v", rules(v))
+	p.Released = found[0].Releases()
+	if found, _ := judge(t, r, text, p); len(found) > 0 || len(p.Released) != 1 {
+		t.Errorf("released: %v", rules(found))
 	}
-	if v, _ := judge(t, r, patchpolicy.File, patch("y.md", "TODO"), p); len(v.Findings) != 1 {
+	if found, _ := judge(t, r, patch("y.md", "TODO"), p); len(found) != 1 {
 		t.Errorf("another patch is released, too")
 	}
-	if v, _ := judge(t, r, "other.patch", text, p); len(v.Findings) > 0 {
-		t.Errorf("another file: %v", rules(v))
-	}
 	r.Argv = strings.Fields("git diff")
-	if v, _ := judge(t, r, patchpolicy.File, text, p); len(v.Findings) > 0 {
-		t.Errorf("another program: %v", rules(v))
+	if found, _ := judge(t, r, text, p); len(found) > 0 {
+		t.Errorf("another program: %v", rules(found))
 	}
 }
 
@@ -206,8 +199,8 @@ func TestRegistryOfARun(t *testing.T) {
 		if c.work {
 			r.Work = []string{"plan.jsonl", "registry.yaml"}
 		}
-		v, _ := judge(t, r, patchpolicy.File, patch("x.md", "TODO"), validate.DefaultPolicy(time.Time{}))
-		if got := strings.Join(rules(v), " "); got != c.want {
+		found, _ := judge(t, r, patch("x.md", "TODO"), validate.DefaultPolicy(time.Time{}))
+		if got := strings.Join(rules(found), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.argv, got, c.want)
 		}
 	}
@@ -225,12 +218,8 @@ func TestChangedRegistry(t *testing.T) {
 			if err := change(filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)
 			}
-			file := filepath.Join(t.TempDir(), "p")
-			if err := os.WriteFile(file, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
 			p := validate.DefaultPolicy(time.Time{})
-			if _, err := r.Judge(patchpolicy.File, file, &p, &validate.ArtifactVerdict{}); !errors.Is(err, spool.ErrDamaged) {
+			if _, _, err := r.Judge(nil, &p); !errors.Is(err, spool.ErrDamaged) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -49,7 +49,7 @@ func (r *Run) ofPlan(p *validate.Policy) (found []schemas.Finding, err error) {
 	if len(levels) == 0 || !ok {
 		return nil, nil
 	}
-	raw, err := r.read(name, maxPlan)
+	raw, err := r.Input(name, maxPlan)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {

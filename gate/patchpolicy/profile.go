@@ -24,12 +24,12 @@ func Argv(req *schemas.Request) []string {
 // elsewhere.
 func OfProfile(req *schemas.Request) (found []schemas.Finding) {
 	if slices.ContainsFunc(req.Inputs, func(in schemas.Input) bool { return in.Path == "/in/"+RegistryFile }) {
-		found = append(found, refusal(RuleRegistry, "the profile %s brings /in/%s, and the request has one of its own",
+		found = append(found, Refusal(RuleRegistry, "the profile %s brings /in/%s, and the request has one of its own",
 			req.Language, RegistryFile))
 	}
 	r := Run{Argv: Argv(req)}
 	if r.wrapped() {
-		found = append(found, refusal(RuleCommand, "under the profile %s the command has to begin with the words "+
+		found = append(found, Refusal(RuleCommand, "under the profile %s the command has to begin with the words "+
 			"threegate-tools run: another program around it, or a path, and no record of the calls comes out",
 			req.Language))
 	}
@@ -37,12 +37,12 @@ func OfProfile(req *schemas.Request) (found []schemas.Finding) {
 		return found
 	}
 	if file, _ := r.registryPath(); path.Clean(file) != "/in/"+RegistryFile {
-		found = append(found, refusal(RuleRegistry, "the run would not have the registry of the profile %s: name it "+
+		found = append(found, Refusal(RuleRegistry, "the run would not have the registry of the profile %s: name it "+
 			"by --registry /in/%s, or put the plan directly below /in", req.Language, RegistryFile))
 	}
 	for _, o := range req.Outputs {
 		if name, _ := strings.CutPrefix(o.Path, "/out/"); !slices.Contains(ofTools, name) {
-			found = append(found, refusal(RuleOutputs, "%s is not held to the rules of the profile %s: the outputs "+
+			found = append(found, Refusal(RuleOutputs, "%s is not held to the rules of the profile %s: the outputs "+
 				"of a run of tools are %s", o.Path, req.Language, strings.Join(ofTools, ", ")))
 		}
 	}

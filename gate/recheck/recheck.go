@@ -221,10 +221,10 @@ type line struct {
 }
 
 // Findings is what is found of a patch: by a second run whose explanation lies below dir, or because there was none
-// although the registry asks for one. What a person released of the bytes of the patch, which is in the file patch, is
-// left out. The notes are sentences of constant words about rules that do not block.
-func (r *Record) Findings(dir, patch string, released func(rule string, text []byte) bool) (found []schemas.Finding,
-	notes []string, err error) {
+// although the registry asks for one. What a person released of the bytes of the patch is left out. The notes are
+// sentences of constant words about rules that do not block.
+func (r *Record) Findings(dir string, patch []byte, released func(rule string, text []byte) bool) (
+	found []schemas.Finding, notes []string, err error) {
 	verdict := Unknown
 	if r != nil {
 		verdict = r.Verdict()
@@ -237,7 +237,7 @@ func (r *Record) Findings(dir, patch string, released func(rule string, text []b
 		if r != nil {
 			message = "the second run could not judge it: " + r.String()
 		}
-		return []schemas.Finding{finding(Rule, message)}, nil, nil
+		return []schemas.Finding{patchpolicy.Refusal(Rule, "%s", message)}, nil, nil
 	}
 	broken, cut, err := r.explanation(dir)
 	if err != nil {
@@ -247,7 +247,7 @@ func (r *Record) Findings(dir, patch string, released func(rule string, text []b
 	for _, l := range broken {
 		rules = append(rules, l.Rule)
 		if verdict == Broken && l.Level == string(registry.Blocking) {
-			found = append(found, finding(l.Rule, l.String()))
+			found = append(found, patchpolicy.Refusal(l.Rule, "%s", l))
 		}
 	}
 	slices.Sort(rules)
@@ -259,22 +259,13 @@ func (r *Record) Findings(dir, patch string, released func(rule string, text []b
 		return nil, []string{"The second run says that the patch breaks a rule that does not block" + which + "."}, nil
 	}
 	if len(found) == 0 || cut { // it does not say which, or not all of them
-		found = append(found, finding(Rule,
+		found = append(found, patchpolicy.Refusal(Rule,
 			"the second run says that it breaks a rule that blocks, and not each by name"))
 	}
-	text, err := patchpolicy.Read(patch)
-	if err != nil {
-		return nil, nil, fmt.Errorf("judge a patch: %w", err)
-	}
 	for i := range found {
-		found[i].Span = schemas.SpanOf(found[i].Rule, text)
+		found[i].Span = schemas.SpanOf(found[i].Rule, patch)
 	}
-	return slices.DeleteFunc(found, func(f schemas.Finding) bool { return released(f.Rule, text) }), nil, nil
-}
-
-func finding(rule, message string) schemas.Finding {
-	known, _ := schemas.RuleByID(rule)
-	return schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, Message: message, Hint: known.Hint}
+	return slices.DeleteFunc(found, func(f schemas.Finding) bool { return released(f.Rule, patch) }), nil, nil
 }
 
 // explanation is what the second run says of broken rules, as far as it can be read: it is hostile. With cut there is

@@ -16,7 +16,6 @@ import (
 	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
-	"github.com/threegate/tool-exec/validate/approval"
 )
 
 // admit gives the verdict on a claimed job: it is admitted, or refused.
@@ -27,11 +26,7 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) error {
 	if a == nil || err != nil {
 		return err
 	}
-	return g.record(ledger.Event{
-		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: g.attempt(j),
-		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(a.Request.RequestID),
-		RunID: j.ID, RequestID: a.Request.RequestID, RequestSHA256: j.SHA256, Backend: a.Request.Backend,
-	})
+	return g.record(admittedEvent(j, a, g.attempt(j)))
 }
 
 // readmit gives an admitted job its verdict anew if a person cancelled it, or the node has other rules since.
@@ -73,16 +68,15 @@ func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admiss
 		Version:       recordVersion,
 		Request:       *v.Request,
 		RequestSHA256: j.SHA256,
+		Approved:      v.Approvers,
 		Task:          v.Task,
 		Registry:      v.Registry,
 		AdmittedAt:    at,
 		Rules:         rules,
 		Findings:      v.Findings,
 	}
-	for _, by := range v.Approvers {
-		if by.How == approval.Signed {
-			a.Approvers = append(a.Approvers, by.Name)
-		}
+	if v.SignedPlan != nil {
+		a.Plan = digestOf(v.SignedPlan)
 	}
 	if err := writeRecord(j, ledger.FileAdmission, a); err != nil {
 		return nil, err
@@ -141,8 +135,8 @@ func dedupKey(requestID string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func codeDigest(code string) string {
-	sum := sha256.Sum256([]byte(code))
+func digestOf(b []byte) string {
+	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
 

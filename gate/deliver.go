@@ -98,7 +98,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 // resultInput reads what a result is made of, judges its files and asks filters.
 func (g *Gate) resultInput(j *spool.Job, a *admission, o *result.Outcome, cfg *config.Node, filters *filters) (
 	in result.Input, err error) {
-	in = result.Input{Request: &a.Request, RequestSHA256: a.RequestSHA256, Approvers: a.Approvers, Limits: a.Task.Limits,
+	in = result.Input{Request: &a.Request, RequestSHA256: a.RequestSHA256, Approvers: a.names(), Limits: a.Task.Limits,
 		Registry: a.Registry, Outcome: o, Node: cfg.Node.Name, Lines: cfg.Results.StreamLines,
 		Policy: g.policy(j, g.now()), Releases: g.journal.Released(j.ID, j.SHA256), Files: map[string]result.File{}}
 	tools := patchpolicy.Run{Argv: a.Task.Argv, Given: a.Registry, Trees: a.Task.Trees, Work: a.Task.Work,

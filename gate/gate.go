@@ -49,6 +49,8 @@ type Gate struct {
 	troubles  *trouble.List
 	posture   posture
 	alive     func()
+	version   string
+	began     bool   // that the node is served is on record; guarded by deciding
 	runs      *queue // jobs up to the end of their run
 	out       *deliveries
 	cleaner   *cleaner
@@ -64,6 +66,8 @@ type Gate struct {
 type Options struct {
 	Executor Executor
 	Logger   *slog.Logger
+	// Version is that of the program, as the record has it.
+	Version string
 	// Now defaults to time.Now.
 	Now func() time.Time
 	// Posture is the node's self-test. It is asked as the configuration says; an
@@ -83,7 +87,7 @@ type Options struct {
 // process owns gives spool.ErrLocked.
 func Open(cfg *config.Node, o Options) (_ *Gate, err error) {
 	g := &Gate{exec: o.Executor, log: o.Logger, now: o.Now, troubles: trouble.NewList(o.Retry), runs: newQueue(),
-		journal: &journal{}, alive: o.Alive}
+		journal: &journal{}, alive: o.Alive, version: o.Version}
 	g.back.wake = make(chan struct{}, 1)
 	g.cleaner = newCleaner(g)
 	g.out = newDeliveries(g)
@@ -231,7 +235,7 @@ func (g *Gate) Run(ctx context.Context) error {
 // full disk, nothing is done at all.
 func (g *Gate) begin(ctx context.Context) error {
 	for {
-		err := g.record(ledger.Event{Type: ledger.NodeStarted})
+		err := g.recordStart()
 		if err == nil || unknown(err) {
 			g.troubles.Clear(troubleIntake)
 			return err
@@ -242,6 +246,17 @@ func (g *Gate) begin(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+func (g *Gate) recordStart() error {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
+	e, err := g.nodeEvent(ledger.NodeStarted, g.config())
+	if err == nil {
+		err = g.record(e)
+	}
+	g.began = err == nil
+	return err
 }
 
 // resume queues every job that an earlier gate left, and removes what no job owns.
@@ -374,6 +389,7 @@ func (g *Gate) config() *config.Node { return g.cfg.Load() }
 // but those of what is claimed. It is taken over whole or, with an error that
 // matches ErrRestart, not at all. What is admitted and not started is judged
 // anew before it starts; a result that was checked and has no verdict yet is checked anew.
+// While the node is served, the event of it is durable first; if that fails, the old configuration stays.
 func (g *Gate) Reload(next *config.Node) error {
 	old := g.config()
 	if next.Dir != old.Dir {
@@ -389,6 +405,17 @@ func (g *Gate) Reload(next *config.Node) error {
 	if len(changed) > 0 {
 		return fmt.Errorf("reload: %s: %w; the whole of it is refused and the old one stays",
 			strings.Join(changed, ", "), ErrRestart)
+	}
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
+	if g.began { // else its start tells
+		e, err := g.nodeEvent(ledger.NodeReloaded, next)
+		if err == nil {
+			err = g.record(e)
+		}
+		if err != nil {
+			return fmt.Errorf("reload: %w", err)
+		}
 	}
 	g.cfg.Store(next)
 	return nil

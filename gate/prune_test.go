@@ -26,7 +26,7 @@ func later() time.Time { return time.Now().Add(100 * 24 * time.Hour) }
 func TestPrune(t *testing.T) {
 	w := pruned(t)
 	rule := prune.Rule{OlderThan: 90 * 24 * time.Hour, Keep: -1}
-	p, err := prune.Run(t.Context(), w.cfg, rule, prune.Options{})
+	p, err := prune.Run(t.Context(), w.cfg, rule, prune.Options{By: "alice", Reason: "by rule"})
 	if must(t, err); len(p.Items) != 0 || p.Kept != 3 {
 		t.Fatalf("nothing is old: %+v", p)
 	}
@@ -40,7 +40,7 @@ func TestPrune(t *testing.T) {
 	if must(t, err); len(p.Items) != 1 || p.Passed != 1 || len(w.glob("archive/*/*/*")) != 2 {
 		t.Fatalf("%+v", p)
 	}
-	p, err = prune.Run(t.Context(), w.cfg, rule, prune.Options{Now: later})
+	p, err = prune.Run(t.Context(), w.cfg, rule, prune.Options{Now: later, By: "alice", Reason: "by rule"})
 	if must(t, err); len(p.Items) != 1 {
 		t.Fatalf("%+v", p)
 	}
@@ -72,7 +72,7 @@ func TestPruneBySize(t *testing.T) {
 	if must(t, err); len(all.Items) != 3 {
 		t.Fatalf("%+v", all)
 	}
-	p, err := prune.Run(t.Context(), w.cfg, prune.Rule{Keep: all.Bytes - 1}, prune.Options{})
+	p, err := prune.Run(t.Context(), w.cfg, prune.Rule{Keep: all.Bytes - 1}, prune.Options{By: "alice", Reason: "by rule"})
 	if must(t, err); len(p.Items) != 1 || p.Items[0].Job != all.Items[0].Job {
 		t.Errorf("%+v, want the first of %+v", p, all)
 	}
@@ -114,7 +114,7 @@ func TestPruneIsCutOff(t *testing.T) {
 				return dead
 			}
 			rule := prune.Rule{OlderThan: time.Hour, Keep: -1}
-			_, err := prune.Run(t.Context(), w.cfg, rule, prune.Options{Now: later, Seam: seam})
+			_, err := prune.Run(t.Context(), w.cfg, rule, prune.Options{Now: later, Seam: seam, By: "alice", Reason: "by rule"})
 			if n < step {
 				if must(t, err); step < 8 {
 					t.Errorf("only %d steps were seen", step)
@@ -130,7 +130,7 @@ func TestPruneIsCutOff(t *testing.T) {
 					t.Errorf("step %d: %+v", step, f)
 				}
 			}
-			_, err = prune.Run(t.Context(), w.cfg, rule, prune.Options{Now: later})
+			_, err = prune.Run(t.Context(), w.cfg, rule, prune.Options{Now: later, By: "alice", Reason: "by rule"})
 			must(t, err)
 			v, r := w.look()
 			if len(v.notes) > 0 || r.Balance.Pruned != 3 || r.Balance.Missing() != 0 ||

@@ -13,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 const (
@@ -27,9 +28,13 @@ type admission struct {
 	Version       int             `json:"version"`
 	Request       schemas.Request `json:"request"`
 	RequestSHA256 string          `json:"request_sha256"`
-	// Approvers are those whose signatures verified, the one that the request names first.
-	Approvers []string       `json:"approvers,omitempty"`
-	Task      executors.Task `json:"task"`
+	// Approved are those whose approval counted, the one that the request names first. An older node wrote Approvers:
+	// their names, if they had signed.
+	Approved  []approval.Approver `json:"approved,omitempty"`
+	Approvers []string            `json:"approvers,omitempty"`
+	// Plan is the sha256 of the plan that was signed with the request, if there was one.
+	Plan string         `json:"plan_sha256,omitempty"`
+	Task executors.Task `json:"task"`
 	// Registry is what the profile of the request's language gives to the run. Without a profile there is none.
 	Registry   []byte    `json:"registry,omitempty"`
 	AdmittedAt time.Time `json:"admitted_at"`

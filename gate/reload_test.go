@@ -10,6 +10,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/spool"
 )
 
 // TestReload: what can be changed counts from then on; one thing that can't be
@@ -61,17 +62,18 @@ func TestReloadBeforeTheDelivery(t *testing.T) {
 	}
 	w.cfg = load("results: {artifact_types: [text, script]}\n")
 	strict := load("results: {judgement: strict}\n")
-	calm := &injector{}
-	g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(calm), Logger: slog.New(slog.DiscardHandler),
-		Seam: calm.seam})
-	must(t, err)
+	var g *gate.Gate
 	ended := false
-	calm.each = func() {
-		if n := len(calm.steps); !ended && n > 0 && calm.steps[n-1].Name == "move.finished.rename" {
-			ended = true
-			must(t, g.Reload(strict))
-		}
-	}
+	var err error
+	g, err = gate.Open(w.cfg, gate.Options{Executor: w.recorder(&injector{}), Logger: slog.New(slog.DiscardHandler),
+		Seam: func(s spool.Step, apply func() error) error {
+			if s.Name == "move.finished.rename" && !ended {
+				ended = true
+				must(t, g.Reload(strict))
+			}
+			return apply()
+		}})
+	must(t, err)
 	must(t, w.runUntilIdle(g))
 	must(t, g.Close())
 	if !ended {

@@ -27,7 +27,7 @@ func TestWatchReadsOn(t *testing.T) {
 		t.Fatal("it did not die")
 	}
 	want("running")
-	segment := w.one(t, filepath.Join(spool.DirLedger, "*"))
+	segment := w.one(t, filepath.Join(spool.DirLedger, "*.jsonl"))
 	whole, err := os.ReadFile(segment)
 	must(t, err)
 	// The first line is damaged while the rest is read on, and no look notices.

@@ -1,6 +1,8 @@
 package spool
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,6 +34,16 @@ func (s *Spool) WriteHint(name string, data []byte) error {
 		return err
 	}
 	return os.Rename(tmp, filepath.Join(s.dir, name))
+}
+
+// KeepSigners writes a text of allowed signers into DirSigners, durably, and gives its name there: its sha256.
+func (s *Spool) KeepSigners(text []byte) (name string, err error) {
+	sum := sha256.Sum256(text)
+	name = hex.EncodeToString(sum[:])
+	if got, err := durable.Digest(s.path(DirSigners, name)); err == nil && got == name {
+		return name, nil
+	}
+	return name, s.disk.WriteFile("signers", s.path(DirSigners), name, text, modeGroupFile, true)
 }
 
 // IsTemporary reports whether a name may be that of a file or folder of the node

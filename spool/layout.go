@@ -27,6 +27,8 @@ const (
 	// DirOrders holds what people order of the node, DirOrdersDone what was carried out or refused.
 	DirOrders     = "orders"
 	DirOrdersDone = "orders/done"
+	// DirSigners keeps every text of allowed signers that the node ever went by, each under its sha256.
+	DirSigners = "ledger/signers"
 	// DirTrash holds what nobody needs any more until it is removed.
 	DirTrash = "spool/trash"
 	// DefaultInbox is the one drop zone that Init makes.
@@ -70,6 +72,7 @@ func layout() []folder {
 		folder{DirOrders, modePrivateDir},
 		folder{DirOrdersDone, modePrivateDir},
 		folder{DirLedger, modePrivateDir},
+		folder{DirSigners, modePrivateDir},
 	)
 }
 
@@ -127,7 +130,7 @@ func checkLayout(dir string) error {
 		switch f.path {
 		case DefaultInbox, DirInbox, DirCoreInbound, DirCoreNotices: // they may live elsewhere by configuration
 			continue
-		case DirTrash, DirOrders, DirOrdersDone: // an older node has none; Open makes them
+		case DirTrash, DirOrders, DirOrdersDone, DirSigners: // an older node has none; Open makes them
 			continue
 		}
 		p := filepath.Join(dir, f.path)

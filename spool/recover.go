@@ -106,11 +106,11 @@ const (
 	oldIntentPrefix = intentLink + ","
 )
 
-// takeOver makes a node of an earlier layout one of today's: it lacks the trash,
+// takeOver makes a node of an earlier layout one of today's: it lacks some folders,
 // holds folders that were made for claims that never came, and notes where a
 // request came from as the name of an empty file.
 func (s *Spool) takeOver() error {
-	for _, dir := range []string{DirTrash, DirOrders, DirOrdersDone} {
+	for _, dir := range []string{DirTrash, DirOrders, DirOrdersDone, DirSigners} {
 		err := s.disk.Mkdir("takeover."+filepath.Base(dir), s.path(dir), modePrivateDir)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err

@@ -238,7 +238,7 @@ func (s *Spool) checkRenames() error {
 	type place struct{ what, dir string }
 	var places []place
 	for _, f := range layout() {
-		if f.mode == modePrivateDir && f.path != DirLedger {
+		if f.mode == modePrivateDir && f.path != DirLedger && f.path != DirSigners {
 			places = append(places, place{"folder of the node", s.path(f.path)})
 		}
 	}

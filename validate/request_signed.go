@@ -99,7 +99,7 @@ func (p Policy) cosigners(rep *document.Report, raw []byte, parts approval.Appro
 			rep.Whole("approval.signature", "the "+what+" signature is not valid for "+name+": "+err.Error(), mend)
 			continue
 		}
-		key := approval.Fingerprint(c.Signature)
+		key, _ := approval.SignedBy(raw, c.Signature)
 		switch _, why := p.Forbids(c.Name); {
 		case why != "":
 			not = append(not, name+" "+why)

@@ -45,7 +45,8 @@ func (g Groups) folders() []folder {
 		folder{spool.DirQuarantine, g.Auditors, modeDir},
 		folder{spool.DirQuarantineRequests, g.Auditors, modeDir},
 		folder{spool.DirQuarantineResults, g.Auditors, modeDir},
-		folder{spool.DirLedger, g.People, modeDir}, folder{spool.DirOrders, g.People, modeDrop},
+		folder{spool.DirLedger, g.People, modeDir}, folder{spool.DirSigners, g.People, modeDir},
+		folder{spool.DirOrders, g.People, modeDrop},
 		folder{spool.DirOrdersDone, g.People, modeDir})
 	for i := range list {
 		if list[i].gid == 0 {

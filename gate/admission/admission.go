@@ -85,6 +85,8 @@ type Verdict struct {
 	NotLookedAt []Unseen
 	// Approvers are those whose approval counts, the one that the request names first.
 	Approvers []approval.Approver
+	// SignedPlan is the plan that an approver signed with the request, if there is one.
+	SignedPlan []byte
 	// Task, Registry and Plan are what would run. Without a configuration they are not set.
 	Task     executors.Task
 	Registry []byte
@@ -197,6 +199,7 @@ func (c *Case) approval(v *Verdict) {
 	}
 	by, found := validate.Signature(c.Raw, c.Signature, v.Request, p)
 	v.Approvers, v.Findings = by.Approvers, append(v.Findings, found...)
+	v.SignedPlan = by.Plan
 	if c.Config != nil {
 		v.Findings = append(v.Findings, validate.Plan(by.Plan, v.Plan, p)...)
 	}

@@ -64,6 +64,20 @@ func (l *Node) Rules() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// ImageDigests are the images by the names of their languages, at most so many of them.
+func (l *Node) ImageDigests(most int) map[string]string {
+	images := map[string]string{}
+	if l.Backends.Monty.Image != "" {
+		images[string(schemas.BackendMonty)] = l.Backends.Monty.Image
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Backends.ERA.Languages)) {
+		if len(images) < most {
+			images[name] = l.Backends.ERA.Languages[name].Image
+		}
+	}
+	return images
+}
+
 // SlotLimits are the limits that all runs have in common, and for the others
 // the most that a request may ask for.
 func (l *Node) SlotLimits() executors.Limits {

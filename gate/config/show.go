@@ -2,10 +2,38 @@ package config
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
 )
+
+// Values is the whole effective configuration under the keys of its file.
+func (l *Node) Values() (values map[string]any, err error) {
+	text, err := yaml.Dump(l.Config)
+	if err == nil {
+		err = yaml.Load(text, &values)
+	}
+	return values, err
+}
+
+// Digest is the sha256 of Values as canonical JSON (RFC 8785).
+func (l *Node) Digest() (string, error) {
+	values, err := l.Values()
+	if err != nil {
+		return "", err
+	}
+	raw, err := json.Marshal(values)
+	canonical := jsontext.Value(raw)
+	if err == nil {
+		err = canonical.Canonicalize()
+	}
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:]), err
+}
 
 // YAML renders the whole effective configuration, each value with a comment
 // that says where it came from.

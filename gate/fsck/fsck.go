@@ -38,6 +38,7 @@ const (
 	CheckLedger     Check = "ledger"     // the ledger's chain is whole
 	CheckFiles      Check = "files"      // a job's files are there and are what was claimed
 	CheckDigest     Check = "digest"     // request.md and result.md are what the ledger says
+	CheckApproval   Check = "approval"   // who asked for and who approved what was admitted is what the ledger says
 	CheckReasons    Check = "reasons"    // a refused item has reasons that can be read
 	CheckTimeline   Check = "timeline"   // a run's tool calls are those of the ledger and of its plan
 	CheckSeal       Check = "seal"       // the folder of a job that has ended is as it was then, to the byte

@@ -56,6 +56,9 @@ func (n *node) job(j *job) {
 		return // what it holds is not as the node wrote it: that is why it was refused
 	}
 	claim := n.claimedFiles(j, dir)
+	if claim != nil && j.admitted != nil && j.admitted.Requester != "" { // an older record does not say who
+		n.approval(j, dir, claim)
+	}
 	if kind == spool.DirArchive || kind == spool.DirQuarantineResults {
 		for _, name := range ranFiles {
 			if fi, err := os.Lstat(filepath.Join(dir, name)); err != nil || !fi.Mode().IsRegular() {

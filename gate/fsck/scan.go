@@ -26,6 +26,7 @@ type job struct {
 	pruned                bool        // removed from the archive by rule
 	damaged               bool        // refused because its folder was damaged
 	requestID, requestSHA string
+	admitted              *ledger.Event // what admitted it
 	resultID, resultSHA   string
 	end                   *ledger.Event // the run's
 	tools                 *schemas.ToolCalls
@@ -144,6 +145,9 @@ func (n *node) ledger() {
 		if e.Type == ledger.ArchivePruned {
 			n.prune(e)
 		}
+		if e.Node != nil {
+			n.signers(e.Node.Signers)
+		}
 		if e.Order != "" {
 			n.orders[e.Order] = e.Type
 		}
@@ -201,7 +205,7 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 			n.found(CheckTwice, j.id, n.path(spool.DirLedger), "look at both jobs: one approval ran twice",
 				"request %s was admitted as job %s before", e.RequestID, first)
 		}
-		admitted[e.RequestID] = j.id
+		admitted[e.RequestID], j.admitted = j.id, &e
 	case ledger.ToolsRecorded:
 		j.tools = e.Tools
 	case ledger.RunCompleted, ledger.RunFailed:

@@ -13,12 +13,10 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool/durable"
 )
@@ -38,7 +36,6 @@ type Hold struct {
 
 const (
 	version = 1
-	maxText = 500
 	maxFile = 8 << 10
 	mode    = 0o640 // the node's group may know why its requests wait
 )
@@ -54,24 +51,14 @@ func file(inbox string) string {
 // Set makes a hold durably. That it is held already is an error that matches fs.ErrExist.
 func Set(cfg *config.Node, h Hold) error {
 	h.Version = version
-	if why := h.check(); why != "" {
-		return errors.New(why)
+	if why := orders.WhoAndWhy(h.By, h.Reason); why != "" {
+		return fmt.Errorf("the hold: %s", why)
 	}
 	b, err := json.MarshalIndent(h, "", "  ")
 	if err != nil {
 		return err
 	}
 	return durable.WriteFile(cfg.Dir, file(h.Inbox), append(b, '\n'), mode)
-}
-
-func (h *Hold) check() string {
-	for what, text := range map[string]string{"name": h.By, "reason": h.Reason} {
-		if strings.TrimSpace(text) == "" || len(text) > maxText || !utf8.ValidString(text) ||
-			strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			return fmt.Sprintf("the %s is one line of 1 to %d bytes", what, maxText)
-		}
-	}
-	return ""
 }
 
 // Release ends a hold durably. That there is none is an error that matches fs.ErrNotExist.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 // Type is the closed set of events. Names follow OpenWOP 1.11.0 where it has
@@ -15,6 +16,7 @@ type Type string
 // The types of events.
 const (
 	NodeStarted     Type = "node.started"
+	NodeReloaded    Type = "node.reloaded" // another configuration counts from here on
 	NodeStopped     Type = "node.stopped"
 	LedgerRecovered Type = "ledger.recovered" // a torn last line was cut off
 	// DeliveryAttempted is the verdict on a claimed request: outcome
@@ -44,7 +46,7 @@ const (
 	RequestRefused Type = "request.refused"
 )
 
-var types = []Type{NodeStarted, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
+var types = []Type{NodeStarted, NodeReloaded, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
 	RunCompleted, RunFailed, CapBreached, EgressDecided, ToolsRecorded, ResultDelivered, ResultQuarantined,
 	QuarantineRejected, QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
 
@@ -57,7 +59,7 @@ const (
 	DeadLettered DeliveryOutcome = "dead-lettered"
 )
 
-// Event is one decision. It holds ids, hashes, numbers and rule ids, never
+// Event is one decision. It holds ids, hashes, numbers, rule ids and the names of those who decided, never
 // content: no command, output, path or secret.
 type Event struct {
 	// Seq counts from 1 without a gap. Prev is the sha256 of the line before
@@ -75,6 +77,15 @@ type Event struct {
 	// RequestID is set once it is known to be well formed.
 	RequestID     string `json:"requestId,omitempty"`
 	RequestSHA256 string `json:"requestSha256,omitempty"`
+	// Requester asked for what a DeliveryAttempted admits, and Approvers are the persons whose approval counted, the
+	// one that the request names first. A record from before these fields has neither.
+	Requester string              `json:"requester,omitempty"`
+	Approvers []approval.Approver `json:"approvers,omitempty"`
+	// Plan is the sha256 of the plan that was signed with the request, if there was one. Inputs are its input files.
+	Plan   string  `json:"planSha256,omitempty"`
+	Inputs *Inputs `json:"inputs,omitempty"`
+	// Node is what a NodeStarted or NodeReloaded is about.
+	Node *Node `json:"node,omitempty"`
 	// Notice is the name under which CORE is told of a refusal: see NoticeOf. It is empty
 	// if CORE has or gets another answer.
 	Notice string `json:"notice,omitempty"`
@@ -106,9 +117,11 @@ type Event struct {
 	Filters []string `json:"filters,omitempty"`
 	// Withheld is how many places and files the result does not hold.
 	Withheld int `json:"withheld,omitempty"`
-	// Order is the sha256 of the order that a person gave for this, By the person's name in it.
-	Order string `json:"order,omitempty"`
-	By    string `json:"by,omitempty"`
+	// Order is the sha256 of the order that a person gave for this. By is the person's name; the reason lies with the
+	// order. What needs no order, an ArchivePruned, has the Reason itself.
+	Order  string `json:"order,omitempty"`
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
 	// Released is what a QuarantineReleased takes back, of the job and the request of this digest.
 	Released []schemas.Release `json:"released,omitempty"`
 	// ByUser is the host's user who gave it, if that is not root.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 // History is what the requests, jobs, orders and notices of a record are by now: the one fold of its events.
@@ -37,11 +38,15 @@ type History struct {
 
 // Request is what a request is by now, by its events alone.
 type Request struct {
-	RequestID     string          `json:"request_id"`
-	RequestSHA256 string          `json:"request_sha256,omitempty"`
-	Job           string          `json:"job,omitempty"`
-	State         State           `json:"state"`
-	Backend       schemas.Backend `json:"backend,omitempty"`
+	RequestID     string `json:"request_id"`
+	RequestSHA256 string `json:"request_sha256,omitempty"`
+	Job           string `json:"job,omitempty"`
+	State         State  `json:"state"`
+	// Requester asked for it, and Approvers are those whose approval counted when it was admitted. A record of an
+	// older node has neither.
+	Requester string              `json:"requester,omitempty"`
+	Approvers []approval.Approver `json:"approvers,omitempty"`
+	Backend   schemas.Backend     `json:"backend,omitempty"`
 	// Rules are those that refused it or its result.
 	Rules    []string      `json:"rules,omitempty"`
 	ExitCode *int          `json:"exit_code,omitempty"`
@@ -243,6 +248,9 @@ func (r *Request) note(e Event) {
 	at, to := e.Time, Announces(e)
 	r.RequestID, r.RequestSHA256 = cmp.Or(e.RequestID, r.RequestID), cmp.Or(e.RequestSHA256, r.RequestSHA256)
 	r.Backend = cmp.Or(e.Backend, r.Backend)
+	if e.Requester != "" {
+		r.Requester, r.Approvers = e.Requester, e.Approvers
+	}
 	if e.Type == QuarantineRejected {
 		r.Rejected = decision(e)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/threegate/tool-exec/gate/openwop"
 	"github.com/threegate/tool-exec/schemas"
 	wire "github.com/threegate/tool-exec/schemas/openwop"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 var clock = time.Date(2026, 2, 9, 16, 5, 1, 0, time.UTC)
@@ -299,6 +300,13 @@ func fill(e ledger.Event, canary string) ledger.Event {
 		case f.Type() == reflect.TypeFor[[]string]():
 			f.Set(reflect.ValueOf([]string{canary}))
 		}
+	}
+	e.Approvers = []approval.Approver{{Name: canary, How: canary, Fingerprint: canary}}
+	e.Inputs = &ledger.Inputs{Files: 1, List: canary, SHA256: []string{canary}}
+	e.Node = &ledger.Node{Version: canary, Config: canary, Signers: []string{canary},
+		Images: map[string]string{canary: canary}}
+	if e.Released == nil {
+		e.Released = []schemas.Release{{Rule: canary}}
 	}
 	return e
 }

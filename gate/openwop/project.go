@@ -22,6 +22,7 @@ import (
 // neither here nor in project is left out all the same; a test of gate/ledger wants it here.
 var Unmapped = map[ledger.Type]string{
 	ledger.NodeStarted:     "the node is no run; OpenWOP's node.started is another thing",
+	ledger.NodeReloaded:    "the node is no run",
 	ledger.NodeStopped:     "the node is no run",
 	ledger.LedgerRecovered: "the node is no run",
 	ledger.DeliveryAttempted: "needs triggerBridge, which needs a readable delivery ledger; a refused request " +

@@ -87,14 +87,23 @@ func (o *Order) check(name string) string {
 		return "only the order request.refused has request_sha256 and rules"
 	case o.byRules():
 		return ""
-	case !plainText(o.By) || o.By == "" || len(o.By) > maxName:
-		return "it does not say whose it is: by is one line of at most 200 bytes"
-	case !plainText(o.Reason) || strings.TrimSpace(o.Reason) == "" || len(o.Reason) > maxReason:
-		return "it gives no reason: reason is one line of at most 2000 bytes"
+	case WhoAndWhy(o.By, o.Reason) != "":
+		return WhoAndWhy(o.By, o.Reason)
 	case (o.Kind == Release) != (len(o.Released) > 0):
 		return "only an order of release names findings, and it names one at least"
 	case len(o.Released) > MaxReleased:
 		return fmt.Sprintf("it releases more than %d findings", MaxReleased)
+	}
+	return ""
+}
+
+// WhoAndWhy says what is wrong with the name and the reason of a person who decides something, or "".
+func WhoAndWhy(by, reason string) string {
+	switch {
+	case !plainText(by) || by == "" || len(by) > maxName:
+		return "it does not say who gives it: --as is one line of 1 to 200 bytes"
+	case !plainText(reason) || strings.TrimSpace(reason) == "" || len(reason) > maxReason:
+		return "it does not say why: --reason is one line of 1 to 2000 bytes"
 	}
 	return ""
 }

@@ -13,11 +13,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/fsck"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -27,6 +29,18 @@ type Rule struct {
 	OlderThan time.Duration
 	// Keep removes the oldest until no more bytes are left; negative removes nothing by size.
 	Keep int64
+}
+
+// String says in words what goes.
+func (r Rule) String() string {
+	var parts []string
+	if r.OlderThan > 0 {
+		parts = append(parts, fmt.Sprintf("older than %s", r.OlderThan))
+	}
+	if r.Keep >= 0 {
+		parts = append(parts, fmt.Sprintf("more than %d bytes", r.Keep))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Item is a job that goes.
@@ -53,8 +67,10 @@ type Plan struct {
 
 // Options are what a removal is wired with.
 type Options struct {
-	Now  func() time.Time // nil is time.Now
-	Seam spool.Seam       // for fault injection
+	// By is who has the jobs removed, and Reason why; Run puts both on record.
+	By, Reason string
+	Now        func() time.Time // nil is time.Now
+	Seam       spool.Seam       // for fault injection
 }
 
 func (o Options) now() time.Time {
@@ -63,6 +79,9 @@ func (o Options) now() time.Time {
 	}
 	return o.Now()
 }
+
+// ErrUnsaid means that it is not said who has jobs removed, or why.
+var ErrUnsaid = errors.New("who removes what, and why, goes on record")
 
 // eventJobs is how many jobs one event names: an event has a bound.
 const eventJobs = 1000
@@ -151,6 +170,9 @@ func readRecord(cfg *config.Node) (delivered []Item, pruned map[string]bool, err
 // Run removes what the rule names. The node must not be served: else spool.ErrLocked. An error may come
 // after some of it is gone; the next Run goes on.
 func Run(ctx context.Context, cfg *config.Node, r Rule, o Options) (_ *Plan, err error) {
+	if why := orders.WhoAndWhy(o.By, o.Reason); why != "" {
+		return nil, fmt.Errorf("%w: %s", ErrUnsaid, why)
+	}
 	release, err := spool.Hold(cfg.Dir)
 	if err != nil {
 		return nil, err
@@ -190,7 +212,7 @@ func record(cfg *config.Node, items []Item, o Options) (err error) {
 	defer func() { err = errors.Join(err, l.Close()) }()
 	var events []ledger.Event
 	for len(items) > 0 {
-		e := ledger.Event{Type: ledger.ArchivePruned}
+		e := ledger.Event{Type: ledger.ArchivePruned, By: o.By, Reason: o.Reason}
 		for _, it := range items[:min(len(items), eventJobs)] {
 			e.Jobs = append(e.Jobs, it.Job)
 		}

@@ -268,7 +268,7 @@ func TestSecretsReachNobody(t *testing.T) {
 	} {
 		reports = append(reports, run(args...)...)
 	}
-	segments, err := filepath.Glob(filepath.Join(dir, spool.DirLedger, "*"))
+	segments, err := filepath.Glob(filepath.Join(dir, spool.DirLedger, "*.jsonl"))
 	if err != nil || len(segments) == 0 {
 		t.Fatal("no ledger", err)
 	}

@@ -44,20 +44,39 @@ func VerifyFor(namespace string, allowedSigners []byte, approver string, message
 	if err != nil {
 		return err
 	}
-	s, err := parseSignature(sig)
+	// Say first what is wrong with the signature itself: the key that it names
+	// must have made it over these bytes, whoever's key it is.
+	key, err := signedBy(namespace, message, sig)
 	if err != nil {
 		return err
 	}
-	// Say first what is wrong with the signature itself: the key that it names
-	// must have made it over these bytes, whoever's key it is.
+	return signers.allow(namespace, approver, key, at)
+}
+
+// SignedBy is the fingerprint of the key that made sig over message for Namespace, whoever's key it is. An error wraps
+// ErrSignature.
+func SignedBy(message, sig []byte) (fingerprint string, err error) {
+	key, err := signedBy(Namespace, message, sig)
+	if err != nil {
+		return "", err
+	}
+	return ssh.FingerprintSHA256(key), nil
+}
+
+func signedBy(namespace string, message, sig []byte) (ssh.PublicKey, error) {
+	s, err := parseSignature(sig)
+	if err != nil {
+		return nil, err
+	}
 	if s.Namespace != namespace {
-		return fmt.Errorf("%w: it was made for the namespace %q, not %q", ErrSignature, bounded(s.Namespace), namespace)
+		return nil, fmt.Errorf("%w: it was made for the namespace %q, not %q", ErrSignature, bounded(s.Namespace),
+			namespace)
 	}
 	if err := sshsig.Verify(bytes.NewReader(message), s, s.PublicKey, s.HashAlgorithm, namespace); err != nil {
-		return fmt.Errorf("%w: the file was changed after it was signed, or the signature belongs to another one",
+		return nil, fmt.Errorf("%w: the file was changed after it was signed, or the signature belongs to another one",
 			ErrSignature)
 	}
-	return signers.allow(namespace, approver, s.PublicKey, at)
+	return s.PublicKey, nil
 }
 
 func parseSignature(sig []byte) (*sshsig.Signature, error) {

@@ -5,8 +5,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"regexp"
-
-	"golang.org/x/crypto/ssh"
 )
 
 // Blocks of an approval, as it lies next to a request in an inbox: the signature of the request as
@@ -145,16 +143,6 @@ func (s *splitter) take(kind string) *pem.Block {
 	return nil
 }
 
-// Fingerprint names the key that made a signature, as ssh-keygen does; whether it did is not looked at. It is empty if
-// that is no signature.
-func Fingerprint(sig []byte) string {
-	s, err := parseSignature(sig)
-	if err != nil {
-		return ""
-	}
-	return ssh.FingerprintSHA256(s.PublicKey)
-}
-
 // How an approver was shown to be one.
 const (
 	Named  = "named"     // the request says so, and nothing proves it
@@ -167,4 +155,12 @@ type Approver struct {
 	How  string `json:"how"`
 	// Fingerprint is that of the key of a signature.
 	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
+// String names the approver, and how that was shown.
+func (a Approver) String() string {
+	if a.Fingerprint == "" {
+		return a.Name + " (" + a.How + ")"
+	}
+	return a.Name + " (" + a.How + ", " + a.Fingerprint + ")"
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/threegate/tool-exec/gate/config"
 
@@ -17,7 +16,8 @@ func newConfig(a *app) *cobra.Command {
 		Short: "Print the whole effective configuration, and where each value came from",
 		Long: `show prints every key with its value: what threegate.yaml sets, with the line, and
 the default for everything else. If the configuration has mistakes,
-show lists them all, as the node does.`,
+show lists them all, as the node does. The sha256 is that of config as --json prints it, in
+canonical JSON (RFC 8785): the events node.started and node.reloaded have it.`,
 		Example: `  threegate config show --node /var/lib/threegate
   threegate config show --json | jq .config.limits`,
 		Args: cobra.NoArgs,
@@ -26,14 +26,18 @@ show lists them all, as the node does.`,
 			if err != nil {
 				return err
 			}
-			text, err := l.YAML()
+			digest, err := l.Digest()
+			if err == nil && a.JSON {
+				return a.configJSON(l, digest)
+			}
+			var text []byte
+			if err == nil {
+				text, err = l.YAML()
+			}
 			if err != nil {
 				return cli.Troublef(err, "", "can't print the configuration")
 			}
-			if a.JSON {
-				return a.configJSON(l, text)
-			}
-			_, err = fmt.Fprintf(a.UI.Out, "# %s\n%s", l.File, text)
+			_, err = fmt.Fprintf(a.UI.Out, "# %s\n# sha256 %s\n%s", l.File, digest, text)
 			return err
 		},
 	}
@@ -41,14 +45,14 @@ show lists them all, as the node does.`,
 	return cli.Group("config", "Look at a node's configuration", show)
 }
 
-func (a *app) configJSON(l *config.Node, text []byte) error {
-	var values map[string]any
-	if err := yaml.Load(text, &values); err != nil {
+func (a *app) configJSON(l *config.Node, digest string) error {
+	values, err := l.Values()
+	if err != nil {
 		return cli.Troublef(err, "", "can't print the configuration")
 	}
 	origins := map[string]string{}
 	collectOrigins(l, "", values, origins)
-	return a.PrintJSON(map[string]any{"file": l.File, "config": values, "origins": origins})
+	return a.PrintJSON(map[string]any{"file": l.File, "config": values, "origins": origins, "sha256": digest})
 }
 
 func collectOrigins(l *config.Node, prefix string, values map[string]any, origins map[string]string) {

@@ -97,7 +97,7 @@ func (p *private) serve(ctx context.Context, id string, log *slog.Logger) (f *vi
 	if p.exec, err = backend.Open(ctx, p.cfg, nil); err != nil {
 		return nil, err
 	}
-	g, err := gate.Open(p.cfg, gate.Options{Executor: p.exec, Logger: log})
+	g, err := gate.Open(p.cfg, gate.Options{Executor: p.exec, Logger: log, Version: cli.Version})
 	if err != nil {
 		return nil, cli.Troublef(err, "", "can't open the node")
 	}

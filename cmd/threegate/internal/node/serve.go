@@ -92,8 +92,8 @@ func (a *app) serveNode(ctx context.Context, cfg *config.Node, log *slog.Logger)
 	if err != nil {
 		return err
 	}
-	options := gate.Options{Executor: exec, Logger: log, Now: a.Now, Posture: postureOf(exec, cfg),
-		Alive: tellSystemd(log)}
+	options := gate.Options{Executor: exec, Logger: log, Now: a.Now, Version: cli.Version,
+		Posture: postureOf(exec, cfg), Alive: tellSystemd(log)}
 	g, err := gate.Open(cfg, options)
 	if errors.Is(err, spool.ErrLocked) { // somebody else took the node meanwhile
 		return errors.Join(nodeFault(err, cfg.Dir), exec.Close())

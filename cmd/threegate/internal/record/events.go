@@ -37,8 +37,8 @@ func newEvents(a *app) *cobra.Command {
 		Use:   "events",
 		Short: "Print the record of decisions",
 		Long: `events prints what was decided, one event a line, in order. With --json each line is
-the event as it is recorded. Events hold ids, hashes, numbers and rule ids, never
-content. The chain is checked on the way; audit verify checks more.`,
+the event as it is recorded. Events hold ids, hashes, numbers, rule ids and the names
+of those who decided, never content. The chain is checked on the way; audit verify checks more.`,
 		Example: `  threegate events --last 20
   threegate events --request TR-20260209-160501Z-python-stats
   threegate events --follow --json | jq 'select(.type=="run.failed")'`,
@@ -205,7 +205,16 @@ func eventDetail(e ledger.Event) string {
 	if e.Withheld > 0 {
 		add("%d withheld", e.Withheld)
 	}
-	if e.By != "" {
+	if e.Requester != "" {
+		add("requested by %s, approved by %s", e.Requester, approversOf(e.Approvers))
+	}
+	if n := e.Node; n != nil {
+		add("version %s, configuration %.12s", n.Version, n.Config)
+	}
+	switch {
+	case e.By != "" && e.Reason != "":
+		add("by %s: %s", e.By, e.Reason)
+	case e.By != "":
 		add("by %s", e.By)
 	}
 	if e.ByUser != "" {

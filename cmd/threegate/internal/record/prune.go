@@ -1,6 +1,8 @@
 package record
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -16,7 +18,7 @@ import (
 )
 
 func newPrune(a *app) *cobra.Command {
-	var older, keep string
+	var older, keep, by, reason string
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "prune",
@@ -29,9 +31,12 @@ cut off, the next prune goes on.
 It removes only jobs that were delivered and that fsck finds whole. Requests that wait or
 run, the quarantine, and CORE's folder stay as they are. A job is as old as the record
 says; a clock that was set back makes none older than what came before it. The node must
-not be served meanwhile: its runs go on, and the next serve takes them up.`,
+not be served meanwhile: its runs go on, and the next serve takes them up.
+
+The record has who removed what and why. --as is needed where neither $USER nor $LOGNAME
+is set, as in a unit of systemd: name the unit.`,
 		Example: `  threegate prune --older-than 90d --dry-run
-  threegate prune --older-than 90d --keep 20G`,
+  threegate prune --older-than 90d --keep 20G --as alice --reason "the disk is full"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rule, err := pruneRule(older, keep)
@@ -50,7 +55,12 @@ not be served meanwhile: its runs go on, and the next serve takes them up.`,
 			if err := a.DropPrivileges(n); err != nil {
 				return err
 			}
-			p, err := act(cmd.Context(), l, rule, prune.Options{Now: a.Now})
+			o := prune.Options{Now: a.Now, By: cmp.Or(by, a.Getenv("USER"), a.Getenv("LOGNAME")),
+				Reason: cmp.Or(reason, rule.String())}
+			p, err := act(cmd.Context(), l, rule, o)
+			if errors.Is(err, prune.ErrUnsaid) {
+				return cli.Usagef("threegate prune --as NAME --reason TEXT", "%v", err)
+			}
 			if err != nil {
 				return checkFault(err, l.Dir)
 			}
@@ -61,6 +71,8 @@ not be served meanwhile: its runs go on, and the next serve takes them up.`,
 	fl := cmd.Flags()
 	fl.StringVar(&older, "older-than", "", "remove what was delivered longer ago than this `age`, like 90d or 36h")
 	fl.StringVar(&keep, "keep", "", "remove the oldest until the archive has at most this `size`, like 500M or 20G")
+	fl.StringVar(&by, "as", "", "your `name`, for the record (default: $USER or $LOGNAME)")
+	fl.StringVar(&reason, "reason", "", "why, in one line of `text` (default: the rule)")
 	fl.BoolVar(&dry, "dry-run", false, "say what would go, and change nothing")
 	return cmd
 }

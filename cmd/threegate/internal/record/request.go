@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/approval"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
@@ -60,6 +62,10 @@ func requestFields(f *view.RequestStatus, why string) [][2]string {
 		add("reason", d.Reason)
 	}
 	add("job", f.Job)
+	if f.AdmittedUTC != nil {
+		add("requested by", cmp.Or(f.Requester, notOnRecord))
+		add("approved by", cmp.Or(approversOf(f.Approvers), notOnRecord))
+	}
 	at("admitted", f.AdmittedUTC)
 	at("started", f.StartedUTC)
 	at("ended", f.EndedUTC)
@@ -81,6 +87,17 @@ func requestFields(f *view.RequestStatus, why string) [][2]string {
 	add("sha256", f.ResultSHA256)
 	add("reasons", f.ReasonsPath)
 	return fields
+}
+
+// notOnRecord stands for what an older record does not tell.
+const notOnRecord = "not on record"
+
+func approversOf(who []approval.Approver) string {
+	var names []string
+	for _, a := range who {
+		names = append(names, a.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 // tellReason adds the words of the person who ended a request, as far as this user may read orders.

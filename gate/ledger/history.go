@@ -141,12 +141,14 @@ func (h *History) Note(e Event) {
 		h.orders[digest(e.Order)] = e.Type
 	}
 	if e.Type == RequestCancelled {
-		h.cancelled[requestKey(e.RequestID)] = decision(e)
-		if r := h.whole[h.byRequest[requestKey(e.RequestID)]]; r != nil && strings.EqualFold(r.RequestID, e.RequestID) {
-			r.Cancelled = decision(e)
+		id := requestKey(e.RequestID)
+		h.cancelled[id] = decision(e)
+		if n, known := h.byRequest[id]; known && h.whole[n] != nil {
+			h.whole[n].Cancelled = h.cancelled[id]
 		}
+		return
 	}
-	if e.RunID == "" || e.Type == RequestCancelled {
+	if e.RunID == "" {
 		return
 	}
 	n := h.job(e)

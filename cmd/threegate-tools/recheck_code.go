@@ -8,19 +8,13 @@ import (
 
 	"github.com/threegate/tool-exec/toolruntime/ast"
 	"github.com/threegate/tool-exec/toolruntime/judge"
-	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/toolchain"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 // code holds the patch to the rules that know code by its structure. It runs nothing of the base or the patch.
 func (c *recheck) code(ctx context.Context, changes []judge.Change) (found map[string][]judge.Violation, err error) {
-	var rules []string
-	for _, r := range registry.Rules {
-		if ast.Can(r.ID) && c.rules.Level(r.ID) != "" {
-			rules = append(rules, r.ID)
-		}
-	}
+	rules := c.rules.Held(ast.Can)
 	changes = slices.DeleteFunc(slices.Clone(changes), func(ch judge.Change) bool {
 		return ch.Deleted || ch.Binary || !ast.Knows(ch.Path)
 	})

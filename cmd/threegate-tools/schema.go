@@ -44,7 +44,7 @@ func listContracts(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", t.Name, t.Purpose, t.Timeout)
 	}
 	fmt.Fprintln(w, "\nEnvelopes:")
-	for _, name := range slices.Sorted(maps.Keys(contract.Schemas())) {
+	for _, name := range slices.Sorted(maps.Keys(contract.Schemas)) {
 		fmt.Fprintf(w, "  %s\n", name)
 	}
 	fmt.Fprintln(w, "\nError codes:")
@@ -66,7 +66,7 @@ func printSchema(cmd *cobra.Command, name string) error {
 			}{t.Name, t.Purpose, t.Args.Doc, t.Result.Doc}
 		}
 	}
-	if s, ok := contract.Schemas()[name]; ok {
+	if s, ok := contract.Schemas[name]; ok {
 		doc = s.Doc
 	}
 	if doc == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime"
 	"github.com/threegate/tool-exec/toolruntime/git"
+	"github.com/threegate/tool-exec/toolruntime/proc"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -49,7 +50,7 @@ func begin(ctx context.Context, folder, bundle string) (*workspace.Workspace, *g
 	if err != nil {
 		return nil, nil, fmt.Errorf("the workspace: %w", err)
 	}
-	if !git.Installed() && bundle == "" {
+	if !proc.Installed("git") && bundle == "" {
 		return w, nil, nil
 	}
 	dir, err := os.MkdirTemp("", "git-")

@@ -12,10 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
+	"github.com/threegate/tool-exec/toolruntime/proc"
 	"github.com/threegate/tool-exec/toolruntime/toolchain"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
@@ -36,11 +35,8 @@ type editArgs struct {
 	FormatOnSave *bool   `json:"format_on_save,omitempty" jsonschema:"format files that were formatted before (Go, Rust); without it as the registry says"`
 	// ValidateBuild takes longer than the default time where nothing is built yet.
 	ValidateBuild *bool `json:"validate_build,omitempty" jsonschema:"keep the change only if the code builds after it; without it as the registry says"`
-	TimeoutMS     int64 `json:"timeout_ms,omitempty"`
+	contract.Timed
 }
-
-// Limit is the time that the call asks for.
-func (a editArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
 
 type editResult struct {
 	Edited       bool     `json:"edited"`
@@ -76,11 +72,7 @@ func (t tools) edit(ctx context.Context, a editArgs) (editResult, error) {
 		return out, contract.Errorf(contract.ASTEdit, "nothing would change").
 			WithHint("look with ast_query what is there")
 	}
-	formatting := t.rules.AST.FormatOnSave
-	if a.FormatOnSave != nil {
-		formatting = *a.FormatOnSave
-	}
-	if formatting {
+	if *cmp.Or(a.FormatOnSave, &t.rules.AST.FormatOnSave) {
 		for i, c := range changes {
 			if changes[i].after, err = formatted(ctx, c); err != nil {
 				return out, err
@@ -152,7 +144,7 @@ func (t tools) save(ctx context.Context, changes []change, build *bool) error {
 
 // builds holds the workspace to build.must.pass, where that is asked for or the registry asks for it and can have it.
 func (t tools) builds(ctx context.Context, lang string, asked *bool) error {
-	if asked != nil && !*asked || asked == nil && !t.rules.AST.ValidateOnEdit {
+	if !*cmp.Or(asked, &t.rules.AST.ValidateOnEdit) {
 		return nil
 	}
 	rules := *t.rules
@@ -195,7 +187,7 @@ func formatted(ctx context.Context, c change) ([]byte, error) {
 		}
 		return []byte(out.Stdout), err
 	}
-	if c.src.lang != "go" && (c.src.lang != "rust" || !installed(rustfmt())) {
+	if c.src.lang != "go" && (c.src.lang != "rust" || !proc.Installed(rustfmt())) {
 		return c.after, nil
 	}
 	if was, err := by(c.src.data); err != nil || !bytes.Equal(was, c.src.data) {
@@ -324,12 +316,6 @@ func (s *source) captured(f found, name string) string {
 		return ""
 	}
 	return string(s.data[span.Start:span.End])
-}
-
-func isIdentifier(name string) bool {
-	return name != "" && len(name) <= 200 && !strings.ContainsFunc(name, func(r rune) bool {
-		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) && !unicode.IsDigit([]rune(name)[0])
 }
 
 var nodeID = regexp.MustCompile(`^([0-9a-f]{16}):([0-9]{1,9})-([0-9]{1,9}):(.+)$`)

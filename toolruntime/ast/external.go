@@ -2,6 +2,7 @@ package ast
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -58,12 +58,15 @@ const (
 	mostOpen = 200
 )
 
-var identifier = regexp.MustCompile(`^[\pL_$][\pL\pN_$]*`)
+var (
+	identifier = regexp.MustCompile(`^[\pL_$][\pL\pN_$]*`)
+	newName    = regexp.MustCompile(`^[\pL_][\pL\p{Nd}_]{0,199}$`)
+)
 
 type externalArgs struct {
-	Provider  string          `json:"provider" jsonschema:"a language server of the registry's ast.servers"`
-	Request   ExternalRequest `json:"request"`
-	TimeoutMS int64           `json:"timeout_ms,omitempty"`
+	Provider string          `json:"provider" jsonschema:"a language server of the registry's ast.servers"`
+	Request  ExternalRequest `json:"request"`
+	contract.Timed
 }
 
 // ExternalRequest is a request of the Language Server Protocol.
@@ -71,9 +74,6 @@ type ExternalRequest struct {
 	Method string         `json:"method" jsonschema:"one that changes nothing, such as textDocument/documentSymbol"`
 	Params map[string]any `json:"params,omitempty" jsonschema:"file:///src/a.go is src/a.go of the workspace"`
 }
-
-// Limit is the time that the call asks for.
-func (a externalArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
 
 type externalResult struct {
 	Provider string `json:"provider"`
@@ -136,10 +136,7 @@ func (t tools) start(ctx context.Context, name string) (*lspServer, error) {
 		return nil, contract.Errorf(contract.Policy, "the registry's ast.servers does not name %.100q", name).
 			WithHint(fmt.Sprintf("it names: %q", slices.Sorted(maps.Keys(t.rules.AST.Servers))))
 	}
-	command := configured.Command
-	if command == "" {
-		command = servers[name].command
-	}
+	command := cmp.Or(configured.Command, servers[name].command)
 	if command == "" {
 		return nil, contract.Errorf(contract.Policy, "the registry does not say which command %q is", name)
 	}
@@ -319,7 +316,7 @@ func eachString(v any, other func(string) (string, error)) (_ any, err error) {
 
 // rename asks the language server of the node's file.
 func (t tools) rename(ctx context.Context, a editArgs) (changes []change, count int, err error) {
-	if !isIdentifier(a.NewName) {
+	if !newName.MatchString(a.NewName) {
 		return nil, 0, contract.Errorf(contract.Validation, "new_name %.100q is no name", a.NewName)
 	}
 	src, span, err := t.target(ctx, a)

@@ -32,7 +32,7 @@ func goNodes(s *source) (nodes []Node) {
 	}
 	add := func(kind, name string, n ast.Node) *Node {
 		start, end := fset.PositionFor(n.Pos(), false), fset.PositionFor(n.End(), false)
-		nodes = append(nodes, s.node(kind, name, start.Offset, min(end.Offset, len(s.data)), start.Line))
+		nodes = append(nodes, s.node(kind, name, Span{start.Offset, min(end.Offset, len(s.data))}, start.Line))
 		return &nodes[len(nodes)-1]
 	}
 	at := func(id *ast.Ident) int { return fset.PositionFor(id.Pos(), false).Offset }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,9 +79,7 @@ func script(more map[string]string, types ...string) map[string]string {
   {kind: variable_declarator, inside: {any: [{kind: lexical_declaration}, {kind: variable_declaration}],
     inside: {kind: export_statement}}}]}`,
 	}
-	for id, rule := range more {
-		rules[id] = rule
-	}
+	maps.Copy(rules, more)
 	return rules
 }
 
@@ -205,7 +204,7 @@ func look(ctx context.Context, srcs []*source) (problems []Problem, err error) {
 			marks[s][id] = append(marks[s][id], f.Range.Bytes)
 		default:
 			name := strings.Trim(cmp.Or(f.Variables.Single["NAME"].Text, f.Text), `"'<>`)
-			n := s.node(id, name, f.Range.Bytes.Start, f.Range.Bytes.End, f.Range.Start.Line+1)
+			n := s.node(id, name, f.Range.Bytes, f.Range.Start.Line+1)
 			n.name = f.Variables.Single["NAME"].Range.Bytes.Start
 			s.nodes = append(s.nodes, n)
 		}

@@ -43,7 +43,11 @@ func guarded(ctx context.Context, w *workspace.Workspace, file string, run func(
 	if err != nil {
 		return result, err
 	}
-	problems, err := parseFile(ctx, w, file)
+	after, _, err := w.Read(file, workspace.MaxFile)
+	var problems []Problem
+	if err == nil {
+		problems, err = parse(ctx, []*source{newSource(file, after)})
+	}
 	if err == nil && len(problems) == 0 {
 		return result, nil
 	}
@@ -60,12 +64,4 @@ func guarded(ctx context.Context, w *workspace.Workspace, file string, run func(
 		return nil, errors.Join(err, w.Delete(file, false, true))
 	}
 	return nil, errors.Join(err, w.Write(file, before, mode, false))
-}
-
-func parseFile(ctx context.Context, w *workspace.Workspace, file string) ([]Problem, error) {
-	data, _, err := w.Read(file, workspace.MaxFile)
-	if err != nil {
-		return nil, err
-	}
-	return parse(ctx, []*source{newSource(file, data)})
 }

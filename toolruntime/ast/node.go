@@ -40,7 +40,7 @@ const (
 const digestLength = 16
 
 // node makes a node of a source.
-func (s *source) node(kind, name string, start, end, line int) Node {
-	return Node{ID: fmt.Sprintf("%s:%d-%d:%s", s.digest[:digestLength], start, end, s.path), Type: kind, Name: name,
-		File: s.path, Span: Span{start, end}, Line: line}
+func (s *source) node(kind, name string, at Span, line int) Node {
+	id := fmt.Sprintf("%s:%d-%d:%s", s.digest[:digestLength], at.Start, at.End, s.path)
+	return Node{ID: id, Type: kind, Name: name, File: s.path, Span: at, Line: line}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	_ "embed"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -46,11 +45,6 @@ var own = map[string]struct {
 // rustfmt is its name in the image.
 func rustfmt() string { return cmp.Or(os.Getenv("RUSTFMT"), "rustfmt") }
 
-func installed(program string) bool {
-	_, err := exec.LookPath(program)
-	return err == nil
-}
-
 // parse finds what of the sources does not parse. An error means that it can't be known.
 func parse(ctx context.Context, srcs []*source) (problems []Problem, err error) {
 	byLang := map[string][]*source{}
@@ -66,9 +60,9 @@ func parse(ctx context.Context, srcs []*source) (problems []Problem, err error) 
 			if _, _, p := goFile(s); p != nil {
 				problems = append(problems, *p)
 			}
-		case own[lang].program != "" && installed(own[lang].program):
+		case own[lang].program != "" && proc.Installed(own[lang].program):
 			byLang[lang] = append(byLang[lang], s)
-			if lang == "javascript" && installed("ast-grep") {
+			if lang == "javascript" && proc.Installed("ast-grep") {
 				rest = append(rest, s)
 			}
 		default:
@@ -135,7 +129,7 @@ func listed(ctx context.Context, srcs []*source, argv []string) (problems []Prob
 				return false, nil
 			}
 			if said.Message != "" {
-				some = append(some, Problem{part[lines].path, said.Line, short(said.Message)})
+				some = append(some, Problem{part[lines].path, said.Line, contract.Shorten(said.Message, maxText)})
 			}
 			lines++
 		}
@@ -169,7 +163,7 @@ func rustProblems(ctx context.Context, srcs []*source) (problems []Problem, err 
 			}
 			if m != nil {
 				line, _ := strconv.Atoi(m[2])
-				problems = append(problems, Problem{s.path, line, short(m[1])})
+				problems = append(problems, Problem{s.path, line, contract.Shorten(m[1], maxText)})
 			}
 		}
 	}
@@ -187,13 +181,6 @@ func runRustfmt(ctx context.Context, text string) (proc.Output, error) {
 	}
 	return proc.Run(ctx, proc.Command{Dir: dir, Env: environ(dir), Stdin: &text,
 		Argv: []string{rustfmt(), "--edition", "2021", "--config-path", dir, "--color", "never"}})
-}
-
-func short(s string) string {
-	if len(s) > 300 {
-		return s[:300] + "..."
-	}
-	return s
 }
 
 // unparsed is the error of a file that must parse.

@@ -52,8 +52,8 @@ func (t tools) find(ctx context.Context, where Where) (nodes []Node, srcs []*sou
 // matches finds what a pattern of code names.
 func matches(ctx context.Context, srcs []*source, lang, pattern string) (nodes []Node, err error) {
 	err = scan(ctx, readable(srcs), patternRule(lang, pattern), func(s *source, f found) {
-		n := s.node(typeMatch, short(f.Text), f.Range.Bytes.Start, f.Range.Bytes.End, f.Range.Start.Line+1)
-		nodes = append(nodes, n)
+		text := contract.Shorten(f.Text, maxText)
+		nodes = append(nodes, s.node(typeMatch, text, f.Range.Bytes, f.Range.Start.Line+1))
 	})
 	return nodes, err
 }

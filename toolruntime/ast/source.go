@@ -10,8 +10,8 @@ package ast
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -32,6 +32,8 @@ const (
 	maxBatch  = 512 << 10
 	maxTotal  = 64 << 20
 	mostFiles = 50_000
+	// maxText bounds what is told of code or of what a parser says.
+	maxText = 300
 )
 
 // extensions are the languages that are known, by the names of their files.
@@ -69,8 +71,7 @@ type source struct {
 }
 
 func newSource(p string, data []byte) *source {
-	sum := sha256.Sum256(data)
-	s := &source{path: p, lang: languageOf(p), data: data, digest: hex.EncodeToString(sum[:])}
+	s := &source{path: p, lang: languageOf(p), data: data, digest: fmt.Sprintf("%x", sha256.Sum256(data))}
 	switch {
 	case len(data) > maxSource:
 		s.trouble = "it has more than " + strconv.Itoa(maxSource) + " bytes, and is not parsed"
@@ -121,19 +122,6 @@ func environ(dir string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LC_ALL=C.UTF-8", "NO_COLOR=1"}
 }
 
-// copies writes sources into a new folder, each as its number with the language's suffix.
-func copies(srcs []*source) (dir string, names []string, err error) {
-	if dir, err = os.MkdirTemp("", "ast-"); err != nil {
-		return "", nil, err
-	}
-	for i, s := range srcs {
-		name := strconv.Itoa(i) + suffix[s.lang]
-		names = append(names, name)
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), s.data, 0o600))
-	}
-	return dir, names, err
-}
-
 // batches calls do with sources of a bounded size. Where do says that the batch was too much for its program, it is
 // halved; one file that is too much is given to spoilt.
 func batches(srcs []*source, do func([]*source) (fits bool, err error), spoilt func(*source)) error {
@@ -164,18 +152,25 @@ func batches(srcs []*source, do func([]*source) (fits bool, err error), spoilt f
 	return nil
 }
 
-// run runs a program on copies of sources, in their folder.
+// run runs a program on copies of sources, each its number with the language's suffix, in a new folder with more files.
 func run(ctx context.Context, srcs []*source, argv func(names []string) []string, more map[string]string) (
 	proc.Output, error) {
-	dir, names, err := copies(srcs)
-	if dir != "" {
-		defer os.RemoveAll(dir)
-	}
+	dir, err := os.MkdirTemp("", "ast-")
 	if err != nil {
 		return proc.Output{}, err
 	}
+	defer os.RemoveAll(dir)
+	content := map[string][]byte{}
 	for name, text := range more {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		content[name] = []byte(text)
+	}
+	var names []string
+	for i, s := range srcs {
+		names = append(names, strconv.Itoa(i)+suffix[s.lang])
+		content[names[i]] = s.data
+	}
+	for name, data := range content {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return proc.Output{}, err
 		}
 	}

@@ -108,11 +108,11 @@ func Tools(w *workspace.Workspace, r *registry.Registry) []contract.Tool {
 			contract.In("rules", contract.OneOf("enforcement", "", "blocking", "warning", "suggestion"),
 				contract.Length("id", 1, 100), contract.In("where", whereSchema...))).Reads(),
 		contract.NewTool("ast_edit", "renames a symbol everywhere, or replaces code; all files or none", editTime,
-			editArgs{TimeoutMS: editTime.Milliseconds()}, t.edit,
+			editArgs{Timed: contract.Timed{TimeoutMS: editTime.Milliseconds()}}, t.edit,
 			contract.OneOf("operation", renameSymbol, replaceNode, replacePattern), timeout,
 			contract.In("where", whereSchema...), contract.Length("text", 0, maxSource)),
 		contract.NewTool("ast_external", "asks a language server", editTime,
-			externalArgs{TimeoutMS: editTime.Milliseconds()}, t.external, timeout,
+			externalArgs{Timed: contract.Timed{TimeoutMS: editTime.Milliseconds()}}, t.external, timeout,
 			contract.Length("provider", 1, 100)).Reads(),
 	}
 }

@@ -3,6 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code is one of the specification's ten error codes.
@@ -55,13 +56,18 @@ type Error struct {
 	Message string `json:"message"`
 	// Hint says how to mend it.
 	Hint string `json:"hint,omitzero"`
+
+	cause error
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
-// Errorf makes an Error of a code and a message.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Errorf makes an Error of a code and a message. An argument of %w is its cause.
 func Errorf(c Code, format string, args ...any) *Error {
-	return &Error{Code: c, Message: fmt.Sprintf(format, args...)}
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: c, Message: err.Error(), cause: errors.Unwrap(err)}
 }
 
 // WithHint adds how to mend it.
@@ -81,4 +87,13 @@ func AsError(err error) *Error {
 		return e
 	}
 	return Errorf(Internal, "%v", err)
+}
+
+// Shorten is text of at most most bytes and, where it is cut, an ellipsis. Bytes that are no UTF-8 become U+FFFD.
+func Shorten(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
 }

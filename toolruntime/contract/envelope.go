@@ -8,7 +8,8 @@ package contract
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
+	"reflect"
 	"regexp"
 
 	"github.com/go-json-experiment/json"
@@ -76,33 +77,28 @@ const (
 	toolPattern = `^[a-z][a-z_]{0,63}$`
 )
 
-var (
-	requestSchema = NewSchema[ToolRequest]("ToolRequest", nil, typed("ToolRequest"),
-		func(s *jsonschema.Schema) { s.Properties["args"].Type = "object" },
-		Pattern("tool", toolPattern), Pattern("request_id", idPattern),
-		Pattern("session_id", idPattern), Between("timestamp", 0, 1<<53))
-	responseSchema = NewSchema[ToolResponse]("ToolResponse", nil, typed("ToolResponse"),
-		func(s *jsonschema.Schema) { s.Properties["data"].Types = []string{"object", "null"} })
-	eventSchema     = NewSchema[EventMessage]("EventMessage", nil, typed("EventMessage"))
-	errorSchema     = NewSchema[ErrorMessage]("ErrorMessage", nil, typed("ErrorMessage"), ErrorCodes)
-	heartbeatSchema = NewSchema[Heartbeat]("Heartbeat", nil, typed("Heartbeat"),
-		Pattern("session_id", idPattern), Between("timestamp", 0, 1<<53))
-)
+// Schemas are the JSON Schemas of all messages, by type.
+var Schemas = map[string]*Schema{
+	"ToolRequest": message[ToolRequest](func(s *jsonschema.Schema) { s.Properties["args"].Type = "object" },
+		Pattern("tool", toolPattern), Pattern("request_id", idPattern), Pattern("session_id", idPattern),
+		Between("timestamp", 0, 1<<53)),
+	"ToolResponse": message[ToolResponse](func(s *jsonschema.Schema) {
+		s.Properties["data"].Types = []string{"object", "null"}
+	}),
+	"EventMessage": message[EventMessage](),
+	"ErrorMessage": message[ErrorMessage](ErrorCodes),
+	"Heartbeat":    message[Heartbeat](Pattern("session_id", idPattern), Between("timestamp", 0, 1<<53)),
+}
+
+func message[T any](adjust ...Adjust) *Schema {
+	name := reflect.TypeFor[T]().Name()
+	return NewSchema[T](name, nil, append(adjust, OneOf("type", name))...)
+}
 
 // ErrorCodes lists the codes that a property code may have.
 func ErrorCodes(s *jsonschema.Schema) {
 	for _, c := range Codes {
 		s.Properties["code"].Enum = append(s.Properties["code"].Enum, string(c.Code))
-	}
-}
-
-func typed(name string) Adjust { return OneOf("type", name) }
-
-// Schemas are the JSON Schemas of all envelopes, by type.
-func Schemas() map[string]*Schema {
-	return map[string]*Schema{
-		"ToolRequest": requestSchema, "ToolResponse": responseSchema, "EventMessage": eventSchema,
-		"ErrorMessage": errorSchema, "Heartbeat": heartbeatSchema,
 	}
 }
 
@@ -122,7 +118,7 @@ func Decode(line []byte) (any, error) {
 	if !ok {
 		return nil, Errorf(Validation, "no envelope has the type %q", kind.Type)
 	}
-	if err := Schemas()[kind.Type].Decode(line, v); err != nil {
+	if err := Schemas[kind.Type].Decode(line, v); err != nil {
 		return nil, Errorf(Validation, "%s: %v", kind.Type, err)
 	}
 	return v, nil
@@ -157,6 +153,5 @@ func ArgsHash(args jsontext.Value) (string, error) {
 	if err := canonical.Canonicalize(); err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(canonical)
-	return hex.EncodeToString(sum[:]), nil
+	return fmt.Sprintf("%x", sha256.Sum256(canonical)), nil
 }

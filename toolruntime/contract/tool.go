@@ -31,6 +31,14 @@ type Call struct {
 	Run func(context.Context) (any, error)
 }
 
+// Timed is an argument of tools whose callers may say how long a call takes.
+type Timed struct {
+	TimeoutMS int64 `json:"timeout_ms,omitempty"`
+}
+
+// Limit is the time that the call asks for.
+func (t Timed) Limit() time.Duration { return time.Duration(t.TimeoutMS) * time.Millisecond }
+
 // NewTool makes a tool of a function. defaults are the arguments that a caller need not give.
 func NewTool[A, R any](name, purpose string, timeout time.Duration, defaults A,
 	run func(context.Context, A) (R, error), adjust ...Adjust) Tool {

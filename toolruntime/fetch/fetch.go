@@ -35,16 +35,13 @@ const (
 )
 
 type curlArgs struct {
-	Method    string            `json:"method,omitempty" jsonschema:"GET or HEAD: the registry has no key that allows more"`
-	URL       string            `json:"url"`
-	Headers   map[string]string `json:"headers,omitempty"`
-	Body      *string           `json:"body,omitempty" jsonschema:"null: neither GET nor HEAD has one"`
-	TimeoutMS int64             `json:"timeout_ms,omitempty"`
-	MaxBytes  int64             `json:"max_bytes,omitempty" jsonschema:"of the body; what is longer is cut off while it is read"`
+	Method  string            `json:"method,omitempty" jsonschema:"GET or HEAD: the registry has no key that allows more"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    *string           `json:"body,omitempty" jsonschema:"null: neither GET nor HEAD has one"`
+	contract.Timed
+	MaxBytes int64 `json:"max_bytes,omitempty" jsonschema:"of the body; what is longer is cut off while it is read"`
 }
-
-// Limit is the time that the call asks for.
-func (a curlArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
 
 type curlResult struct {
 	Status int `json:"status"`
@@ -59,7 +56,7 @@ type curlResult struct {
 
 // Tool is curl under a registry.
 func Tool(r *registry.Registry) contract.Tool {
-	defaults := curlArgs{Method: "GET", TimeoutMS: defaultTime.Milliseconds(), MaxBytes: maxBody}
+	defaults := curlArgs{Method: "GET", Timed: contract.Timed{TimeoutMS: defaultTime.Milliseconds()}, MaxBytes: maxBody}
 	return contract.NewTool("curl", "gets a document from an allowed host", defaultTime, defaults,
 		func(ctx context.Context, a curlArgs) (curlResult, error) { return get(ctx, r, a) },
 		contract.Length("url", 1, 8192), contract.Between("max_bytes", 1, maxBody),

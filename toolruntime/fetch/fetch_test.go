@@ -76,19 +76,19 @@ func server(t *testing.T) *httptest.Server {
 
 func TestCurl(t *testing.T) {
 	s := server(t)
-	got, err := call(t, "127.0.0.1", curlArgs{Method: "GET", URL: s.URL + "/ok", Headers: map[string]string{"X-Own": "x"}, TimeoutMS: 60_000, MaxBytes: 100})
+	got, err := call(t, "127.0.0.1", curlArgs{Method: "GET", URL: s.URL + "/ok", Headers: map[string]string{"X-Own": "x"}, Timed: contract.Timed{TimeoutMS: 60_000}, MaxBytes: 100})
 	if body, _ := base64.StdEncoding.DecodeString(got.BodyB64); err != nil || got.Status != 200 || string(body) != "GET\xff" ||
 		got.Headers["x-agent"] != agent+" x" || got.Truncated {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := call(t, "127.0.0.1", curlArgs{Method: "HEAD", URL: s.URL + "/ok", TimeoutMS: 60_000, MaxBytes: 100}); err != nil || got.BodyB64 != "" {
+	if got, err := call(t, "127.0.0.1", curlArgs{Method: "HEAD", URL: s.URL + "/ok", Timed: contract.Timed{TimeoutMS: 60_000}, MaxBytes: 100}); err != nil || got.BodyB64 != "" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	got, err = call(t, "127.0.0.1", curlArgs{Method: "GET", URL: s.URL + "/endless", TimeoutMS: 60_000, MaxBytes: 1000})
+	got, err = call(t, "127.0.0.1", curlArgs{Method: "GET", URL: s.URL + "/endless", Timed: contract.Timed{TimeoutMS: 60_000}, MaxBytes: 1000})
 	if err != nil || !got.Truncated || base64.StdEncoding.DecodedLen(len(got.BodyB64)) > 1002 {
 		t.Errorf("endless: %v, %d, %v", got.Truncated, len(got.BodyB64), err)
 	}
-	got, err = call(t, "127.0.0.1", curlArgs{Method: "GET", URL: s.URL + "/hops/3", TimeoutMS: 60_000, MaxBytes: 1000})
+	got, err = call(t, "127.0.0.1", curlArgs{Method: "GET", URL: s.URL + "/hops/3", Timed: contract.Timed{TimeoutMS: 60_000}, MaxBytes: 1000})
 	if err != nil || got.URL != s.URL+"/ok" {
 		t.Errorf("three redirects: %+v, %v", got, err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/judge"
-	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 const cleanRule = "sec.git.clean_tree"
@@ -84,8 +84,8 @@ func (k keeper) commitStaged(ctx context.Context, a commitArgs) (commitResult, e
 // judgeStaged holds what is staged to the rules of the registry; to those that need a toolchain, the work tree is held.
 func (k keeper) judgeStaged(ctx context.Context, message string) (warnings []string, err error) {
 	var j *judged
-	for _, rule := range registry.Rules {
-		if !canJudge(rule.ID) || rule.ID == "sec.paths.sandbox" || k.rules.Level(rule.ID) == "" {
+	for _, rule := range k.rules.Held(canJudge) {
+		if rule == workspace.Rule {
 			continue
 		}
 		if j == nil {
@@ -95,7 +95,7 @@ func (k keeper) judgeStaged(ctx context.Context, message string) (warnings []str
 			}
 			j = &judged{k: k, changes: changes, base: "HEAD"}
 		}
-		found, err := j.judge(ctx, rule.ID, message)
+		found, err := j.judge(ctx, rule, message)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func (k keeper) judgeStaged(ctx context.Context, message string) (warnings []str
 		if len(found) > 1 {
 			broken += fmt.Sprintf(" (and %d places more)", len(found)-1)
 		}
-		w, err := k.hold(rule.ID, broken, v.Hint)
+		w, err := k.hold(rule, broken, v.Hint)
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +186,7 @@ func (k keeper) where(ctx context.Context, a checkoutArgs) ([]string, error) {
 }
 
 func (k keeper) merge(ctx context.Context, a mergeArgs) (mergeResult, error) {
-	m := mergeResult{Conflicts: []string{}}
+	m := mergeResult{conflicts: conflicts{[]string{}}}
 	if err := k.mergeable(ctx, a.Branch); err != nil {
 		return m, err
 	}
@@ -228,7 +228,7 @@ func (k keeper) mergeable(ctx context.Context, branch string) error {
 }
 
 func (k keeper) rebase(ctx context.Context, a rebaseArgs) (rebaseResult, error) {
-	r := rebaseResult{Conflicts: []string{}}
+	r := rebaseResult{conflicts: conflicts{[]string{}}}
 	onto, err := k.rev(ctx, a.Onto)
 	if err == nil {
 		err = k.clean(ctx, true)

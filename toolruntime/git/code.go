@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/threegate/tool-exec/toolruntime/ast"
@@ -23,7 +22,7 @@ const toolchainTime = 30 * time.Minute
 
 // gateTime bounds a call that holds a change to the rules.
 func gateTime(rules *registry.Registry) time.Duration {
-	if slices.ContainsFunc(toolchain.Rules, func(rule string) bool { return rules.Level(rule) != "" }) {
+	if len(rules.Held(toolchain.Can)) > 0 {
 		return toolchainTime
 	}
 	return gitTime
@@ -68,12 +67,7 @@ func (j *judged) judge(ctx context.Context, rule, message string) (_ []judge.Vio
 
 // look reads the code of the change, before and after.
 func (j *judged) look(ctx context.Context) (*ast.Looked, error) {
-	rules := []string{}
-	for _, r := range registry.Rules {
-		if ast.Can(r.ID) && j.k.rules.Level(r.ID) != "" {
-			rules = append(rules, r.ID)
-		}
-	}
+	rules := j.k.rules.Held(ast.Can)
 	for _, id := range j.more {
 		if ast.Can(id) {
 			rules = append(rules, id)

@@ -49,17 +49,12 @@ func (r *Repo) namesOf(ctx context.Context, bundle string, known []string) (foun
 	if info, err := os.Lstat(bundle); err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(err, errors.New("no regular file"))
 	}
-	apart, err := os.MkdirTemp(r.dir, "left-")
+	apart, env, err := r.apart()
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(apart)
-	env := []string{"GIT_OBJECT_DIRECTORY=" + apart,
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.dir, "objects")}
-	refs, err := r.must(ctx, command{args: []string{"bundle", "unbundle", bundle}, env: env})
-	if err == nil {
-		err = r.check(ctx, env...)
-	}
+	refs, err := r.unbundle(ctx, bundle, env)
 	if err != nil {
 		return nil, err
 	}

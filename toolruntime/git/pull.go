@@ -15,14 +15,10 @@ type pullArgs struct {
 	Rebase bool   `json:"rebase,omitempty" jsonschema:"put the branch's own commits on top; without it, merge"`
 }
 
-// pullResult is the result of git_pull. After conflicts the branch is as before.
 type pullResult struct {
-	Pulled    bool     `json:"pulled"`
-	Conflicts []string `json:"conflicts"`
+	Pulled bool `json:"pulled"`
+	conflicts
 }
-
-// WithError keeps the list of conflicts.
-func (p pullResult) WithError() bool { return len(p.Conflicts) > 0 }
 
 // remoteName keeps a name from being a path, an option or an address.
 var remoteName = regexp.MustCompile(`^[a-z0-9]+(?:[._-][a-z0-9]+)*$`)
@@ -31,7 +27,7 @@ var remoteName = regexp.MustCompile(`^[a-z0-9]+(?:[._-][a-z0-9]+)*$`)
 // that the workspace came from. The branch that is checked out then moves forward, is rebased or gets a merge. It takes
 // the branch of the same name, or, where there is none, that of the remote's HEAD.
 func (k keeper) pull(ctx context.Context, a pullArgs) (pullResult, error) {
-	p := pullResult{Conflicts: []string{}}
+	p := pullResult{conflicts: conflicts{[]string{}}}
 	branch, err := k.git(ctx, "branch", "--show-current")
 	if branch = strings.TrimSpace(branch); err == nil && branch == "" {
 		err = contract.Errorf(contract.Git, "HEAD is on no branch, so nothing can be pulled into it")
@@ -48,10 +44,10 @@ func (k keeper) pull(ctx context.Context, a pullArgs) (pullResult, error) {
 	}
 	if a.Rebase {
 		r, err := k.rebase(ctx, rebaseArgs{Onto: "refs/remotes/" + theirs})
-		return pullResult{r.Rebased, r.Conflicts}, err
+		return pullResult{r.Rebased, r.conflicts}, err
 	}
 	m, err := k.merge(ctx, mergeArgs{Branch: theirs})
-	return pullResult{m.Merged, m.Conflicts}, err
+	return pullResult{m.Merged, m.conflicts}, err
 }
 
 // theirs fetches from a remote, and returns the branch to take, such as upstream/main.
@@ -95,18 +91,24 @@ func (k keeper) take(ctx context.Context, remote, bundle string) error {
 		return err
 	}
 	defer os.RemoveAll(apart)
-	if _, err := k.must(ctx, command{args: []string{"bundle", "unbundle", bundle}, env: env}); err != nil {
-		return err
-	}
-	if err := k.check(ctx, env...); err != nil {
+	if _, err := k.unbundle(ctx, bundle, env); err != nil {
 		return err
 	}
 	return k.fetch(ctx, bundle, "+refs/heads/*:refs/remotes/"+remote+"/*")
 }
 
 // apart is a new folder for objects that no call can reach, and the environment in which git puts them there.
-func (k keeper) apart() (dir string, env []string, err error) {
-	dir, err = os.MkdirTemp(k.dir, "pull-")
+func (r *Repo) apart() (dir string, env []string, err error) {
+	dir, err = os.MkdirTemp(r.dir, "apart-")
 	return dir, []string{"GIT_OBJECT_DIRECTORY=" + dir,
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(k.dir, "objects")}, err
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.dir, "objects")}, err
+}
+
+// unbundle takes the objects of a bundle to where env says, and checks them. It returns the bundle's references.
+func (r *Repo) unbundle(ctx context.Context, bundle string, env []string) (refs string, err error) {
+	refs, err = r.must(ctx, command{args: []string{"bundle", "unbundle", bundle}, env: env})
+	if err == nil {
+		err = r.check(ctx, env...)
+	}
+	return refs, err
 }

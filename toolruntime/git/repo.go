@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -131,10 +130,7 @@ func refusal(what string, out proc.Output) *contract.Error {
 			lines = append(lines, line)
 		}
 	}
-	text := strings.ToValidUTF8(strings.Join(lines, "; "), "\uFFFD")
-	if len(text) > 1000 {
-		text = strings.ToValidUTF8(text[:1000], "") + "..."
-	}
+	text := contract.Shorten(strings.Join(lines, "; "), 1000)
 	if text == "" {
 		text = fmt.Sprintf("exit code %d", out.Code)
 	}
@@ -143,12 +139,6 @@ func refusal(what string, out proc.Output) *contract.Error {
 
 // began is the date of a first commit.
 const began = "@0 +0000"
-
-// Installed says whether there is a git to run.
-func Installed() bool {
-	_, err := exec.LookPath("git")
-	return err == nil
-}
 
 // Begin makes the repository of a workspace, whose first commit is what lies there. dir is a new folder
 // outside of it, for git.

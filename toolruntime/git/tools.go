@@ -82,28 +82,28 @@ type mergeArgs struct {
 	NoFF   bool   `json:"no_ff,omitempty" jsonschema:"make a merge commit also where none is needed"`
 }
 
-// mergeResult is the result of git_merge. After conflicts everything is as before.
-type mergeResult struct {
-	Merged    bool     `json:"merged"`
+// conflicts are the paths that conflict in a merge or a rebase. After them everything is as before.
+type conflicts struct {
 	Conflicts []string `json:"conflicts"`
 }
 
 // WithError keeps the list of conflicts.
-func (m mergeResult) WithError() bool { return len(m.Conflicts) > 0 }
+func (c conflicts) WithError() bool { return len(c.Conflicts) > 0 }
+
+type mergeResult struct {
+	Merged bool `json:"merged"`
+	conflicts
+}
 
 type rebaseArgs struct {
 	Onto       string `json:"onto" jsonschema:"a branch or commit"`
 	Autosquash bool   `json:"autosquash,omitempty" jsonschema:"move fixup! and squash! commits to what they mend"`
 }
 
-// rebaseResult is the result of git_rebase. After conflicts everything is as before.
 type rebaseResult struct {
-	Rebased   bool     `json:"rebased"`
-	Conflicts []string `json:"conflicts"`
+	Rebased bool `json:"rebased"`
+	conflicts
 }
-
-// WithError keeps the list of conflicts.
-func (r rebaseResult) WithError() bool { return len(r.Conflicts) > 0 }
 
 // keeper carries out the calls on one repository under a registry.
 type keeper struct {

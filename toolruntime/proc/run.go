@@ -40,6 +40,12 @@ type Output struct {
 	Ran bool
 }
 
+// Installed says whether there is such a program to run.
+func Installed(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
 // prepare finds the program of a command. It will have a process group of its own, which the end of ctx kills.
 func (c Command) prepare(ctx context.Context) (*exec.Cmd, error) {
 	if ctx.Err() != nil {
@@ -80,8 +86,8 @@ func Run(ctx context.Context, c Command) (Output, error) {
 		Truncated: stdout.truncated || stderr.truncated}, errors.Join(err, ctx.Err())
 }
 
-// Running is a command that was started, whose stdin and stdout the caller has. The end of its context kills its process
-// group.
+// Running is a command that was started, whose stdin and stdout the caller has. The end of its context kills its
+// process group.
 type Running struct {
 	In     io.WriteCloser
 	Out    io.Reader

@@ -41,17 +41,14 @@ var sensitive = regexp.MustCompile(`(?i)token|secret|passw|credential|api_?key|p
 var proxyEnv = regexp.MustCompile(`(?i)^(https?|all|ftp|no)_proxy$`)
 
 type shellArgs struct {
-	Cmd          string            `json:"cmd" jsonschema:"a program of the image and literal words, quoted as for a shell"`
-	Cwd          string            `json:"cwd,omitempty" jsonschema:"a folder of the workspace"`
-	TimeoutMS    int64             `json:"timeout_ms,omitempty"`
+	Cmd string `json:"cmd" jsonschema:"a program of the image and literal words, quoted as for a shell"`
+	Cwd string `json:"cwd,omitempty" jsonschema:"a folder of the workspace"`
+	contract.Timed
 	Env          map[string]string `json:"env,omitempty" jsonschema:"more variables, of a fixed list of names"`
 	Stdin        *string           `json:"stdin,omitempty"`
 	AllowNetwork bool              `json:"allow_network,omitempty" jsonschema:"tell the command of the proxy"`
 	MustSucceed  bool              `json:"must_succeed,omitempty" jsonschema:"another exit code than 0 is an E_SHELL"`
 }
-
-// Limit is the time that the call asks for.
-func (a shellArgs) Limit() time.Duration { return time.Duration(a.TimeoutMS) * time.Millisecond }
 
 // shellResult is the result of shell_exec. A command that was killed by a signal has the code 128 + signal.
 type shellResult struct {
@@ -72,7 +69,7 @@ func Tools(w *workspace.Workspace, r *registry.Registry) []contract.Tool {
 		contract.NewTool("proc_list", "lists processes of the sandbox", listTime, listArgs{Limit: 50}, list,
 			contract.Between("limit", 1, 1000), contract.Length("filter", 0, 1000)).Reads(),
 		contract.NewTool("shell_exec", "runs a command without a shell", shellTime,
-			shellArgs{Cwd: ".", TimeoutMS: shellTime.Milliseconds()},
+			shellArgs{Cwd: ".", Timed: contract.Timed{TimeoutMS: shellTime.Milliseconds()}},
 			func(ctx context.Context, a shellArgs) (shellResult, error) { return shell(ctx, w, r, a) },
 			contract.Between("timeout_ms", 1, float64(time.Hour.Milliseconds())), contract.Length("cmd", 1, maxCmd),
 			contract.Length("stdin", 0, maxStdin)),

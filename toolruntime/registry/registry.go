@@ -194,6 +194,16 @@ func (r *Registry) Level(rule string) Level {
 	return ""
 }
 
+// Held are the rules of the catalogue that can says yes to and that are to be enforced.
+func (r *Registry) Held(can func(rule string) bool) (ids []string) {
+	for _, rule := range Rules {
+		if can(rule.ID) && r.Level(rule.ID) != "" {
+			ids = append(ids, rule.ID)
+		}
+	}
+	return ids
+}
+
 // Commands are the command lines that a validator names for a rule.
 func (r *Registry) Commands(rule string) []string {
 	for _, v := range r.Validators {

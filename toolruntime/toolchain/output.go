@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/proc"
 )
@@ -56,7 +57,7 @@ func (j Job) places(text string) (found []judge.Violation) {
 			if m[3] == "" {
 				m[3] = "it is refused here"
 			}
-			found = append(found, judge.Violation{Path: path, Line: no, Message: bounded(m[3], maxMessage)})
+			found = append(found, judge.Violation{Path: path, Line: no, Message: contract.Shorten(m[3], maxMessage)})
 		}
 	}
 	return found
@@ -75,14 +76,6 @@ func tail(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 	if len(text) > maxTail {
 		text = "..." + strings.ToValidUTF8(text[len(text)-maxTail:], "")
-	}
-	return text
-}
-
-func bounded(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
 	}
 	return text
 }

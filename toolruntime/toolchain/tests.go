@@ -157,7 +157,7 @@ func (j Job) counted(ctx context.Context, declared []Test, told verdicts) (found
 		default:
 			found = append(found, judge.Violation{Path: t.File,
 				Hint:    j.missed(t.File),
-				Message: fmt.Sprintf("%s is declared and was not run to its end", bounded(t.Name, maxMessage))})
+				Message: fmt.Sprintf("%.500s is declared and was not run to its end", t.Name)})
 		}
 	}
 	if passed == 0 && len(found) == 0 {
@@ -172,7 +172,7 @@ func (j Job) counted(ctx context.Context, declared []Test, told verdicts) (found
 		for _, t := range skipped {
 			if !slices.Contains(before, t.Name) {
 				found = append(found, judge.Violation{Path: t.File, Hint: "let it run",
-					Message: fmt.Sprintf("%s skips, and it does not in the base", bounded(t.Name, maxMessage))})
+					Message: fmt.Sprintf("%.500s skips, and it does not in the base", t.Name)})
 			}
 		}
 	}
@@ -190,7 +190,7 @@ func (j Job) missed(file string) string {
 	switch {
 	case path.Ext(file) == ".py" && len(no) > 0:
 		slices.Reverse(no)
-		return "unittest looks into folders only that are packages: add " + bounded(strings.Join(no, ", "), maxMessage)
+		return fmt.Sprintf("unittest looks into folders only that are packages: add %.500s", strings.Join(no, ", "))
 	case path.Ext(file) == ".go":
 		return "let it run to its end; no TestMain or test may end the program"
 	}
@@ -209,7 +209,7 @@ func (j Job) gone(now []Test) (found []judge.Violation) {
 	for _, t := range j.Base.Tests {
 		if left[t.Name]--; left[t.Name] < 0 {
 			found = append(found, judge.Violation{Path: t.File, Hint: "keep it; a person takes a test away in the base",
-				Message: fmt.Sprintf("the change takes %s away, or out of what is run", bounded(t.Name, maxMessage))})
+				Message: fmt.Sprintf("the change takes %.500s away, or out of what is run", t.Name)})
 		}
 	}
 	return found

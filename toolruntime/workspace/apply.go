@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
@@ -55,10 +56,8 @@ func apply(data []byte, hunks []*gitdiff.TextFragment) (out []byte, offsets []in
 		}
 		stated := min(max(int(h.NewPosition)-1, 0), len(image))
 		at := places[0]
-		for _, p := range places {
-			if p == stated {
-				at = p
-			}
+		if slices.Contains(places, stated) {
+			at = stated
 		}
 		if len(places) > 1 || almost {
 			ambiguous = i + 1
@@ -71,7 +70,7 @@ func apply(data []byte, hunks []*gitdiff.TextFragment) (out []byte, offsets []in
 				"hunk %d fits in several places", ambiguous).WithHint("make the patch from the file as it is now")
 		}
 		offsets = append(offsets, at-stated)
-		image = splice(image, at, len(before), after)
+		image = slices.Replace(image, at, at+len(before), after...)
 	}
 	for _, l := range image {
 		out = append(out, l.text...)
@@ -131,10 +130,4 @@ func fits(image []line, before []string, h *gitdiff.TextFragment, work *int) (pl
 func unended(got, want string) bool {
 	rest, ok := strings.CutPrefix(got, want)
 	return ok && !strings.HasSuffix(want, "\n") && strings.Trim(rest, " \t\r\n") == ""
-}
-
-func splice(image []line, at, removed int, added []line) []line {
-	out := make([]line, 0, len(image)-removed+len(added))
-	out = append(append(out, image[:at]...), added...)
-	return append(out, image[at+removed:]...)
 }

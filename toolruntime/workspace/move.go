@@ -32,8 +32,8 @@ func (w *Workspace) Move(src, dst string, overwrite bool) error {
 
 // target judges where a move or copy goes.
 func (w *Workspace) target(from, dst string, overwrite bool) (string, error) {
-	to, err := w.plain(dst)
-	if err != nil {
+	to, info, err := w.Lstat(dst)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	if from == "." || to == "." {
@@ -42,12 +42,8 @@ func (w *Workspace) target(from, dst string, overwrite bool) (string, error) {
 	if to == from || strings.HasPrefix(to, from+"/") || strings.HasPrefix(from, to+"/") {
 		return "", contract.Errorf(contract.FileIO, "%q and %q lie in each other", from, to)
 	}
-	info, err := w.root.Lstat(to)
-	if errors.Is(err, fs.ErrNotExist) {
-		return to, nil
-	}
 	if err != nil {
-		return "", failed(err)
+		return to, nil
 	}
 	if info.IsDir() {
 		return "", contract.Errorf(contract.FileIO, "%q is a folder, which is never overwritten", to).
@@ -169,27 +165,21 @@ func (c *copier) file(from, to string) error {
 // Delete removes a file or link, or a folder with recursive. It never follows a link. With
 // force, what is not there is no error.
 func (w *Workspace) Delete(p string, recursive, force bool) error {
-	clean, err := w.plain(p)
-	if err != nil {
-		return err
-	}
-	if clean == "." {
-		return contract.Errorf(contract.FileIO, "the workspace itself is not deleted")
-	}
-	info, err := w.root.Lstat(clean)
-	if errors.Is(err, fs.ErrNotExist) && force {
+	clean, info, err := w.Lstat(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && force:
 		return nil
-	}
-	if err != nil {
-		return failed(err)
-	}
-	if !info.IsDir() {
-		err = w.root.Remove(clean)
-	} else if recursive {
-		err = w.root.RemoveAll(clean)
-	} else {
+	case err != nil:
+		return err
+	case clean == ".":
+		return contract.Errorf(contract.FileIO, "the workspace itself is not deleted")
+	case info.IsDir() && !recursive:
 		return contract.Errorf(contract.FileIO, "%q is a folder", clean).
 			WithHint("set recursive to delete it with all below it")
+	case info.IsDir():
+		err = w.root.RemoveAll(clean)
+	default:
+		err = w.root.Remove(clean)
 	}
 	if err != nil {
 		return failed(err)

@@ -3,7 +3,7 @@ package workspace
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -137,10 +137,7 @@ func (t fileTools) read(_ context.Context, a readArgs) (readResult, error) {
 	return readResult{string(data), hash(data)}, nil
 }
 
-func hash(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func hash(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 func (t fileTools) write(_ context.Context, a writeArgs) (writeResult, error) {
 	if err := t.w.expect(a.Path, a.ExpectSHA256); err != nil {
@@ -150,7 +147,7 @@ func (t fileTools) write(_ context.Context, a writeArgs) (writeResult, error) {
 	if a.ModeOctal != "" {
 		n, err := strconv.ParseUint(strings.TrimPrefix(a.ModeOctal, "0"), 8, 9)
 		if err != nil || n == 0 {
-			return writeResult{}, contract.Errorf(contract.Validation, "mode_octal %q is no mode of a file", a.ModeOctal)
+			return writeResult{}, contract.Errorf(contract.Validation, "mode_octal %q is no file's mode", a.ModeOctal)
 		}
 		mode = fs.FileMode(n)
 	}

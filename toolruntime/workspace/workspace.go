@@ -61,7 +61,7 @@ func Open(dir string) (*Workspace, error) {
 // Clean judges a path by its text, and returns it in one spelling. "." is the workspace.
 func Clean(p string) (string, error) {
 	refuse := func(why string) (string, error) {
-		return "", contract.Refuse(Rule, "the path %q %s", shorten(p), why).
+		return "", contract.Refuse(Rule, "the path %q %s", contract.Shorten(p, 200), why).
 			WithHint("name a path below the workspace, such as src/main.rs")
 	}
 	switch {
@@ -104,13 +104,6 @@ func shown(r rune) rune {
 	return r
 }
 
-func shorten(s string) string {
-	if len(s) > 200 {
-		return strings.ToValidUTF8(s[:200], "") + "..."
-	}
-	return s
-}
-
 // plain cleans a path, and refuses one with a symbolic link before its last name.
 func (w *Workspace) plain(p string) (string, error) {
 	clean, err := Clean(p)
@@ -150,7 +143,7 @@ func failed(err error) error {
 		if strings.Contains(at.Err.Error(), "escapes") {
 			return contract.Refuse(Rule, "%q leaves the workspace", at.Path)
 		}
-		e := contract.Errorf(contract.FileIO, "%q: %v", at.Path, at.Err)
+		e := contract.Errorf(contract.FileIO, "%q: %w", at.Path, at.Err)
 		if errors.Is(err, fs.ErrNotExist) {
 			e.Hint = fmt.Sprintf("fs_list with %q finds files of that name", "**/"+path.Base(at.Path))
 		}
@@ -172,18 +165,11 @@ func (w *Workspace) Lstat(p string) (clean string, info fs.FileInfo, err error) 
 
 // Exists says whether something is there, a link too.
 func (w *Workspace) Exists(p string) (bool, error) {
-	clean, err := w.plain(p)
-	if err != nil {
-		return false, err
-	}
-	_, err = w.root.Lstat(clean)
+	_, _, err := w.Lstat(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err != nil {
-		return false, failed(err)
-	}
-	return true, nil
+	return err == nil, err
 }
 
 // open opens a regular file for reading. A FIFO in its place does not block.

@@ -156,7 +156,8 @@ func (s *Session) admit(ctx context.Context, r *contract.ToolRequest) (jsontext.
 	case c.Writes != "":
 		defer s.locks.file(c.Writes)()
 	case !s.tools[r.Tool].ReadOnly:
-		defer s.locks.all()()
+		s.locks.tree.Lock()
+		defer s.locks.tree.Unlock()
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(c.Timeout, s.o.Budget.Time-s.o.Now().Sub(s.start)))
 	defer cancel()
@@ -249,4 +250,19 @@ func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.broken
+}
+
+// locks let calls write different files at once, one file one after the other, and a call
+// that may write anything alone. Readers need none: files change by renames.
+type locks struct {
+	tree  sync.RWMutex
+	files sync.Map // of *sync.Mutex
+}
+
+// file locks one file, and returns what unlocks it.
+func (l *locks) file(clean string) (unlock func()) {
+	l.tree.RLock()
+	m, _ := l.files.LoadOrStore(clean, &sync.Mutex{})
+	m.(*sync.Mutex).Lock()
+	return func() { m.(*sync.Mutex).Unlock(); l.tree.RUnlock() }
 }

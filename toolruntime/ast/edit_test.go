@@ -120,7 +120,7 @@ func TestFormat(t *testing.T) {
 		b := newBench(t, map[string]string{"a.go": before})
 		s := newSource("a.go", []byte(before))
 		at := strings.Index(before, "\ta") + 1
-		id := s.node(typeMatch, "a", Span{at, at+1}, 1).ID
+		id := s.node(typeMatch, "a", Span{at, at + 1}, 1).ID
 		raw, e := b.call("ast_edit", fmt.Sprintf(`{"operation":"replace_node","target_node_id":%q,"text":"aaaa","format_on_save":true}`, id))
 		if got := b.read("a.go"); e != nil || got != want {
 			t.Errorf("%s, %v: %q", raw, e, got)

@@ -105,7 +105,8 @@ func (l *Looked) Judge(id string, r *registry.Registry) (violations []judge.Viol
 				known[full]--
 				continue
 			}
-			violations = append(violations, rules[id].violation(id, n))
+			violations = append(violations, judge.Violation{Rule: id, Path: n.File, Line: n.Line, Hint: rules[id].hint,
+				Message: fmt.Sprintf(rules[id].what, n.Name)})
 		}
 		if s.trouble != "" {
 			violations = append(violations, judge.Violation{Rule: id, Path: s.path, Message: s.trouble,
@@ -113,10 +114,6 @@ func (l *Looked) Judge(id string, r *registry.Registry) (violations []judge.Viol
 		}
 	}
 	return violations
-}
-
-func (r rule) violation(id string, n Node) judge.Violation {
-	return judge.Violation{Rule: id, Path: n.File, Line: n.Line, Message: fmt.Sprintf(r.what, n.Name), Hint: r.hint}
 }
 
 func undocumented(_ *registry.Registry, s *source, n Node) string {

@@ -194,11 +194,8 @@ func (k keeper) merge(ctx context.Context, a mergeArgs) (mergeResult, error) {
 	if a.NoFF {
 		ff = "--no-ff"
 	}
-	out, err := k.do(ctx, command{args: []string{"merge", "--quiet", "--no-edit", "--no-verify", "--no-gpg-sign",
-		"--no-stat", "--no-autostash", "--no-verify-signatures", ff, a.Branch}})
-	if err == nil && out.Code != 0 {
-		err = refusal("merge", out)
-	}
+	_, err := k.git(ctx, "merge", "--quiet", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat", "--no-autostash",
+		"--no-verify-signatures", ff, a.Branch)
 	if err != nil {
 		m.Conflicts = k.undo(ctx, "merge", "MERGE_HEAD")
 	}
@@ -241,11 +238,7 @@ func (k keeper) rebase(ctx context.Context, a rebaseArgs) (rebaseResult, error) 
 	if a.Autosquash { // git 2.39 does so only with -i; the editor of the list is none
 		args = append(args, "--interactive", "--autosquash")
 	}
-	out, err := k.do(ctx, command{args: append(args, onto)})
-	if err == nil && out.Code != 0 {
-		err = refusal("rebase", out)
-	}
-	if err != nil {
+	if _, err = k.git(ctx, append(args, onto)...); err != nil {
 		r.Conflicts = k.undo(ctx, "rebase", "rebase-merge")
 	}
 	r.Rebased = err == nil

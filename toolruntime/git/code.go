@@ -5,28 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"time"
 
 	"github.com/threegate/tool-exec/toolruntime/ast"
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/judge"
-	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/toolchain"
 )
 
 // canJudge says whether a change can be held to a rule here.
 func canJudge(rule string) bool { return judge.Can(rule) || ast.Can(rule) || toolchain.Can(rule) }
-
-// toolchainTime bounds a call that builds and tests.
-const toolchainTime = 30 * time.Minute
-
-// gateTime bounds a call that holds a change to the rules.
-func gateTime(rules *registry.Registry) time.Duration {
-	if len(rules.Held(toolchain.Can)) > 0 {
-		return toolchainTime
-	}
-	return gitTime
-}
 
 // build holds the work tree as it is to a rule that needs a toolchain.
 func (k keeper) build(ctx context.Context, rule string) ([]judge.Violation, error) {

@@ -56,7 +56,7 @@ func (k keeper) theirs(ctx context.Context, remote, branch string) (string, erro
 		return "", contract.Errorf(contract.Git, "this session has no history to pull into").
 			WithHint("a workspace that comes as repository.bundle has one")
 	}
-	if isAddress(remote) {
+	if strings.HasPrefix(remote, "https://") || strings.HasPrefix(remote, "http://") {
 		return k.download(ctx, remote, branch)
 	}
 	if !remoteName.MatchString(remote) || len(remote) > maxName {

@@ -33,10 +33,6 @@ const (
 	refsOf  = "/info/refs?service=" + service
 )
 
-func isAddress(remote string) bool {
-	return strings.HasPrefix(remote, "https://") || strings.HasPrefix(remote, "http://")
-}
-
 // server is a repository at an address. It is hostile. git has no way to the network: git fetch-pack says what to ask
 // the server for and reads the answers, and what carries both is here.
 type server struct {

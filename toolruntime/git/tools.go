@@ -6,10 +6,14 @@ import (
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/toolruntime/toolchain"
 )
 
 const (
-	gitTime    = 30 * time.Second
+	gitTime = 30 * time.Second
+	// toolchainTime bounds a call that builds and tests.
+	toolchainTime = 30 * time.Minute
+
 	maxName    = 250
 	maxPaths   = 1000
 	maxMessage = 64 << 10
@@ -141,8 +145,8 @@ func Tools(repo *Repo, rules *registry.Registry) []contract.Tool {
 func of[A, R any](k keeper, name, purpose string, defaults A, run func(keeper, context.Context, A) (R, error),
 	adjust ...contract.Adjust) contract.Tool {
 	limit := gitTime
-	if name == "git_commit" || name == "validate" {
-		limit = gateTime(k.rules)
+	if (name == "git_commit" || name == "validate") && len(k.rules.Held(toolchain.Can)) > 0 {
+		limit = toolchainTime
 	}
 	return contract.NewTool(name, purpose, limit, defaults, func(ctx context.Context, a A) (R, error) {
 		if k.Repo == nil {

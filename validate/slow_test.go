@@ -14,17 +14,17 @@ import (
 	"github.com/threegate/tool-exec/validate"
 )
 
-// TestSlowDocuments judges documents of the largest size that are made to be slow: each
-// comes to its end.
+// TestSlowDocuments judges documents that are made to be slow, of a sixteenth of the largest size: what
+// they take at that size is for BenchmarkSlowest to say.
 func TestSlowDocuments(t *testing.T) {
-	for name, judge := range slowDocuments(t) {
-		t.Run(name, func(t *testing.T) { judge() })
+	for name, judge := range slowDocuments(t, 16) {
+		t.Run(name, func(*testing.T) { judge() })
 	}
 }
 
 // BenchmarkSlowest says what the slowest of these documents takes: `make bench-rules`.
 func BenchmarkSlowest(b *testing.B) {
-	documents := slowDocuments(b)
+	documents := slowDocuments(b, 1)
 	for b.Loop() {
 		slowest, which := time.Duration(0), ""
 		for name, judge := range documents {
@@ -39,19 +39,20 @@ func BenchmarkSlowest(b *testing.B) {
 	}
 }
 
-// slowDocuments are results and requests of the largest size, by name.
-func slowDocuments(tb testing.TB) map[string]func() {
+// slowDocuments are results and requests of a part of the largest size, by name.
+func slowDocuments(tb testing.TB, part int) map[string]func() {
 	limits := validate.DefaultPolicy(asOf)
-	docs := map[string]func(){}
+	largestRequest, largestResult := int(limits.MaxRequestBytes)/part, int(limits.MaxResultBytes)/part
+	docs := slowStructures(tb, largestRequest, largestResult)
 	result := func(name string, doc []byte) { docs["result, "+name] = func() { judgeResult(doc) } }
 	request := func(name string, at, text string) {
 		doc := bytes.Replace(benchRequest(tb, 0), []byte(at), []byte(at+text), 1)
 		docs[fmt.Sprintf("request, %s at %q", name, at)] = func() { judgeRequest(doc) }
 	}
 	// A part of a request that is longer than this is refused unread.
-	most := map[string]int{"def schedule(": 240 << 10, "{\"loan\"": 240 << 10, "- Justification: ": 630 << 10}
-	for name, text := range slowTexts(int(limits.MaxRequestBytes)) {
-		long := strings.Repeat(text+"\n", int(limits.MaxResultBytes)/(len(text)+1))
+	most := map[string]int{"def schedule(": 240 << 10 / part, "{\"loan\"": 240 << 10 / part, "- Justification: ": 630 << 10 / part}
+	for name, text := range slowTexts(largestRequest) {
+		long := strings.Repeat(text+"\n", largestResult/(len(text)+1)+1)
 		result(name, bytes.Replace(benchResult(tb, 1600), []byte("```text\n"),
 			[]byte("````````text\n"+long+"````````\n\n```text\n"), 1))
 		for _, at := range []string{"def schedule(", "- Justification: "} {
@@ -66,7 +67,7 @@ func slowDocuments(tb testing.TB) map[string]func() {
 	}
 	for name, line := range slowLines() {
 		var b strings.Builder
-		for b.Len() < int(limits.MaxResultBytes)-8<<10 {
+		for b.Len() < largestResult-8<<10 {
 			b.WriteString(line())
 			b.WriteByte('\n')
 		}

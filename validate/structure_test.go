@@ -30,24 +30,23 @@ func indented(n int) string {
 	return b.String()[:n]
 }
 
-// TestSlowStructures judges documents of the largest size whose sections, lists,
-// fields or delimiters are more than anybody writes.
-func TestSlowStructures(t *testing.T) {
-	limits := validate.DefaultPolicy(asOf)
-	within := func(t *testing.T, doc []byte, what, at, body string, limit int64, judge func([]byte) []schemas.Finding) {
-		t.Helper()
+// slowStructures are documents of the sizes whose sections, lists, fields or delimiters are more than
+// anybody writes.
+func slowStructures(tb testing.TB, largestRequest, largestResult int) map[string]func() {
+	tb.Helper()
+	docs := map[string]func(){}
+	within := func(doc []byte, name, at, body string, limit int, judge func([]byte) []schemas.Finding) {
 		if !bytes.Contains(doc, []byte(at)) {
-			t.Fatalf("the %s has no %q", what, at)
+			tb.Fatalf("%s has no %q", name, at)
 		}
 		doc = bytes.Replace(doc, []byte(at), []byte(at+body), 1)
-		doc = doc[:min(int64(len(doc)), limit)]
-		judge(doc)
+		docs[fmt.Sprintf("%s, %q", name, at)] = func() { judge(doc[:min(len(doc), limit)]) }
 	}
 	request, err := os.ReadFile(examples + "/good/csv-group-statistics/TR-20260209-090210Z-weather-by-station.md")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	size := int(limits.MaxRequestBytes) - len(request)
+	size := largestRequest - len(request)
 	for name, c := range map[string]struct{ at, body string }{
 		"inputs":       {"## Input Files\n", numbered("- /in/a%d.csv\n", size)},
 		"front inputs": {"inputs:\n", numbered("  - path: /in/a%d.csv\n    sha256: aa\n", size)},
@@ -65,12 +64,10 @@ func TestSlowStructures(t *testing.T) {
 		"devices": {"- Justification: ", strings.Repeat("usb tty access to --device ebcam system /a ", 15000)},
 		"denials": {"- Justification: ", strings.Repeat("not /etc/x is not needed, ", 25000)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			within(t, request, "request", c.at, c.body, limits.MaxRequestBytes, judgeRequest)
-		})
+		within(request, "request, "+name, c.at, c.body, largestRequest, judgeRequest)
 	}
-	result := benchResult(t, 1700)
-	size = int(limits.MaxResultBytes) - len(result)
+	result := benchResult(tb, 1700)
+	size = largestResult - len(result)
 	for name, body := range map[string]string{
 		"outputs":          numbered("- Path: /out/a%d.csv\n", size),
 		"statements":       numbered("- a%d: /etc/passwd x\n", size),
@@ -88,12 +85,11 @@ func TestSlowStructures(t *testing.T) {
 		"numbers":          strings.Repeat("1.\n", size/3),
 		"nested":           strings.Repeat("> - > - a\n", size/10),
 	} {
-		t.Run("result/"+name, func(t *testing.T) {
-			for _, at := range []string{"## Provenance\n", "## Outputs\n", "- Unexpected behavior:"} {
-				within(t, result, "result", at, body, limits.MaxResultBytes, judgeResult)
-			}
-		})
+		for _, at := range []string{"## Provenance\n", "## Outputs\n", "- Unexpected behavior:"} {
+			within(result, "result, "+name, at, body, largestResult, judgeResult)
+		}
 	}
+	return docs
 }
 
 // wholeLists is a list of mappings on one line.

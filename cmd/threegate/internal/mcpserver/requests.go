@@ -31,8 +31,8 @@ var meanings = map[string]string{
 		"look again later.",
 	stateDeclined:  "A person read the draft and does not approve it: reason says why. Draft another one.",
 	stateDelivered: "The result is there: read_result.",
-	stateQuarantined: "No result comes, unless read_notice has the stage held: then a person decides, and another answer " +
-		"follows. read_notice says why.",
+	stateQuarantined: "No result comes, unless read_notice has the stage held: then a person decides, and another " +
+		"answer follows. read_notice says why.",
 	stateUnknown: "There is no draft, no result and no notice of that name. It may wait or run, if somebody else " +
 		"drafted it; or there is none.",
 }

@@ -100,7 +100,8 @@ func (a *app) startOrder(ctx context.Context, f orderFlags) (*ordering, error) {
 			return nil, err
 		}
 	}
-	return o, a.DropPrivileges(confine.Needs{Read: cli.NodeFolders(l), Write: []string{filepath.Join(l.Dir, spool.DirOrders)}})
+	return o, a.DropPrivileges(confine.Needs{Read: cli.NodeFolders(l),
+		Write: []string{filepath.Join(l.Dir, spool.DirOrders)}})
 }
 
 // startSSHSign starts ssh-keygen, which waits for what it is to sign, once.

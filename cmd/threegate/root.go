@@ -76,7 +76,7 @@ quarantine with reasons.`,
 	root.SetCompletionCommandGroupID(groupReference)
 	root.SetHelpCommandGroupID(groupReference)
 	root.AddCommand(reference.Topics()...)
-	root.AddCommand(documents.Hidden(a)...)
+	root.AddCommand(append(documents.Hidden(a), cli.NewSign(a))...)
 	root.AddCommand(node.Hidden(a)...)
 	root.AddCommand(newDocs(a))
 	return root

@@ -60,7 +60,7 @@ does not fit its file is a reason to stop: somebody changed one of the two.
 --update-hashes approves the file that is there.
 
 With --sign the request is signed too: FILE.sig is made with
-ssh-keygen -Y sign -n ` + signatureNamespace + `. Only a node that requires signatures
+ssh-keygen -Y sign -n ` + approvals.Namespace + `. Only a node that requires signatures
 refuses a request that was edited after its approval: the hashes hold the inputs.
 --plan also writes and signs FILE.plan.json (namespace ` + approvals.PlanNamespace + `): the image, runtime,
 limits and domains with which the node of --config would run it now. A node where one of
@@ -112,9 +112,9 @@ type approval struct {
 	folders folders
 	// signer signs what is approved, with a key that this process can't reach; nil
 	// if nothing is to be signed.
-	signer *signer
+	signer *cli.Signer
 	// planSigner signs the plan of what would run, or is nil.
-	planSigner *signer
+	planSigner *cli.Signer
 	// refusals tells the node of one by a person, or is nil.
 	refusals *refusalReporter
 	// also says that it was approved, and one more person signs it.
@@ -137,11 +137,10 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) (err err
 	if err := a.approvalTerms(p, f); err != nil {
 		return err
 	}
-	stop, err := p.startSigners(ctx, f)
-	if err != nil {
+	if err := p.startSigners(ctx, f); err != nil {
 		return err
 	}
-	defer stop()
+	defer p.stopSigners()
 	notes := startReporter(ctx, p.node, "")
 	defer a.stopReporter(notes)
 	defer func() { notes.refusedByRules(file, p.original, err) }()
@@ -305,75 +304,6 @@ func (a *app) approverName(as string) (string, error) {
 	return name, nil
 }
 
-// approvalInputs lists and hashes the inputs, after copying those that were named.
-func (a *app) approvalInputs(ctx context.Context, p *approval, f approveFlags) ([]bundle.File, error) {
-	limits := InputLimits(p.policy)
-	dir := bundle.Dir(p.file)
-	if len(f.inputs) > 0 {
-		named, err := hashNamed(ctx, f.inputs, limits)
-		if err != nil {
-			return nil, err
-		}
-		err = p.place.CopyFolder(ctx, filepath.Base(dir), named, limits)
-		if errors.Is(err, fs.ErrExist) {
-			return nil, cli.Troublef(err, "remove that folder, or leave out --input to approve what lies in it",
-				"the inputs of this request lie in %s already", dir)
-		}
-		if err != nil {
-			return nil, inputFault(err)
-		}
-		a.UI.Say("inputs copied to %s", dir)
-	}
-	return inputsIn(ctx, dir, limits)
-}
-
-// matchInputs compares declared inputs with the files. Declared inputs keep their order;
-// files that are not declared are added at the end.
-func (p *approval) matchInputs(rehash bool) error {
-	byPath := map[string]bundle.File{}
-	for _, f := range p.inputs {
-		byPath[f.Path()] = f
-	}
-	var list []frontmatter.Input
-	var missing, changed []string
-	for _, in := range p.doc.Inputs {
-		f, ok := byPath[in.Path]
-		if !ok {
-			missing = append(missing, in.Path)
-			continue
-		}
-		delete(byPath, in.Path)
-		if in.SHA256 != "" && in.SHA256 != f.SHA256 {
-			changed = append(changed, in.Path)
-			p.notes = append(p.notes, fmt.Sprintf("%s is not the file that the request was written for: sha256 was %s",
-				in.Path, in.SHA256))
-		}
-		list = append(list, frontmatter.Input{Path: in.Path, SHA256: f.SHA256, Unpack: in.Unpack,
-			CopyTo: in.CopyTo})
-	}
-	if len(missing) > 0 {
-		return cli.Rejectf(ruleInputs, "put them into "+bundle.Dir(p.file)+", or name them with --input",
-			"declared inputs are not there: %s", strings.Join(missing, ", "))
-	}
-	if len(changed) > 0 && !rehash {
-		return cli.Rejectf(ruleInputs,
-			"find out which of the two was changed; --update-hashes approves the files that are there",
-			"the hash in the request does not fit the file: %s", strings.Join(changed, ", "))
-	}
-	for _, f := range p.inputs {
-		if _, ok := byPath[f.Path()]; ok {
-			list = append(list, frontmatter.Input{Path: f.Path(), SHA256: f.SHA256})
-			p.notes = append(p.notes, f.Path()+" was not listed in the front matter; it is added")
-		}
-	}
-	p.doc.SetInputs(list)
-	return nil
-}
-
-// ruleInputs is the rule that the inputs of a request break when they are not
-// what the request says.
-const ruleInputs = "request.inputs.hash"
-
 // fill writes approver and time into the request and judges the outcome.
 func (a *app) fill(ctx context.Context, p *approval) error {
 	now := a.Now().UTC().Truncate(time.Second)
@@ -423,12 +353,12 @@ func (p *approval) sign(ctx context.Context, a *app) (signed approvals.Approval,
 		if signed.Plan, err = p.verdict.Plan.Encode(); err != nil {
 			return signed, cli.Troublef(err, "", "can't write the plan")
 		}
-		if signed.PlanSignature, err = p.planSigner.sign(signed.Plan); err != nil {
+		if signed.PlanSignature, err = p.planSigner.Sign(signed.Plan); err != nil {
 			return signed, err
 		}
 	}
 	if p.signer != nil {
-		if signed.Signature, err = p.signer.sign(p.raw); err != nil {
+		if signed.Signature, err = p.signer.Sign(p.raw); err != nil {
 			return signed, err
 		}
 	}
@@ -498,17 +428,5 @@ func (a *app) writeApproval(ctx context.Context, p *approval) error {
 			"--add-signature --as NAME --sign KEY", n, p.file)
 	}
 	a.UI.Hint(next)
-	return nil
-}
-
-// dropCosignatures removes those of an earlier approval.
-func (a *app) dropCosignatures(p *approval) error {
-	for _, name := range p.folders.cosigners(p.file) {
-		old := cosignature(p.name, name)
-		if err := p.place.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return cli.Troublef(err, "", "can't remove the outdated signature %s", old)
-		}
-		a.UI.Warn(old+" did not fit the request any more and was removed", "that person signs again: --add-signature")
-	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
@@ -46,7 +48,7 @@ func (a *app) addSignature(ctx context.Context, p *approval, f approveFlags) err
 		return err
 	}
 	last := &signed.Also[len(signed.Also)-1]
-	if last.Signature, err = p.signer.sign(p.raw); err != nil {
+	if last.Signature, err = p.signer.Sign(p.raw); err != nil {
 		return err
 	}
 	if sig, err = joined(p.file, signed); err != nil {
@@ -83,6 +85,18 @@ func mayCosign(p *approval) error {
 		return cli.Rejectf(admission.RuleApprovers, other, "%s approved it already", request.ApprovedBy)
 	case !p.policy.AllowSelfApproval && approvals.Same(name, request.RequestedBy):
 		return cli.Rejectf(admission.RuleApprovers, other, "%s asked for the run", name)
+	}
+	return nil
+}
+
+// dropCosignatures removes those of an earlier approval.
+func (a *app) dropCosignatures(p *approval) error {
+	for _, name := range p.folders.cosigners(p.file) {
+		old := cosignature(p.name, name)
+		if err := p.place.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return cli.Troublef(err, "", "can't remove the outdated signature %s", old)
+		}
+		a.UI.Warn(old+" did not fit the request any more and was removed", "that person signs again: --add-signature")
 	}
 	return nil
 }

@@ -20,4 +20,4 @@ func Commands(c *cli.App) []*cobra.Command {
 }
 
 // Hidden are commands that others of this package call.
-func Hidden(c *cli.App) []*cobra.Command { return []*cobra.Command{newSign(&app{c}), newNote(&app{c})} }
+func Hidden(c *cli.App) []*cobra.Command { return []*cobra.Command{newNote(&app{c})} }

@@ -409,26 +409,3 @@ func (a *app) draftOut(d draft.Draft, text, file string, silent []string) error 
 	a.UI.Hint("edit it, then: threegate review " + file)
 	return nil
 }
-
-// hashNamed lists and hashes the files that a person named.
-func hashNamed(ctx context.Context, paths []string, l bundle.Limits) ([]bundle.File, error) {
-	files, err := bundle.Named(paths, l)
-	if err == nil {
-		err = bundle.Hash(ctx, files, l)
-	}
-	if err != nil {
-		return nil, inputFault(err)
-	}
-	return files, nil
-}
-
-func inputFault(err error) *cli.Fault {
-	if errors.Is(err, bundle.ErrChanged) {
-		return cli.Troublef(err, "do it again", "an input was changed meanwhile")
-	}
-	hint := "inputs must be regular files, or folders of them"
-	if errors.Is(err, bundle.ErrTooMuch) {
-		hint = "leave out what the run does not need, or raise limits.inputs_mb and limits.input_files of the node"
-	}
-	return cli.Troublef(err, hint, "can't take the inputs")
-}

@@ -43,18 +43,6 @@ func (a *app) judge(ctx context.Context, file, what string, c admission.Case) (a
 	return v, fault
 }
 
-// inputsIn lists and hashes the inputs in a folder; there are none if there is no such folder.
-func inputsIn(ctx context.Context, dir string, l bundle.Limits) ([]bundle.File, error) {
-	files, err := bundle.Folder(dir, l)
-	if err == nil {
-		err = bundle.Hash(ctx, files, l)
-	}
-	if err != nil {
-		return nil, inputFault(err)
-	}
-	return files, nil
-}
-
 // historyOf is what a node has on record of requests, whole of those of a slug; nil if that can't be read: then the node
 // says it.
 func historyOf(l *config.Node, slug string) *ledger.History {
@@ -93,9 +81,4 @@ func (f folders) caseOf(ctx context.Context, file, inputs string, raw []byte, p 
 		c.Files = bundle.Files{Context: ctx, List: files}
 	}
 	return c, files, err
-}
-
-// InputLimits bound the inputs of a request by a policy.
-func InputLimits(p validate.Policy) bundle.Limits {
-	return bundle.Limits{Files: p.MaxInputs, Bytes: p.MaxInputBytes}
 }

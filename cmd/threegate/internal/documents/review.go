@@ -72,11 +72,10 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 			p.refusals = startReporter(ctx, p.node, f.sign)
 			defer a.stopReporter(p.refusals)
 		}
-		stop, err := p.startSigners(ctx, f)
-		if err != nil {
+		if err := p.startSigners(ctx, f); err != nil {
 			return err
 		}
-		defer stop()
+		defer p.stopSigners()
 	}
 	if err := a.open(ctx, p, f, interactive); err != nil {
 		return err

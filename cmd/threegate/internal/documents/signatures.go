@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -116,4 +117,26 @@ func (f folders) files(file, inputs string) []string {
 		all = append(all, cosignature(file, name))
 	}
 	return all
+}
+
+// startSigners starts what signs an approval, and its plan if there is to be one, with keys that this process can't reach
+// later.
+func (p *approval) startSigners(ctx context.Context, f approveFlags) (err error) {
+	if f.sign == "" {
+		return nil
+	}
+	p.signer, err = cli.StartSigner(ctx, f.sign, approvals.Namespace)
+	if err == nil && (f.plan || p.policy.RequirePlan && !f.also) {
+		p.planSigner, err = cli.StartSigner(ctx, f.sign, approvals.PlanNamespace)
+	}
+	return err
+}
+
+// stopSigners ends them: what was given no message signs nothing.
+func (p *approval) stopSigners() {
+	for _, s := range []*cli.Signer{p.signer, p.planSigner} {
+		if s != nil {
+			_ = s.Close()
+		}
+	}
 }

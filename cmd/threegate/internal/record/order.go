@@ -1,15 +1,11 @@
 package record
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,39 +92,14 @@ func (a *app) startOrder(ctx context.Context, f orderFlags) (*ordering, error) {
 	}
 	o := &ordering{app: a, orderFlags: f, node: l}
 	if f.key != "" {
-		if o.sign, err = startSSHSign(ctx, f.key); err != nil {
+		s, err := cli.StartSigner(ctx, f.key, orders.Namespace)
+		if err != nil {
 			return nil, err
 		}
+		o.sign = s.Sign
 	}
 	return o, a.DropPrivileges(confine.Needs{Read: cli.NodeFolders(l),
 		Write: []string{filepath.Join(l.Dir, spool.DirOrders)}})
-}
-
-// startSSHSign starts ssh-keygen, which waits for what it is to sign, once.
-func startSSHSign(ctx context.Context, key string) (func([]byte) ([]byte, error), error) {
-	cmd := exec.CommandContext(ctx, "ssh-keygen", "-q", "-Y", "sign", "-n", orders.Namespace, "-f", key)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	in, err := cmd.StdinPipe()
-	if err == nil {
-		_, err = os.Stat(key)
-	}
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return nil, cli.Troublef(err, "name an OpenSSH key with --sign; apt-get install openssh-client has ssh-keygen",
-			"can't sign with %s", key)
-	}
-	return func(message []byte) ([]byte, error) {
-		_, err := in.Write(message)
-		if err = errors.Join(err, in.Close(), cmd.Wait()); err != nil {
-			return nil, &cli.Fault{Exit: cli.ExitTrouble, Code: schemas.CodeInternal, Cause: err,
-				Message: "can't sign: " + strings.TrimSpace(said.String()),
-				Hint:    "is " + key + " an OpenSSH key, and its passphrase right?"}
-		}
-		return out.Bytes(), nil
-	}, nil
 }
 
 // give gives the order and waits until the node has carried it out or refused it.

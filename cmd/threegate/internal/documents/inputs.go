@@ -1,0 +1,124 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
+	"github.com/threegate/tool-exec/validate"
+)
+
+// InputLimits bound the inputs of a request by a policy.
+func InputLimits(p validate.Policy) bundle.Limits {
+	return bundle.Limits{Files: p.MaxInputs, Bytes: p.MaxInputBytes}
+}
+
+// inputsIn lists and hashes the inputs in a folder; there are none if there is no such folder.
+func inputsIn(ctx context.Context, dir string, l bundle.Limits) ([]bundle.File, error) {
+	files, err := bundle.Folder(dir, l)
+	if err == nil {
+		err = bundle.Hash(ctx, files, l)
+	}
+	if err != nil {
+		return nil, inputFault(err)
+	}
+	return files, nil
+}
+
+// approvalInputs lists and hashes the inputs, after copying those that were named.
+func (a *app) approvalInputs(ctx context.Context, p *approval, f approveFlags) ([]bundle.File, error) {
+	limits := InputLimits(p.policy)
+	dir := bundle.Dir(p.file)
+	if len(f.inputs) > 0 {
+		named, err := hashNamed(ctx, f.inputs, limits)
+		if err != nil {
+			return nil, err
+		}
+		err = p.place.CopyFolder(ctx, filepath.Base(dir), named, limits)
+		if errors.Is(err, fs.ErrExist) {
+			return nil, cli.Troublef(err, "remove that folder, or leave out --input to approve what lies in it",
+				"the inputs of this request lie in %s already", dir)
+		}
+		if err != nil {
+			return nil, inputFault(err)
+		}
+		a.UI.Say("inputs copied to %s", dir)
+	}
+	return inputsIn(ctx, dir, limits)
+}
+
+// matchInputs compares declared inputs with the files. Declared inputs keep their order;
+// files that are not declared are added at the end.
+func (p *approval) matchInputs(rehash bool) error {
+	byPath := map[string]bundle.File{}
+	for _, f := range p.inputs {
+		byPath[f.Path()] = f
+	}
+	var list []frontmatter.Input
+	var missing, changed []string
+	for _, in := range p.doc.Inputs {
+		f, ok := byPath[in.Path]
+		if !ok {
+			missing = append(missing, in.Path)
+			continue
+		}
+		delete(byPath, in.Path)
+		if in.SHA256 != "" && in.SHA256 != f.SHA256 {
+			changed = append(changed, in.Path)
+			p.notes = append(p.notes, fmt.Sprintf("%s is not the file that the request was written for: sha256 was %s",
+				in.Path, in.SHA256))
+		}
+		list = append(list, frontmatter.Input{Path: in.Path, SHA256: f.SHA256, Unpack: in.Unpack,
+			CopyTo: in.CopyTo})
+	}
+	if len(missing) > 0 {
+		return cli.Rejectf(ruleInputs, "put them into "+bundle.Dir(p.file)+", or name them with --input",
+			"declared inputs are not there: %s", strings.Join(missing, ", "))
+	}
+	if len(changed) > 0 && !rehash {
+		return cli.Rejectf(ruleInputs,
+			"find out which of the two was changed; --update-hashes approves the files that are there",
+			"the hash in the request does not fit the file: %s", strings.Join(changed, ", "))
+	}
+	for _, f := range p.inputs {
+		if _, ok := byPath[f.Path()]; ok {
+			list = append(list, frontmatter.Input{Path: f.Path(), SHA256: f.SHA256})
+			p.notes = append(p.notes, f.Path()+" was not listed in the front matter; it is added")
+		}
+	}
+	p.doc.SetInputs(list)
+	return nil
+}
+
+// ruleInputs is the rule that the inputs of a request break when they are not
+// what the request says.
+const ruleInputs = "request.inputs.hash"
+
+// hashNamed lists and hashes the files that a person named.
+func hashNamed(ctx context.Context, paths []string, l bundle.Limits) ([]bundle.File, error) {
+	files, err := bundle.Named(paths, l)
+	if err == nil {
+		err = bundle.Hash(ctx, files, l)
+	}
+	if err != nil {
+		return nil, inputFault(err)
+	}
+	return files, nil
+}
+
+func inputFault(err error) *cli.Fault {
+	if errors.Is(err, bundle.ErrChanged) {
+		return cli.Troublef(err, "do it again", "an input was changed meanwhile")
+	}
+	hint := "inputs must be regular files, or folders of them"
+	if errors.Is(err, bundle.ErrTooMuch) {
+		hint = "leave out what the run does not need, or raise limits.inputs_mb and limits.input_files of the node"
+	}
+	return cli.Troublef(err, hint, "can't take the inputs")
+}

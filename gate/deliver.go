@@ -124,7 +124,7 @@ func readStream(j *spool.Job, name string, filters *filters) (s result.Stream, e
 	if s.Raw, err = os.ReadFile(j.Path(name)); err != nil {
 		return s, fmt.Errorf("read captured stream: %w", err)
 	}
-	s.Withheld, s.Refused, err = filters.judge(name, bytes.NewReader(s.Raw), int64(len(s.Raw)))
+	s.Withheld, s.Refused, err = filters.judgeChannel(name, bytes.NewReader(s.Raw), int64(len(s.Raw)))
 	return s, err
 }
 
@@ -155,7 +155,7 @@ func judgeOutput(j *spool.Job, name string, tools *patchpolicy.Run, o *result.Ou
 	if f.Verdict.Tier != content.Note { // it is not delivered
 		return f, nil
 	}
-	withheld, refused, err := filters.judge("/out/"+name, file, st.Size())
+	withheld, refused, err := filters.judgeChannel("/out/"+name, file, st.Size())
 	for _, s := range slices.Concat(refused, withheld) {
 		f.Verdict.Findings = append(f.Verdict.Findings, validate.Refusal("/out/"+name, s))
 		f.Verdict.Tier = content.Withhold

@@ -94,10 +94,10 @@ func (f *filters) names() (names []string) {
 // filterOverlap is how much of a part of a channel the next part repeats.
 const filterOverlap = 16 << 10
 
-// judge asks every filter about a channel of size bytes. It returns the places that are
+// judgeChannel asks every filter about a channel of size bytes. It returns the places that are
 // withheld and those that refuse the result. An error is that of r; that a filter did not
 // answer shows at the end.
-func (f *filters) judge(name string, r io.ReaderAt, size int64) (withheld, refused []channel.Span, err error) {
+func (f *filters) judgeChannel(name string, r io.ReaderAt, size int64) (withheld, refused []channel.Span, err error) {
 	if len(f.list) == 0 {
 		return nil, nil, nil
 	}
@@ -176,7 +176,7 @@ func (f *filters) judgeQuotes(in *result.Input) {
 	}
 	in.Filtered = map[result.Quote]result.Filtered{}
 	for _, q := range result.Quoted(*in) {
-		withheld, refused, _ := f.judge(q.Channel, strings.NewReader(q.Text), int64(len(q.Text)))
+		withheld, refused, _ := f.judgeChannel(q.Channel, strings.NewReader(q.Text), int64(len(q.Text)))
 		if all := slices.Concat(refused, withheld); len(all) > 0 {
 			in.Filtered[q] = result.Filtered{Why: all[0], Refuse: len(refused) > 0}
 		}

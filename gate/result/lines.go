@@ -286,11 +286,7 @@ func describeNames(what string, names []string, more int) string {
 	if _, why, _ := validate.Words(labelUnexpected, strings.ReplaceAll(s, schemas.MarkerStart, "(")); why == nil {
 		return s
 	}
-	return number(what, len(names)+more)
-}
-
-func number(what string, n int) string {
-	return fmt.Sprintf("%s: %d. Their names are in the archive.", what, n)
+	return fmt.Sprintf("%s: %d. Their names are in the archive.", what, len(names)+more)
 }
 
 // note says in the safety notes that something is withheld from a channel: n places, or

@@ -241,7 +241,7 @@ func Build(in Input) (*Built, error) {
 	if err := b.render(); err != nil {
 		return nil, err
 	}
-	b.judge()
+	b.judgeDocument()
 	return &b.Built, nil
 }
 
@@ -344,9 +344,9 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// judge runs every rule over the bytes of the document. What a stream is refused for is listed once, where the document
+// judgeDocument runs every rule over the bytes of the document. What a stream is refused for is listed once, where the document
 // shows it.
-func (b *builder) judge() {
+func (b *builder) judgeDocument() {
 	_, findings := validate.Result(b.ID+spool.ResultSuffix, b.Document, b.Policy)
 	seen := map[schemas.Release]bool{}
 	for _, f := range findings {

@@ -54,7 +54,7 @@ func (b *builder) rawStream(file, artifact, sha string, raw []byte, v channel.Ve
 	if len(v.Withheld)+len(v.Refused) > 0 || !channel.Escapes(raw) {
 		return nil
 	}
-	verdict, err := judge(artifact, raw, b.Policy)
+	verdict, err := judgeBytes(artifact, raw, b.Policy)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,8 @@ func (b *builder) rawStream(file, artifact, sha string, raw []byte, v channel.Ve
 	return nil
 }
 
-func judge(artifact string, b []byte, p validate.Policy) (validate.ArtifactVerdict, error) {
+// judgeBytes judges bytes that are to be an artifact.
+func judgeBytes(artifact string, b []byte, p validate.Policy) (validate.ArtifactVerdict, error) {
 	return validate.Artifact(artifact, bytes.NewReader(b), int64(len(b)), p)
 }
 
@@ -133,7 +134,7 @@ func (b *builder) wholeStream(file, artifact, sha string, raw []byte, v channel.
 		sha = digest(raw)
 		b.Written = append(b.Written, Written{file, raw})
 	}
-	verdict, err := judge(artifact, raw, b.Policy)
+	verdict, err := judgeBytes(artifact, raw, b.Policy)
 	if err != nil {
 		return err
 	}

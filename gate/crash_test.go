@@ -243,7 +243,9 @@ func (tr trial) run() (faults int, v verdict) {
 	}
 	now, _ := w.look()
 	v.add(now)
+	w.agree(&v)
 	v.add(w.recover(tr))
+	w.agree(&v)
 	return faults, v
 }
 

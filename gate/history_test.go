@@ -100,6 +100,17 @@ func disagreements(cfg *config.Node, ids []string) (list []string, err error) {
 	return list, nil
 }
 
+// agree notes what the readers of a node say differently of its requests.
+func (w *world) agree(v *verdict) {
+	list, err := disagreements(w.cfg, w.ids())
+	for _, d := range list {
+		v.note(&v.half, "%s", d)
+	}
+	if err != nil {
+		v.note(&v.half, "%v", err)
+	}
+}
+
 // ids are those of the scenario's requests.
 func (w *world) ids() (ids []string) {
 	for k := range strings.Split(w.sc.word, "|") {

@@ -49,14 +49,15 @@ var artifactTypes = []ArtifactType{
 	{ArtifactData, "bytes of no type that is known here, such as arrays of numbers", true},
 	{ArtifactScript, "a script: a #! line, or a name that a shell or a desktop runs (.sh, .bat, .ps1)", false},
 	{ArtifactProgram, "a program, also inside of another file: ELF, Windows, Java, WebAssembly, packages", false},
-	{ArtifactHTMLScript, "HTML with a script, a handler or a frame; markup with declarations or a style sheet of its own that a " +
-		"browser runs", false},
+	{ArtifactHTMLScript, "HTML with a script, a handler or a frame; markup with declarations or a style sheet of its " +
+		"own that a browser runs", false},
 	{ArtifactSVGScript, "an SVG drawing with a script or a handler", false},
 	{ArtifactPDFAction, "a PDF with JavaScript, a program to launch, a form of its own (XFA) or a file inside", false},
 	{ArtifactOffice, "an office document: docx, xlsx, pptx, odt, rtf, doc, xls", false},
 	{ArtifactOfficeMacro, "an office document with macros", false},
 	{ArtifactArchive, "an archive or a compressed file that can be searched: zip, tar, gzip, bzip2", false},
-	{ArtifactSealed, "a file that can't be searched: encrypted, or packed as xz, 7z, rar, zstd, lz4, LZMA, .Z or squashfs", false},
+	{ArtifactSealed, "a file that can't be searched: encrypted, or packed as xz, 7z, rar, zstd, lz4, LZMA, .Z or " +
+		"squashfs", false},
 	{ArtifactObject, "a stored object that runs code when it is read: Python pickles, Java, Ruby, R", false},
 	{ArtifactNotebook, "a notebook of Jupyter's", false},
 	{ArtifactLauncher, "a file that a desktop acts on: .desktop, .lnk, .url, .hta, .reg, .fileloc, .terminal", false},

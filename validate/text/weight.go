@@ -5,8 +5,8 @@ import (
 	"regexp/syntax"
 )
 
-// What patterns cost is bounded where they look at hostile text: perByte is how many states of a counted repetition count for one more byte, and
-// perLoop how many loops do.
+// What patterns cost is bounded where they look at hostile text: perByte is how many states of a counted
+// repetition count for one more byte, and perLoop how many loops do.
 const (
 	perByte = 25
 	perLoop = 2

@@ -166,8 +166,8 @@ func judgeOutput(j *spool.Job, name string, tools *patchpolicy.Run, o *result.Ou
 	return f, err
 }
 
-// judgePatch says which rules the patch of a run of tools breaks, if the file is one: those of its registry that a patch
-// shows, and those that were judged in a second sandbox.
+// judgePatch says which rules the patch of a run of tools breaks, if the file is one: those of its registry that a
+// patch shows, and those that were judged in a second sandbox.
 func judgePatch(j *spool.Job, name string, file io.Reader, tools *patchpolicy.Run, o *result.Outcome,
 	p *validate.Policy) (found []schemas.Finding, notes []string, err error) {
 	if path.Base(name) != patchpolicy.File {

@@ -344,8 +344,8 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// judgeDocument runs every rule over the bytes of the document. What a stream is refused for is listed once, where the document
-// shows it.
+// judgeDocument runs every rule over the bytes of the document. What a stream is refused for is listed once, where the
+// document shows it.
 func (b *builder) judgeDocument() {
 	_, findings := validate.Result(b.ID+spool.ResultSuffix, b.Document, b.Policy)
 	seen := map[schemas.Release]bool{}

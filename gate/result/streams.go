@@ -22,9 +22,11 @@ const (
 // stream judges a stream whole and cuts it down to what a result shows; the whole of it then becomes an artifact, with
 // the same markers. file is its file in the job's folder.
 func (b *builder) stream(file string) (schemas.Stream, error) {
-	in, captured, whole, raw := b.Stdout, b.Outcome.Collected.Stdout, schemas.StdoutArtifact, schemas.StdoutRawArtifact
+	in, captured := b.Stdout, b.Outcome.Collected.Stdout
+	whole, raw := schemas.StdoutArtifact, schemas.StdoutRawArtifact
 	if file == ledger.FileStderr {
-		in, captured, whole, raw = b.Stderr, b.Outcome.Collected.Stderr, schemas.StderrArtifact, schemas.StderrRawArtifact
+		in, captured = b.Stderr, b.Outcome.Collected.Stderr
+		whole, raw = schemas.StderrArtifact, schemas.StderrRawArtifact
 	}
 	v := channel.Judge(in.Raw, b.Policy.IsReleased)
 	v.Add(in.Raw, in.Withheld, in.Refused)

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -82,6 +83,13 @@ func newDesk(t *testing.T) desk {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	d.must(t, build)
 	d.must(t, exec.Command(d.program, "init", d.node(), "--images", "none"))
+	config := filepath.Join(d.node(), "threegate.yaml")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	monty := fmt.Sprintf("\nbackends:\n  monty: {image: \"sha256:%064d\"}\n", 0) // a draft is judged by what the node has
+	write(t, config, bytes.Replace(text, []byte("\nbackends:\n"), []byte(monty), 1))
 	if err := os.Mkdir(d.drafts(), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +127,7 @@ func (d desk) putResult(t *testing.T) {
 		CreatedUTC: time.Date(2026, 2, 9, 16, 10, 30, 0, time.UTC), RequestID: requestID, Executor: schemas.Executor,
 		Backend: schemas.BackendERA, NetworkUsed: schemas.NetworkNone, StdoutSHA256: sum([]byte("6\n")),
 		StderrSHA256: sum(nil), Fence: "5f1c9e02ab34cd56",
-		Summary: schemas.Summary{WhatRan: "python sum.py", Outcome: "Succeeded (exit code 0)", Outputs: "none"},
+		Summary: schemas.Summary{WhatRan: "python sum.py", Outcome: "Succeeded (exit code 0)", Cause: schemas.CauseNone, Outputs: "none"},
 		Provenance: []schemas.Field{{Name: schemas.ProvCommand, Value: "python sum.py"},
 			{Name: schemas.ProvBackend, Value: "ERA/1"}, {Name: schemas.ProvLimits, Value: "1 core, 256 MB, 60 s"}},
 		Stdout: schemas.Stream{Text: "6\n"},

@@ -166,12 +166,12 @@ func TestNetwork(t *testing.T) {
 		"curl -sS https://example.org/a": true, "wget -O /out/x https://example.org/a": true,
 		"git clone https://example.org/a.git": true, "git clone gi" +
 			"t@git.example.org:a/b.git": true, "git fetch": true,
-		"rsync -a /out/ host.example.org:/srv": true, "openssl s_client -connect example.org:443": true,
-		"psql -h db.example.org -c 'select 1'": true, "nc 192.0.2.1 4444": true,
+		"openssl s_client -connect example.org:443":             true,
+		"nc 192.0.2.1 4444":                                     true,
 		"ruby -rsocket -e 'TCPSocket.new(\"192.0.2.1\", 4444)'": true, "node -e 'fetch(\"http://192.0.2.1/\")'": true,
 		"python3 -c 'import requests'": true, "timeout 5 curl https://example.org/": true,
-		"curl --version": false, "git clone /in/a /out/b": false, "git log": false, "rsync -a /in/ /out/": false, "" +
-			"openssl dgst -sha256 /in/a": false, "psql -f /in/a.sql": false, "grep curl /in/a": false,
+		"curl --version": false, "git clone /in/a /out/b": false, "git log": false, "" +
+			"openssl dgst -sha256 /in/a": false, "grep curl /in/a": false,
 		"python3 main.py --url https://example.org/x": false, "node -e 'function fetch(u) { return u } " +
 			"console.log(fetch(\"http://192.0.2.1/\"))'": false, "python3 -c 'from urllib.parse import quote'": false,
 	} {
@@ -370,7 +370,6 @@ func TestInterpreterOptions(t *testing.T) {
 		"python -m runpy pip install x":                                          "sec.packages",
 		"python -m trace --count --module pip install x":                         "sec.packages",
 		"python -m pdb -m pip install x":                                         "sec.packages",
-		"python -m coverage run -m pip install x":                                "sec.packages",
 		"python -m venv /tmp/v":                                                  "sec.packages",
 		"python -Bm venv /tmp/v":                                                 "sec.packages",
 		"python -X importtime -W ignore -m pip install x":                        "sec.packages",

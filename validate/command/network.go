@@ -11,11 +11,7 @@ import (
 // networkedBy are programs that reach other hosts when an argument names one.
 var networkedBy = map[string]*regexp.Regexp{
 	"git":     regexp.MustCompile(`(?i)^(?:https?|git|ssh)://|^[\w.-]+@[\w.-]+:|^(?:fetch|pull|push|ls-remote)$`),
-	"rsync":   regexp.MustCompile(`(?i)^rsync://|^(?:[\w.-]+@)?[\w-]+(?:\.[\w-]+)*::?[^:]*$`),
 	"openssl": regexp.MustCompile(`^s_(?:client|server|time)$`),
-	"psql":    regexp.MustCompile(`(?i)^(?:-h|--host)=?(?:[\w-]+\.[\w.-]+)?$|^postgres(?:ql)?://[^/]`),
-	"mysql":   regexp.MustCompile(`(?i)^(?:-h|--host)=?(?:[\w-]+\.[\w.-]+)?$|^mysql://[^/]`),
-	"ffmpeg":  regexp.MustCompile(`(?i)^(?:https?|rtmps?|rtsp|udp|tcp|srt)://`),
 }
 
 // asks are arguments with which a program only tells about itself.

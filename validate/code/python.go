@@ -35,18 +35,3 @@ func (l *lexer) python() bool {
 	l.body(String, start, end, 0, open, strings.Contains(prefix, "r"))
 	return true
 }
-
-// javascript reads a string, template or regular expression.
-func (l *lexer) javascript() bool {
-	switch c := l.peek(0); {
-	case c == '"' || c == '\'':
-		l.quoted(String, c, "")
-	case c == '`':
-		l.quoted(String, c, "${")
-	case c == '/' && l.regexAllowed():
-		l.regex()
-	default:
-		return false
-	}
-	return true
-}

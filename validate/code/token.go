@@ -145,8 +145,11 @@ func (l *lexer) token() {
 	c, start, kind := l.src[l.pos], l.pos, Punct
 	l.pos++
 	switch {
-	case isNameStart(c) || c == '$' && l.lang == JavaScript:
+	case isNameStart(c), l.lang != Python && c == '$', l.lang != Python && c == '@' && isNameStart(l.peek(0)):
 		kind = Name
+		if next := l.peek(0); c == '$' && l.lang != JavaScript && next > ' ' && strings.IndexByte("{$()", next) < 0 {
+			l.pos++ // a name of punctuation: $/, or the beginning of $#list
+		}
 		for isNamePart(l.peek(0)) {
 			l.pos++
 		}
@@ -198,17 +201,29 @@ func (l *lexer) comment() bool {
 	return true
 }
 
-// literal reads a string or regular expression, if one starts here.
+// interpolates begins an expression inside of a literal.
+var interpolates = map[Language]string{Ruby: "#{", JavaScript: "${"}
+
+// literal reads a string or regular expression, if one starts here. Perl, Ruby and JavaScript have text in quotes,
+// commands in backticks, expressions between slashes, and delimiters of the writer's choice in common.
 func (l *lexer) literal() bool {
-	switch l.lang {
-	case JavaScript:
-		return l.javascript()
-	case Ruby:
-		return l.ruby()
-	case Perl:
-		return l.perl()
+	if l.lang == Python {
+		return l.python()
 	}
-	return l.python()
+	c, inner := l.peek(0), interpolates[l.lang]
+	switch {
+	case c == '\'' || c == '"' && l.lang == JavaScript:
+		l.quoted(String, c, "")
+	case c == '`' && l.lang != JavaScript:
+		l.quoted(Shell, c, inner)
+	case c == '"', c == '`':
+		l.quoted(String, c, inner)
+	case c == '/' && l.regexAllowed():
+		l.regex()
+	default:
+		return l.chosen()
+	}
+	return true
 }
 
 // valueBefore says whether the previous token ends a value, so that an operator

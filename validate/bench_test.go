@@ -52,7 +52,7 @@ func benchResult(tb testing.TB, n int) []byte {
 func resultOf(tb testing.TB, s string) []byte {
 	tb.Helper()
 	sum, none := sha256.Sum256([]byte(s)), sha256.Sum256(nil)
-	b, err := validate.RenderResult(&schemas.Result{
+	b, _, err := validate.RenderResult(&schemas.Result{
 		ResultType: schemas.ResultType, SchemaVersion: "1", ResultID: "TS-20260209-161030Z-TR-20260209-160501Z-bench",
 		RequestID:  "TR-20260209-160501Z-bench",
 		CreatedUTC: asOf, Executor: schemas.Executor, Backend: schemas.BackendERA, RuntimeSec: 1.5,

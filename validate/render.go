@@ -56,15 +56,9 @@ var ErrUnrenderable = errors.New("result can't be written")
 // steer a terminal, and Result reads every one of them back. What has the form of a
 // marker in a one-line text is written as one: words of others come from Words.
 // Fields with a form (ids, digests, enums, provenance names) must have it: else
-// ErrUnrenderable.
-func RenderResult(r *schemas.Result) ([]byte, error) {
-	raw, _, err := RenderSpans(r)
-	return raw, err
-}
-
-// RenderSpans is RenderResult, and tells where the document holds words of others. The
-// places do not depend on what the digests are.
-func RenderSpans(r *schemas.Result) ([]byte, []schemas.ForeignSpan, error) {
+// ErrUnrenderable. It tells where the document holds words of others; the places do not depend on
+// what the digests are.
+func RenderResult(r *schemas.Result) ([]byte, []schemas.ForeignSpan, error) {
 	if r == nil {
 		return nil, nil, fmt.Errorf("%w: it is nil", ErrUnrenderable)
 	}
@@ -113,7 +107,7 @@ func RenderSpans(r *schemas.Result) ([]byte, []schemas.ForeignSpan, error) {
 	return []byte(w.b.String()), w.spans, nil
 }
 
-// SetLastDigest writes the digest of the last artifact into a document of RenderSpans.
+// SetLastDigest writes the digest of the last artifact into a document of RenderResult.
 func SetLastDigest(doc []byte, sha256 string) {
 	// Values of the front matter are quoted and hold no newline.
 	end := bytes.Index(doc, []byte("\"\nstdout_sha256: "))

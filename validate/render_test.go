@@ -65,7 +65,7 @@ func policy() validate.Policy {
 
 func render(t testing.TB, r *schemas.Result) []byte {
 	t.Helper()
-	b, err := validate.RenderResult(r)
+	b, _, err := validate.RenderResult(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,11 +218,11 @@ func TestRenderRefuses(t *testing.T) {
 	} {
 		r := sampleResult()
 		spoil(r)
-		if b, err := validate.RenderResult(r); !errors.Is(err, validate.ErrUnrenderable) || b != nil {
+		if b, _, err := validate.RenderResult(r); !errors.Is(err, validate.ErrUnrenderable) || b != nil {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}
-	if _, err := validate.RenderResult(nil); !errors.Is(err, validate.ErrUnrenderable) {
+	if _, _, err := validate.RenderResult(nil); !errors.Is(err, validate.ErrUnrenderable) {
 		t.Error("nil was rendered")
 	}
 }

@@ -309,7 +309,7 @@ func FuzzResult(f *testing.F) {
 		if r == nil {
 			return
 		}
-		again, err := validate.RenderResult(r)
+		again, _, err := validate.RenderResult(r)
 		if err != nil {
 			return // such as a year that only a reader takes
 		}

@@ -65,14 +65,14 @@ func TestUnrenderableMarkers(t *testing.T) {
 	} {
 		r := sampleResult()
 		r.Stdout.Withheld = w
-		if b, err := validate.RenderResult(r); err == nil {
+		if b, _, err := validate.RenderResult(r); err == nil {
 			t.Errorf("%s: %s", name, b)
 		}
 	}
 	r := sampleResult()
 	r.Fence = tag
 	r.Stderr.Text = "End: " + tag + "\n"
-	if _, err := validate.RenderResult(r); err == nil {
+	if _, _, err := validate.RenderResult(r); err == nil {
 		t.Error("a stream holds what marks its ends")
 	}
 }
@@ -191,11 +191,11 @@ func TestSpans(t *testing.T) {
 		r.Safety.Unexpected, r.Safety.Network = []string{w, w}, w
 		return r
 	}
-	a, spansA, err := validate.RenderSpans(foreign("a"))
+	a, spansA, err := validate.RenderResult(foreign("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, spansB, err := validate.RenderSpans(foreign("b"))
+	b, spansB, err := validate.RenderResult(foreign("b"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestSpans(t *testing.T) {
 		r.Artifacts[i].SHA256 = sum("another")
 	}
 	r.StdoutSHA256, r.StderrSHA256 = sum("x"), sum("y")
-	if _, other, err := validate.RenderSpans(r); err != nil || !slices.Equal(other, spansA) {
+	if _, other, err := validate.RenderResult(r); err != nil || !slices.Equal(other, spansA) {
 		t.Errorf("the places depend on digests: %v", err)
 	}
 	// What stands in a span is what is read from it.

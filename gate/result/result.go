@@ -321,7 +321,7 @@ func (b *builder) render() error {
 	for _, a := range b.Artifacts {
 		b.res.Artifacts = append(b.res.Artifacts, a.Artifact)
 	}
-	doc, foreign, err := validate.RenderSpans(&b.res)
+	doc, foreign, err := validate.RenderResult(&b.res)
 	if err != nil {
 		return fmt.Errorf("render the result: %w", err)
 	}

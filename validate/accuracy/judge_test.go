@@ -91,7 +91,7 @@ func document(where place, s string) (schemas.Kind, []byte) {
 	}
 	sum := sha256.Sum256([]byte(s))
 	empty := sha256.Sum256(nil)
-	b, err := validate.RenderResult(&schemas.Result{
+	b, _, err := validate.RenderResult(&schemas.Result{
 		ResultType: schemas.ResultType, SchemaVersion: "1",
 		ResultID: "TS-20260209-161030Z-TR-20260209-160501Z-accuracy", RequestID: "TR-20260209-160501Z-accuracy",
 		CreatedUTC: asOf, Executor: schemas.Executor, Backend: schemas.BackendERA, RuntimeSec: 1.5,

@@ -69,7 +69,7 @@ func newDesk(t *testing.T) Desk {
 			{Path: theResult + schemas.SpansSuffix, SHA256: sum(spans)}}
 	}
 	list("")
-	raw, spans, err := validate.RenderSpans(res)
+	raw, spans, err := validate.RenderResult(res)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func newDesk(t *testing.T) Desk {
 		t.Fatal(err)
 	}
 	list(string(m))
-	if raw, err = validate.RenderResult(res); err != nil {
+	if raw, _, err = validate.RenderResult(res); err != nil {
 		t.Fatal(err)
 	}
 	files[theResult+schemas.SpansSuffix] = string(m)

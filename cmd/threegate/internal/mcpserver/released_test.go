@@ -38,7 +38,7 @@ func TestReleasedResult(t *testing.T) {
 			}
 			res, _ := validate.Result("", raw, d.Policy)
 			res.Stdout.Text = text + "\n"
-			raw, spans, err := validate.RenderSpans(res)
+			raw, spans, err := validate.RenderResult(res)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestReleasedResult(t *testing.T) {
 					res.Artifacts[i].SHA256 = digest(m)
 				}
 			}
-			if raw, err = validate.RenderResult(res); err != nil {
+			if raw, _, err = validate.RenderResult(res); err != nil {
 				t.Fatal(err)
 			}
 			write(t, path, string(raw))

@@ -58,8 +58,8 @@ const (
 	TierNote     = "note"
 )
 
-// ruleFiles hold the rules, one file a group. A file lists sets of rules: what stands below "all" holds for each rule of
-// the set that does not say otherwise.
+// ruleFiles hold the rules, one file a group. A file lists sets of rules: what stands below "all" holds for each
+// rule of the set that does not say otherwise.
 //
 //go:embed rules/*.yaml
 var ruleFiles embed.FS

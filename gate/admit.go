@@ -109,8 +109,8 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job, cfg *config.Node, at tim
 	}
 	p := cfg.Policy(at)
 	p.Released = g.released(j)
-	v, err := admissions.Judge(ctx, admissions.Case{Name: j.Origin.Name, Raw: raw, Policy: p, Config: cfg, Signature: sig,
-		Files: claimed{j}, Record: g.journal, Job: j.ID, Identity: g.exec.Identity})
+	v, err := admissions.Judge(ctx, admissions.Case{Name: j.Origin.Name, Raw: raw, Policy: p, Config: cfg,
+		Signature: sig, Files: claimed{j}, Record: g.journal, Job: j.ID, Identity: g.exec.Identity})
 	v.Findings = schemas.SortFindings(append(early.Findings, v.Findings...))
 	return v, err
 }

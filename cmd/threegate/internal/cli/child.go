@@ -80,8 +80,8 @@ func (s *Signer) Sign(message []byte) ([]byte, error) {
 		err = cerr
 	}
 	if err != nil {
-		return nil, &Fault{Exit: ExitTrouble, Code: schemas.CodeInternal, Cause: err, Message: "can't sign: " + err.Error(),
-			Hint: "is " + s.key + " an OpenSSH key, and its passphrase right?"}
+		return nil, &Fault{Exit: ExitTrouble, Code: schemas.CodeInternal, Cause: err,
+			Message: "can't sign: " + err.Error(), Hint: "is " + s.key + " an OpenSSH key, and its passphrase right?"}
 	}
 	return s.out.Bytes(), nil
 }

@@ -182,7 +182,8 @@ func (a *app) confirm(ctx context.Context, p *approval, f approveFlags) error {
 		if n := len(r.unseen); n > 0 && !f.unseen {
 			return unseenFault(r)
 		} else if n > 0 {
-			question = fmt.Sprintf(`Approve exactly this, and %s unseen? Type "yes":`, term.Plural(n, "input", "inputs"))
+			question = fmt.Sprintf(`Approve exactly this, and %s unseen? Type "yes":`,
+				term.Plural(n, "input", "inputs"))
 		}
 	}
 	if f.yes {
@@ -235,8 +236,8 @@ func (a *app) approvalTerms(p *approval, f approveFlags) (err error) {
 	return err
 }
 
-// open gives up all rights but those to the request and its folder, and reads it with its inputs and what the node knows
-// of earlier ones.
+// open gives up all rights but those to the request and its folder. It reads the request, its inputs, and what the node
+// knows of earlier ones.
 func (a *app) open(ctx context.Context, p *approval, f approveFlags, writes bool) error {
 	dir, name := filepath.Split(p.file)
 	dir = cmp.Or(dir, ".")

@@ -35,7 +35,8 @@ func (a *app) judge(ctx context.Context, file, what string, c admission.Case) (a
 	}
 	first := v.Findings[i]
 	hint := "mend what is blocking; threegate lint " + file + " shows it again"
-	if first.Rule == admission.RuleDuplicate || first.Rule == admission.RuleConflict || first.Rule == ledger.RuleCancelled {
+	switch first.Rule {
+	case admission.RuleDuplicate, admission.RuleConflict, ledger.RuleCancelled:
 		hint = first.Hint // lint does not know
 	}
 	fault := cli.Rejectf(first.Rule, hint, "%s can't be %s: %s", file, what, first.Message)
@@ -43,8 +44,8 @@ func (a *app) judge(ctx context.Context, file, what string, c admission.Case) (a
 	return v, fault
 }
 
-// historyOf is what a node has on record of requests, whole of those of a slug; nil if that can't be read: then the node
-// says it.
+// historyOf is what a node has on record of requests, with the details of those of a slug. It is nil if the record can't
+// be read.
 func historyOf(l *config.Node, slug string) *ledger.History {
 	if l == nil {
 		return nil

@@ -119,8 +119,7 @@ func (f folders) files(file, inputs string) []string {
 	return all
 }
 
-// startSigners starts what signs an approval, and its plan if there is to be one, with keys that this process can't reach
-// later.
+// startSigners starts what signs an approval, and its plan if there is to be one. This process can't reach the key later.
 func (p *approval) startSigners(ctx context.Context, f approveFlags) (err error) {
 	if f.sign == "" {
 		return nil

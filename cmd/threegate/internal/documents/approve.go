@@ -46,30 +46,30 @@ func newApprove(a *app) *cobra.Command {
 		Use:   "approve FILE",
 		Short: "Review a request, and approve exactly these bytes",
 		Long: `approve shows what a request would run, on which files, within which limits, and
-everything in it that a reader might overlook: the whole code and every input that is
-text, with line numbers. After a "yes" it fills in the hashes of the inputs, the approver
-and the time, and writes the file back. A request that lint would reject can't be
-approved, nor can one that is a link.
+everything in it that a reader might overlook: the whole code and every text input, with
+line numbers. After a "yes" it fills in the hashes of the inputs, the approver and the
+time, and writes the file back. It refuses a request that lint would reject, and a file
+that is a link.
 
-What can't be shown is not approved: an input that is no text, and with --json
-anything. --unseen says that you looked at it by other means.
+It approves nothing that it can't show: a binary input, or anything with --json. Add
+--unseen if you have looked at those by other means.
 
 Inputs are the files in the folder FILE without .md, with .inputs. Files that are
-named with --input are copied there first. A hash that stands in the request and
-does not fit its file is a reason to stop: somebody changed one of the two.
---update-hashes approves the file that is there.
+named with --input are copied there first. If a hash in the request differs from its
+file, stop: somebody changed one of the two. --update-hashes approves the file as it is
+now.
 
 With --sign the request is signed too: FILE.sig is made with
 ssh-keygen -Y sign -n ` + approvals.Namespace + `. Only a node that requires signatures
 refuses a request that was edited after its approval: the hashes hold the inputs.
 --plan also writes and signs FILE.plan.json (namespace ` + approvals.PlanNamespace + `): the image, runtime,
-limits and domains with which the node of --config would run it now. A node where one of
-them is another one by then refuses it, and names what drifted.
+limits and domains with which the node of --config would run it now. If one of them has
+changed by the time it is to run, the node refuses it and names the change.
 
-A node may want several persons for a risk level (approvals.min_approvers). The first
-approves as above; each other one reads the same and adds a signature of the same bytes
-with --add-signature: FILE.NAME.sig. It changes nothing in FILE. promote takes all of
-them along.`,
+A node may require several approvers for a risk level (approvals.min_approvers). The first
+approves as above. Each further one reads the same request and signs the same bytes with
+--add-signature, which writes FILE.NAME.sig and leaves FILE alone. promote takes all
+signatures along.`,
 		Example: `  threegate approve TR-20260209-160501Z-python-stats.md --as alice
   threegate approve TR.md --input stats.py --input data.csv --sign ~/.ssh/id_ed25519
   threegate approve TR.md --add-signature --as bob --sign ~/.ssh/id_ed25519

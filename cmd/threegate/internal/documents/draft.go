@@ -41,8 +41,8 @@ func newDraft(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "draft ERA|monty",
 		Short: "Write a request to fill in",
-		Long: `draft writes a request for a backend that lint accepts but for the approval, which
-stays empty; what lint would reject is not written. ERA runs a command in a container of
+		Long: `draft writes a request that lacks nothing but its approval; it writes none that lint would
+reject for anything else. ERA runs a command in a container of
 a language, monty a program in pydantic's Monty. Without --command or --code the request
 runs a sample.
 

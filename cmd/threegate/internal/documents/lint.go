@@ -41,10 +41,10 @@ func newLint(a *app) *cobra.Command {
 		Long: `lint judges documents exactly as the gate does and prints every finding with its
 place, the line, and how to mend it.
 
-A path is a file, a folder, or "-" for standard input. In folders, TR-*.md and
-TS-*.md are judged, and every other *.md whose front matter says that it is a
-request or a result; hidden entries, links and folders of inputs and artifacts
-are left out. A file that is named is judged whatever it is called.
+A path is a file, a folder, or "-" for standard input. In a folder, lint judges TR-*.md,
+TS-*.md and every other *.md whose front matter says that it is a request or a result.
+It skips hidden entries, links, and folders of inputs and artifacts. A file that you name
+is judged whatever it is called.
 
 Inputs, signatures and a signed plan are read where they lie next to a request. Without
 --config the verdict is that of a node with default settings that has every language and

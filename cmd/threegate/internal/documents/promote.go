@@ -39,8 +39,8 @@ signature, the request last, under the name of its request_id. Nothing is ever
 overwritten, and after a failure nothing is left behind. A request that the node took
 in before (if you may read its record) or that lies in the inbox is not put there again.
 
-Of several files each is taken or not, whatever becomes of the others; the exit code is
-that of the first that was not taken.
+Each of several files is promoted or refused by itself; the exit code is that of the first
+refusal.
 
 The inbox is that of the node (--inbox NAME chooses one of several), or any folder
 (--inbox DIR, with a slash in it, also without a node at hand).`,

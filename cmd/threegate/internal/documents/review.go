@@ -25,19 +25,18 @@ func newReview(a *app) *cobra.Command {
 		Use:   "review FILE",
 		Short: "Read a request as it will run, and approve or refuse it",
 		Long: `review shows a request as it will run: the words of its command or its code, limits,
-network, risk, findings, every input with type, size and digest, and the whole text
-of each that is one, with line numbers and hidden characters spelled out. With --node
+network, risk, findings, and every input with type, size and digest. Text inputs are shown
+whole, with line numbers and hidden characters spelled out. With --node
 it also shows the image, the node's maxima, and the difference to the last request of
 the same slug that the node ran.
 
 On a terminal it fills the screen. "a" approves, once every line was shown, and "r"
 refuses; both ask for your name, which is never taken from your login, and write the
-file as approve does. An approval that is signed, of a request for --node, has a signed
-plan (see approve --plan). A refusal lies next to the request in FILE.refused, with its
-reason; it goes back with the file, and promote takes no request that was refused
-after its approval. "q" leaves everything as it is.
+file as approve does. With --node and --sign the plan is signed too (see approve --plan).
+A refusal is written to FILE.refused, with its reason; promote takes no request that was
+refused after its approval. "q" changes nothing.
 
-Without a terminal all of it is printed, and nothing is asked.`,
+Without a terminal, review prints everything and asks nothing.`,
 		Example: `  threegate review TR-20260209-160501Z-python-stats.md --node /var/lib/threegate
   threegate review TR.md --sign ~/.ssh/id_ed25519
   threegate review TR.md | less`,

@@ -24,9 +24,9 @@ func newMCP(a *cli.App) *cobra.Command {
 		Use:   "mcp",
 		Short: "Let a program draft requests and read results by the Model Context Protocol",
 		Long: `mcp serves the Model Context Protocol: on stdin and stdout, or with --http at an
-address of this machine. A client drafts requests into the folder --drafts, where a
-person reads them, approves and promotes, and reads the answers in CORE's folders.
-It can't approve, promote or run anything, and sees nothing else of the node.
+address of this machine. A client drafts requests into the folder --drafts and reads the
+answers in CORE's folders. A person reads the drafts, approves and promotes them. The
+client can't approve, promote or run anything, and sees nothing else of the node.
 
 --drafts must be a folder of its own: no inbox, and no folder of the node or CORE's.
 --http needs --token-file, a file with mode 0600 that holds the bearer token; the

@@ -42,7 +42,7 @@ canonical JSON (RFC 8785): the events node.started and node.reloaded have it.`,
 		},
 	}
 	a.NodeFlag(show)
-	return cli.Group("config", "Look at a node's configuration", show)
+	return cli.Group("config", "Show a node's configuration", show)
 }
 
 func (a *app) configJSON(l *config.Node, digest string) error {

@@ -81,10 +81,10 @@ func (cs *checks) warn(name, detail, hint string) {
 func newDoctor(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this host or node lacks, and what mends it",
+		Short: "Check this host and the node, and say how to mend what is missing",
 		Long: `doctor checks everything that the node needs to run a request: rights, isolation,
-programs, configuration, folders, images. It changes nothing, but for a hidden file and
-folder that it makes in CORE's folders, and opens, reads and deletes there as CORE's user
+programs, configuration, folders, images. It changes nothing; to try CORE's access it
+makes a hidden file and folder in CORE's folders and deletes them as CORE's user
 (core_inbound.owner). It ends with exit code 1 if something necessary is missing.`,
 		Example: `  sudo threegate doctor --node /var/lib/threegate
   threegate doctor --json | jq '.[] | select(.state != "ok")'`,

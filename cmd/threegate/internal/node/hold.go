@@ -20,11 +20,11 @@ func newHold(a *app) *cobra.Command {
 	var by, reason string
 	cmd := &cobra.Command{
 		Use:   "hold [INBOX]",
-		Short: "Take nothing in from an inbox, or from any, until it is resumed",
-		Long: `hold keeps a node from taking in requests: of the inbox that is named, or of all. They
-wait where they are. What was admitted before goes on to its result. It holds from the
-moment that the command ends, also over restarts, until threegate resume. status and
-doctor say what is held, by whom and why.`,
+		Short: "Stop taking in requests, from one inbox or from all, until resume",
+		Long: `hold stops the node from taking in requests, from the inbox that is named or from all.
+They wait where they are. What was admitted before goes on to its result. The hold counts
+from the moment that the command ends, also over restarts, until threegate resume. status
+and doctor show what is held, by whom and why.`,
 		Example: `  threegate hold --reason "images are replaced"
   threegate hold team-a --as alice --reason "keys of team a are exchanged"`,
 		Args:              cobra.MaximumNArgs(1),
@@ -59,8 +59,8 @@ func newResume(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [INBOX]",
 		Short: "Take requests in again",
-		Long: `resume ends a hold: that of the inbox that is named, or without a name that of the whole
-node. A node that is served takes in what waited at its next sweep (node.sweep).`,
+		Long: `resume ends the hold of the inbox that is named, or without a name that of the whole
+node. A served node takes in what waited at its next sweep (node.sweep).`,
 		Example: `  threegate resume
   threegate resume team-a`,
 		Args:              cobra.MaximumNArgs(1),

@@ -16,7 +16,7 @@ import (
 )
 
 func newImage(a *app) *cobra.Command {
-	cmd := cli.Group("image", "Look at, check and make the images that programs run in")
+	cmd := cli.Group("image", "List, check and build the images that programs run in")
 	var layout string
 	below := func(c *cobra.Command) {
 		a.NodeFlag(c)

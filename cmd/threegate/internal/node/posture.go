@@ -48,7 +48,7 @@ func newPosture(a *app) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "posture",
-		Short: "Try what a sandbox must deny, from inside of one, and say what came of it",
+		Short: "Attack a sandbox from inside, and report what it blocked",
 		Long: `posture runs a program of its own in a sandbox like that of any request. The program
 tries some 300 ways out: mounts, namespaces, devices, /proc, privileges, other
 processes, limits, sockets, traces of the host. It shows what worked, and what was

@@ -31,7 +31,7 @@ func newRun(a *app) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "run FILE",
-		Short: "Run one approved request without the daemon, for trying out",
+		Short: "Try one approved request without the daemon",
 		Long: `run takes one request through the whole gate, in a private node that is removed
 afterwards: the same rules, the same sandbox, the same checks of the result. It uses
 the images, limits and policy of a configured node, which may be served meanwhile,

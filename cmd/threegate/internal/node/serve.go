@@ -33,7 +33,7 @@ func newServe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a node: take in requests, run them, deliver results",
-		Long: `serve owns the node until it is told to stop. It claims the requests in the inboxes,
+		Long: `serve runs the node until it is told to stop. It claims the requests in the inboxes,
 quarantines those that break a rule, runs the others, and delivers validated results.
 It logs each decision to stderr as one line; with --json as one JSON object.
 
@@ -45,9 +45,9 @@ SIGHUP makes it read threegate.yaml again. New values of approvals, validators,
 shell_allow, results, node.drain and most limits count from then on. If the file has a
 mistake, or any other change, all of it is refused, and the log says so.
 
-As a service of systemd (Type=notify) it tells when it serves, and about once a second
-that it still does (WatchdogSec). Lines in its journal have the fields THREEGATE_REQUEST,
-THREEGATE_JOB, THREEGATE_RESULT and THREEGATE_INBOX where they are about one.`,
+As a service of systemd (Type=notify) it reports when it serves, and about once a second
+that it still does (WatchdogSec). Its lines in the journal carry the fields
+THREEGATE_REQUEST, THREEGATE_JOB, THREEGATE_RESULT and THREEGATE_INBOX where they apply.`,
 		Example: `  threegate serve --node /var/lib/threegate
   threegate serve --json 2>> /var/log/threegate.log
   journalctl THREEGATE_REQUEST=TR-20260101-120000Z-sum`,

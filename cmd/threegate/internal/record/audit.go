@@ -30,22 +30,21 @@ func newAudit(a *app) *cobra.Command {
 		Use:   "verify",
 		Short: "Check that no event is missing or changed, and that the node fits the record",
 		Long: `verify reads the whole record offline and checks that each event follows the one
-before it. Then it checks with the checks of threegate fsck that the jobs of the node
-are on record where they lie, and that requests, and the results in CORE's folder, are
-those that were recorded. The arguments of each tool call are hashed anew from the plan, and
-compared with the timeline and the record. It does not complain about a job that was moved
-elsewhere.
+before it. Then, as fsck does, it checks that the jobs lie where the record says, and
+that requests, and results in CORE's folder, are those that were recorded. It hashes the
+arguments of each tool call anew from the plan, and compares them with the timeline and
+the record. A job that was moved elsewhere is no fault.
 
 It prints the head: the number and hash of the last event. Whoever keeps a head
-elsewhere proves with --anchor later that nothing before it was cut off or changed:
-jq -r .head takes it out of what verify prints with --json. Without --anchor
-nobody can tell if the last events were cut off together with their jobs.
+elsewhere can prove later, with --anchor, that nothing before it was cut off or changed;
+verify --json | jq -r .head prints it. Without --anchor nobody can tell whether the last
+events were cut off together with their jobs.
 
 --openwop checks signed checkpoints instead (threegate audit checkpoint), in the terms
 of OpenWOP's audit profile: that each event holds the hash of the one before it, and
 that each checkpoint is of a key in the file of --trust, and signs these events. With
---json it prints the profile's AuditVerifyResult. That the last events were cut off
-together with their checkpoints, only a copy of the checkpoints elsewhere shows.`,
+--json it prints the profile's AuditVerifyResult. Only a copy of the checkpoints kept
+elsewhere shows that the last events were cut off together with their checkpoints.`,
 		Example: `  threegate audit verify --node /var/lib/threegate
   threegate audit verify --anchor "$(cat last-head)"
   threegate audit verify --openwop --trust auditors.pub --json`,

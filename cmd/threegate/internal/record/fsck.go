@@ -24,7 +24,7 @@ func newFsck(a *app) *cobra.Command {
 	var repair bool
 	cmd := &cobra.Command{
 		Use:   "fsck",
-		Short: "Check a whole node: nothing lost, nothing twice, nothing half seen",
+		Short: "Check a whole node: nothing lost, run twice or half written",
 		Long: `fsck reads the whole node, served or not, and prints a balance: every request that
 was ever taken in was delivered, is in quarantine, or is in progress. It checks that
 every job lies in one place and that the ledger says the same, that files are what

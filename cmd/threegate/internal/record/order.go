@@ -43,7 +43,7 @@ func newCancel(a *app) *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use:   "cancel REQUEST",
-		Short: "End a request that is not over: what waits never starts, what runs is stopped",
+		Short: "Cancel a request: if it waits it never starts, if it runs it is stopped",
 		Long: `cancel ends a request for good. One that waits never starts: it goes to quarantine, and
 CORE gets a notice of the stage cancelled. One that runs is stopped at once: CORE gets its
 result, with the cause cancelled and what the program wrote until then. A run that comes to its

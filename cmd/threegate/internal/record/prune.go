@@ -22,7 +22,7 @@ func newPrune(a *app) *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove from the archive by age or size what was delivered",
+		Short: "Remove delivered jobs from the archive, by age or size",
 		Long: `prune removes the folders of jobs from the archive: those delivered longer ago than
 --older-than, and the oldest ones until no more than --keep is left. It writes into the
 record first what goes, so that fsck and audit verify tell it from what is lost. If it is

@@ -26,8 +26,8 @@ func newQuarantine(a *app) *cobra.Command {
 		Long: `show prints why an item was refused: each finding with its number, its sentence, and the
 line that it is about, of the document, of a stream or of an output file. Name the item by its
 id, its request_id or its file name in the inbox. What is shown can't steer the terminal:
-hidden characters are spelled out. It repeats no secret: of an item with one no line is
-shown, but the excerpts in which it is masked. The item is compared with its seal in the ledger
+hidden characters are spelled out. It repeats no secret: if the item holds one, show prints
+only the excerpts in which it is masked. The item is compared with its seal in the ledger
 first: if anything was changed since it was refused, show says so, and what.`,
 		Example: `  threegate quarantine show TR-20260209-160501Z-python-stats
   threegate quarantine show j01j8z3k4m5n6p7q8r9s0t1v2w3 --json | jq .findings`,
@@ -42,7 +42,7 @@ first: if anything was changed since it was refused, show says so, and what.`,
 		},
 	}
 	a.NodeFlag(show)
-	return cli.Group("quarantine", "Look at what was refused, and decide on it", newQuarantineList(a), show,
+	return cli.Group("quarantine", "Review what was refused, and decide on it", newQuarantineList(a), show,
 		newRelease(a), newReject(a))
 }
 
@@ -51,8 +51,8 @@ func newReject(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reject ITEM",
 		Short: "Refuse a quarantined item for good",
-		Long: `reject says that a person looked at a quarantined item and that it stays refused. The
-item stays where it is, and the ledger has who said so and when. Name the item by its id,
+		Long: `reject refuses a quarantined item for good. The item stays where it is, and the ledger
+records who rejected it and when. Name the item by its id,
 its request_id or its file name in the inbox.
 
 The command gives the node an order, a file in its folder orders, and waits until the node

@@ -38,11 +38,11 @@ func newQuarantineList(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List refused requests and results, oldest first",
 		Long: `list names the requests and results that were refused: all of them, or those of a rule (or of
-a group of rules, like sec.shell), an approver, an inbox, a time. --group puts those together
+a group of rules, like sec.shell), an approver, an inbox, a time. --group puts together those
 that were refused by the same rules and whose request ids end in the same words.
 
-With --withheld it lists what results do not hold that were delivered without it: where it
-stood, the rule, and how it begins. The whole lies in the folder of the job, in the archive.`,
+With --withheld it lists the text that was left out of delivered results: where it stood, the
+rule, and how it begins. The job's folder in the archive has the whole text.`,
 		Example: `  threegate quarantine list
   threegate quarantine list --rule secrets --since 7d --group
   threegate quarantine list --limit 20 --page 2

@@ -22,19 +22,18 @@ func newRelease(a *app) *cobra.Command {
 	var numbers []int
 	cmd := &cobra.Command{
 		Use:   "release ITEM",
-		Short: "Say that findings are false alarms, and have the item judged again",
-		Long: `release takes findings back: a person says that they are false alarms, of a secret that it
-is none. The item then goes through the whole gate again. A request runs if no other rule
+		Short: "Mark findings as false alarms, and have the item judged again",
+		Long: `release marks findings as false alarms. The item then goes through the whole gate again. A request runs if no other rule
 refuses it; a result is delivered, and its safety notes name who released it.
 
---finding names a finding by its number in quarantine show, as often as needed; without it
-all that can be released are. Only a judgement about text can be: secrets, what the text of
-a result says, what a request says to people. threegate explain RULE tells. A missing
+--finding names a finding by its number in quarantine show, and can be repeated; without it
+every finding that can be released is. Only judgements about text can be: secrets, what the
+text of a result says, what a request says to people; threegate explain RULE tells. A missing
 approval, a hash, the form of a document and what binds the sandbox can't.
 
-What is released is a rule and the digest of the very bytes that it named, for this item
-alone. It is on record with your name before anything happens. A new finding quarantines
-the item again.`,
+A release covers a rule and the digest of exactly the bytes that it named, in this item alone.
+It is on record with your name before anything happens. A new finding quarantines the item
+again.`,
 		Example: `  threegate quarantine show TR-20260209-160501Z-python-stats
   threegate quarantine release TR-20260209-160501Z-python-stats --as alice --reason "a checksum"
   threegate quarantine release ITEM --finding 2 --as alice --reason "a checksum" --sign KEY`,

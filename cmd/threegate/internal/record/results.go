@@ -102,7 +102,7 @@ hash of its arguments: threegate fsck compares these with the plan that was appr
 	}
 	a.NodeFlag(show)
 	show.Flags().BoolVar(&calls, "calls", false, "list each tool call of the run")
-	return cli.Group("results", "Look at what CORE got", list, show)
+	return cli.Group("results", "List the results that CORE got, and show one", list, show)
 }
 
 // resultJSON is a request as programs get it: what status prints of it, and two keys that have other names there.

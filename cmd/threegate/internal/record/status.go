@@ -24,7 +24,7 @@ func newStatus(a *app) *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status [REQUEST]",
-		Short: "Say how a node is, or what became of a request",
+		Short: "Show the state of the node, or of one request",
 		Long: `status shows what waits, what runs, what was decided so far, and what holds the node
 up; of each profile of tools its registry's digest and its image. With the id of a
 request it says where that request is. It only reads, and works whether or not the node

@@ -28,7 +28,7 @@ func newWait(a *app) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "wait REQUEST",
-		Short: "Wait until a request has come to its end",
+		Short: "Wait for the result of a request",
 		Long: `wait returns when a request has its result or is quarantined, and shows the outcome.
 It ends with exit code 0 if a result was delivered and the program succeeded, 7 if it
 succeeded and the result is incomplete, 1 if the program failed or something was

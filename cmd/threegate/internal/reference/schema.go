@@ -18,9 +18,8 @@ func newSchema(a *app) *cobra.Command {
 		Use:   "schema request|result|notice",
 		Short: "Print the normative text, or the JSON Schema, of a kind of document",
 		Long: `schema prints what a request, a result or a notice to CORE must look like: the
-normative text in Markdown, or with --json the JSON Schema, of a request or a result
-that of the front matter. The schema covers what a JSON Schema can say; lint checks
-everything.`,
+normative text in Markdown, or with --json a JSON Schema. For a request or a result the
+JSON Schema covers the front matter only; lint checks everything.`,
 		Example: `  threegate schema request | less
   threegate schema result --json > tool-result.schema.json`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),

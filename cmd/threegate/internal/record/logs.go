@@ -31,7 +31,8 @@ func newLogs(a *app) *cobra.Command {
 		Long: `logs prints the captured streams of a request's run: standard output to standard
 output, standard error to standard error. They are what the program wrote before any rule
 judged it, secrets included: for operators, not for CORE. On a terminal, control
-characters are made visible; a file or a pipe gets the bytes. With --json each line is an object with stream and text.
+characters are made visible; a file or a pipe gets the bytes. With --json each line is an
+object with stream and text.
 
 With -f it waits for the run to begin, and ends with it.`,
 		Example: `  threegate logs TR-20260209-160501Z-python-stats

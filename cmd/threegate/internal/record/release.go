@@ -23,8 +23,9 @@ func newRelease(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release ITEM",
 		Short: "Mark findings as false alarms, and have the item judged again",
-		Long: `release marks findings as false alarms. The item then goes through the whole gate again. A request runs if no other rule
-refuses it; a result is delivered, and its safety notes name who released it.
+		Long: `release marks findings as false alarms. The item then goes through the whole gate again.
+A request runs if no other rule refuses it; a result is delivered, and its safety notes
+name who released it.
 
 --finding names a finding by its number in quarantine show, and can be repeated; without it
 every finding that can be released is. Only judgements about text can be: secrets, what the

@@ -40,7 +40,8 @@ func TestMetrics(t *testing.T) {
 		code, text := ask("/metrics")
 		for _, want := range []string{`threegate_requests_total{verdict="admitted"} 3`,
 			`threegate_requests_total{verdict="quarantined"} 1`, `threegate_results_total{verdict="delivered"} 2`,
-			`threegate_results_total{verdict="result-quarantined"} 1`, `threegate_runs_total{cause="none"} 3`,
+			`threegate_results_total{verdict="result-quarantined"} 1`, `threegate_runs_total{cause="none"} 2`,
+			`threegate_runs_total{cause="exit"} 1`,
 			`threegate_run_seconds_count 3`, `threegate_jobs{state="running"} 0`, `threegate_inbox_held{inbox="a"} 0`,
 			`threegate_oldest_job_seconds 0`} {
 			if !strings.Contains(text, want+"\n") {

@@ -44,11 +44,11 @@ func CheckHandler(handler, daemon string) error {
 	}
 	shim := "containerd-shim-" + parts[n-2] + "-" + parts[n-1]
 	places := []string{shim}
-	if path, err := exec.LookPath(cmp.Or(daemon, "containerd")); err == nil {
+	if path, err := executors.FindProgram(cmp.Or(daemon, "containerd")); err == nil {
 		places = append(places, filepath.Join(filepath.Dir(path), shim))
 	}
 	for _, p := range places {
-		if _, err := exec.LookPath(p); err == nil {
+		if _, err := executors.FindProgram(p); err == nil {
 			return nil
 		} else if !errors.Is(err, exec.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w: containerd.runtime %s: %w", ErrConfig, handler, err)

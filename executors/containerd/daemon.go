@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
 )
 
 // Private says where a containerd of the node's own lives.
@@ -74,7 +76,7 @@ func startDaemon(ctx context.Context, cfg Private) (*daemon, error) {
 	if name == "" {
 		name = "containerd"
 	}
-	binary, err := exec.LookPath(name)
+	binary, err := executors.FindProgram(name)
 	if err != nil {
 		return nil, fmt.Errorf("private containerd: %w; install containerd or configure its path", err)
 	}

@@ -168,7 +168,7 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Node) {
 		cs.add("containerd", err, "the host's, at "+l.Containerd.Address,
 			"systemctl start containerd, or correct containerd.address")
 	} else {
-		path, err := lookProgram("containerd")
+		path, err := executors.FindProgram("containerd")
 		cs.add("containerd", err, path+", private to the node", "apt-get install --no-install-recommends containerd")
 	}
 	runtime := l.Containerd.RuntimeBinary
@@ -300,23 +300,9 @@ func handlerCheck(cs *checks, address, handler string) {
 	cs.add("runtime handler", err, handler, executors.HintOf(err))
 }
 
-// lookProgram finds a program where root would find it, too.
-func lookProgram(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	if err == nil || filepath.Base(name) != name {
-		return path, err
-	}
-	for _, dir := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
-		if path, serr := exec.LookPath(filepath.Join(dir, name)); serr == nil {
-			return path, nil
-		}
-	}
-	return "", err
-}
-
 // runtimeCheck reports whether the sandboxes of a runtime have a kernel of their own.
 func runtimeCheck(ctx context.Context, cs *checks, runtime string) bool {
-	path, err := lookProgram(runtime)
+	path, err := executors.FindProgram(runtime)
 	if err != nil {
 		cs.add("runtime", err, "", "apt-get install --no-install-recommends "+filepath.Base(runtime))
 		return false

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/config"
 )
 
@@ -54,10 +55,10 @@ func TestTamperers(t *testing.T) {
 
 func TestLookProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if path, err := lookProgram("ldconfig"); err != nil || !strings.HasSuffix(path, "/sbin/ldconfig") {
+	if path, err := executors.FindProgram("ldconfig"); err != nil || !strings.HasSuffix(path, "/sbin/ldconfig") {
 		t.Errorf("%q, %v", path, err)
 	}
-	if _, err := lookProgram("no-such-program"); !errors.Is(err, exec.ErrNotFound) {
+	if _, err := executors.FindProgram("no-such-program"); !errors.Is(err, exec.ErrNotFound) {
 		t.Error("found what is not there")
 	}
 }

@@ -73,7 +73,8 @@ func (c *checker) node() {
 	c.duration("node.drain", c.Config.Node.Drain, 0, 24*time.Hour)
 	c.duration("posture.every", c.Posture.Every, 0, 30*24*time.Hour)
 	c.duration("approvals.max_age", c.Approvals.MaxAge, 0, 10*365*24*time.Hour)
-	if c.Config.Node.Name == "" || len(c.Config.Node.Name) > maxNodeName || strings.ContainsFunc(c.Config.Node.Name, notNameRune) {
+	name := c.Config.Node.Name
+	if name == "" || len(name) > maxNodeName || strings.ContainsFunc(name, notNameRune) {
 		c.bad("node.name", "must be 1 to 48 of letters, digits, '.', '_' and '-'", "")
 	}
 }

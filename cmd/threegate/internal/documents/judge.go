@@ -44,8 +44,8 @@ func (a *app) judge(ctx context.Context, file, what string, c admission.Case) (a
 	return v, fault
 }
 
-// historyOf is what a node has on record of requests, with the details of those of a slug. It is nil if the record can't
-// be read.
+// historyOf is what a node has on record of requests, with the details of those of a slug. It is nil if the record
+// can't be read.
 func historyOf(l *config.Node, slug string) *ledger.History {
 	if l == nil {
 		return nil

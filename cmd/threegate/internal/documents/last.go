@@ -78,7 +78,8 @@ func (r *reading) difference(p *approval, texts map[string][]byte) {
 		if !was || sum == f.SHA256 {
 			continue // the request's own lines say so
 		}
-		before, err := bundle.ReadDocument(filepath.Join(dir, spool.DirInputs, filepath.FromSlash(f.Rel)), false, maxDiffBytes)
+		file := filepath.Join(dir, spool.DirInputs, filepath.FromSlash(f.Rel))
+		before, err := bundle.ReadDocument(file, false, maxDiffBytes)
 		if text, ok := texts[f.Rel]; ok && err == nil && isText(before) && max(len(before), len(text)) <= maxDiffBytes {
 			r.diff("then"+f.Path(), before, "now"+f.Path(), text)
 		} else {

@@ -119,7 +119,8 @@ func (f folders) files(file, inputs string) []string {
 	return all
 }
 
-// startSigners starts what signs an approval, and its plan if there is to be one. This process can't reach the key later.
+// startSigners starts what signs an approval, and its plan if there is to be one. This process can't reach the key
+// later.
 func (p *approval) startSigners(ctx context.Context, f approveFlags) (err error) {
 	if f.sign == "" {
 		return nil

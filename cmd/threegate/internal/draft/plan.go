@@ -56,7 +56,8 @@ func ToolOutputs() []schemas.OutputExpectation {
 // lacks; one that is whole stays as it is, to the byte. Each line is held to the contract of its tool. The error
 // names the lines that are wrong, as NAME:LINE.
 func Plan(name string, raw []byte, now time.Time) ([]byte, error) {
-	s := toolruntime.New(toolruntime.Tools(nil, nil, registry.Default()), toolruntime.Options{Now: func() time.Time { return now },
+	s := toolruntime.New(toolruntime.Tools(nil, nil, registry.Default()), toolruntime.Options{
+		Now:    func() time.Time { return now },
 		Stderr: io.Discard})
 	var out bytes.Buffer
 	var bad []error

@@ -77,7 +77,8 @@ func serve(cmd *cobra.Command, a *cli.App, f flags) error {
 	if d.Notices != "" {
 		read = append(read, d.Notices)
 	}
-	if err := a.DropPrivileges(confine.Needs{Read: read, Write: []string{d.Drafts}, Accept: listener != nil}); err != nil {
+	needs := confine.Needs{Read: read, Write: []string{d.Drafts}, Accept: listener != nil}
+	if err := a.DropPrivileges(needs); err != nil {
 		return err
 	}
 	if listener != nil {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	admissions "github.com/threegate/tool-exec/gate/admission"
+	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/patchpolicy"
@@ -46,7 +46,7 @@ func (g *Gate) readmit(ctx context.Context, j *spool.Job) (refused bool, err err
 		return false, err
 	}
 	if cancelled {
-		return true, g.refuse(j, &a.Request, []schemas.Finding{admissions.Cancelled(a.Request.RequestID)})
+		return true, g.refuse(j, &a.Request, []schemas.Finding{admission.Cancelled(a.Request.RequestID)})
 	}
 	again, err := g.verdict(ctx, j, a.AdmittedAt)
 	return again == nil && err == nil, err
@@ -54,7 +54,7 @@ func (g *Gate) readmit(ctx context.Context, j *spool.Job) (refused bool, err err
 
 // verdict judges a job as of a time, and refuses it or writes down what was decided. It gives nil if it was
 // refused.
-func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admission, error) {
+func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admitted, error) {
 	cfg := g.config()
 	rules := cfg.Rules() // before: should others come meanwhile, it is judged again
 	v, err := g.judge(ctx, j, cfg, at)
@@ -64,7 +64,7 @@ func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admiss
 	if v.Refused() {
 		return nil, g.refuse(j, v.Request, v.Findings)
 	}
-	a := &admission{
+	a := &admitted{
 		Version:       recordVersion,
 		Request:       *v.Request,
 		RequestSHA256: j.SHA256,
@@ -89,8 +89,8 @@ func (g *Gate) attempt(j *spool.Job) int { return 1 + len(g.journal.Released(j.I
 
 // judge gives the verdict on a job. What was wrong with the files themselves is enough to refuse: the document is not
 // read then, as it may not be whole.
-func (g *Gate) judge(ctx context.Context, j *spool.Job, cfg *config.Node, at time.Time) (admissions.Verdict, error) {
-	early := admissions.Verdict{Findings: j.Findings()}
+func (g *Gate) judge(ctx context.Context, j *spool.Job, cfg *config.Node, at time.Time) (admission.Verdict, error) {
+	early := admission.Verdict{Findings: j.Findings()}
 	if early.Refused() {
 		return early, nil
 	}
@@ -109,7 +109,7 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job, cfg *config.Node, at tim
 	}
 	p := cfg.Policy(at)
 	p.Released = g.released(j)
-	v, err := admissions.Judge(ctx, admissions.Case{Name: j.Origin.Name, Raw: raw, Policy: p, Config: cfg,
+	v, err := admission.Judge(ctx, admission.Case{Name: j.Origin.Name, Raw: raw, Policy: p, Config: cfg,
 		Signature: sig, Files: claimed{j}, Record: g.journal, Job: j.ID, Identity: g.exec.Identity})
 	v.Findings = schemas.SortFindings(append(early.Findings, v.Findings...))
 	return v, err
@@ -118,10 +118,10 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job, cfg *config.Node, at tim
 // claimed are the input files of a job.
 type claimed struct{ *spool.Job }
 
-// Hashes implements admissions.Files.
+// Hashes implements admission.Files.
 func (c claimed) Hashes() map[string]string { return c.InputHashes() }
 
-// Open implements admissions.Files.
+// Open implements admission.Files.
 func (c claimed) Open(name string) (io.ReadCloser, error) {
 	if _, ok := c.InputHashes()["/in/"+name]; !ok {
 		return nil, fs.ErrNotExist

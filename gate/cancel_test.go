@@ -172,6 +172,22 @@ func TestCancelOver(t *testing.T) {
 	}
 }
 
+// TestCancelOfALostRun: a run whose sandbox is gone, as after a reboot, is told as cancelled if that was on record before.
+func TestCancelOfALostRun(t *testing.T) {
+	w := mustWorld(t, scenario{word: "endless"})
+	dying := &injector{name: "executor.start", nth: 1, kind: killAfter}
+	if _ = w.process(dying); !dying.dead {
+		t.Fatal("it did not die")
+	}
+	w.append(t, ledger.Event{Type: ledger.RequestCancelled, RequestID: crashID, By: "alice",
+		Order: strings.Repeat("0", 64)})
+	must(t, w.recorder(&injector{}).reboot())
+	w.until(t)
+	if s := w.status(t, crashID); s.State != ledger.StateDelivered || s.Cause != schemas.CauseCancelled {
+		t.Errorf("%s, cause %s", s.State, s.Cause)
+	}
+}
+
 // TestCrashCancel: wherever a job was when its gate died and a person cancelled it, and wherever the next
 // gate dies: the order is carried out once, and the request has one answer.
 func TestCrashCancel(t *testing.T) {

@@ -47,7 +47,7 @@ func (g *Gate) collect(ctx context.Context, j *spool.Job) error {
 }
 
 // endEvents tell how a run ended: each limit, each destination, its tool calls if it told of any, then the end itself.
-func endEvents(job string, a *admission, o *result.Outcome) (all []ledger.Event) {
+func endEvents(job string, a *admitted, o *result.Outcome) (all []ledger.Event) {
 	out := &o.Outcome
 	add := func(e ledger.Event) {
 		e.RunID, e.RequestID = job, a.Request.RequestID
@@ -85,19 +85,23 @@ func endEvents(job string, a *admission, o *result.Outcome) (all []ledger.Event)
 
 // giveBack announces that a running job goes back to admitted, of which nothing ran
 // for certain.
-func (g *Gate) giveBack(j *spool.Job, a *admission) error {
+func (g *Gate) giveBack(j *spool.Job, a *admitted) error {
 	return g.record(ledger.Event{Type: ledger.RunReturned, RunID: j.ID, RequestID: a.Request.RequestID})
 }
 
 // outcomeOf starts the run if that has not been done, waits for its end and
 // takes out what it left.
-func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*result.Outcome, error) {
+func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admitted) (*result.Outcome, error) {
 	state, err := g.exec.State(ctx, j.ID)
 	if err != nil {
 		return nil, fmt.Errorf("look at the run: %w", err)
 	}
 	if state == executors.StateAbsent {
-		return g.interrupted(ctx, j, a)
+		o, err := g.interrupted(ctx, j, a)
+		if err == nil {
+			g.nameCancellation(o, a)
+		}
+		return o, err
 	}
 	if g.journal.Cancelled(a.Request.RequestID) {
 		if err := g.stopRun(ctx, j.ID); err != nil {
@@ -115,9 +119,7 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*resu
 	if o.Outcome, err = g.exec.Wait(ctx, j.ID); err != nil {
 		return nil, fmt.Errorf("wait for the run: %w", err)
 	}
-	if o.Outcome.Cause == schemas.CauseInterrupted && g.journal.Cancelled(a.Request.RequestID) {
-		o.Outcome.Cause, o.Outcome.Detail = schemas.CauseCancelled, "a person cancelled the request"
-	}
+	g.nameCancellation(o, a)
 	if o.Collected, err = g.exec.Collect(ctx, j.ID, j.Path()); err != nil {
 		return nil, fmt.Errorf("collect its output: %w", err)
 	}
@@ -129,9 +131,16 @@ func (g *Gate) outcomeOf(ctx context.Context, j *spool.Job, a *admission) (*resu
 	return o, nil
 }
 
+// nameCancellation says of a run that was cut off who cut it off, if a person cancelled the request.
+func (g *Gate) nameCancellation(o *result.Outcome, a *admitted) {
+	if o.Outcome.Cause == schemas.CauseInterrupted && g.journal.Cancelled(a.Request.RequestID) {
+		o.Outcome.Cause, o.Outcome.Detail = schemas.CauseCancelled, "a person cancelled the request"
+	}
+}
+
 // recheck judges the patch of a run under a profile in a second sandbox, if its registry lists a rule that needs
 // that. It runs nothing for a cancelled request.
-func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admission, o *result.Outcome) (*recheck.Record, error) {
+func (g *Gate) recheck(ctx context.Context, j *spool.Job, a *admitted, o *result.Outcome) (*recheck.Record, error) {
 	if !recheck.Needed(a.Registry, o.Collected.Files) || g.journal.Cancelled(a.Request.RequestID) {
 		return nil, nil
 	}
@@ -167,7 +176,7 @@ func (u uncancelled) Start(ctx context.Context, id string) error {
 
 // interrupted is the outcome of a run whose sandbox is gone: nobody knows how far
 // it came, and it left nothing.
-func (g *Gate) interrupted(ctx context.Context, j *spool.Job, a *admission) (*result.Outcome, error) {
+func (g *Gate) interrupted(ctx context.Context, j *spool.Job, a *admitted) (*result.Outcome, error) {
 	o := &result.Outcome{Version: recordVersion, CreatedAt: g.now().UTC(), Fence: newFence()}
 	o.Outcome = executors.Outcome{ExitCode: -1, Cause: schemas.CauseInterrupted, Detail: "its container is gone"}
 	// What would have run it is the best that is known.

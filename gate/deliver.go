@@ -96,7 +96,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 }
 
 // resultInput reads what a result is made of, judges its files and asks filters.
-func (g *Gate) resultInput(j *spool.Job, a *admission, o *result.Outcome, cfg *config.Node, filters *filters) (
+func (g *Gate) resultInput(j *spool.Job, a *admitted, o *result.Outcome, cfg *config.Node, filters *filters) (
 	in result.Input, err error) {
 	in = result.Input{Request: &a.Request, RequestSHA256: a.RequestSHA256, Approvers: a.names(), Limits: a.Task.Limits,
 		Registry: a.Registry, Outcome: o, Node: cfg.Node.Name, Lines: cfg.Results.StreamLines,

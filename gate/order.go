@@ -162,8 +162,8 @@ func (g *Gate) decide(ctx context.Context, o *orders.Order, known bool, digest s
 	return d, err
 }
 
-// mayOrder refuses orders about the quarantine of users who are no auditors, and cancellations of those who are no
-// approvers either, whatever name stands in them.
+// mayOrder checks the host's user behind an order, whatever name stands in it: only auditors may order about the
+// quarantine; approvers and auditors may cancel.
 func (g *Gate) mayOrder(o *orders.Order) error {
 	uid, gid, err := g.orders.Giver(o.Name)
 	switch {

@@ -156,9 +156,9 @@ func TestRegistryChangesInTheQueue(t *testing.T) {
 		!strings.Contains(got, "- /out/changes.patch") {
 		t.Errorf("%s", got)
 	}
-	admission, err := os.ReadFile(w.one(t, "archive/*/*/*/"+ledger.FileAdmission))
+	admitted, err := os.ReadFile(w.one(t, "archive/*/*/*/"+ledger.FileAdmission))
 	must(t, err)
-	if !strings.Contains(string(admission), `"registry"`) {
-		t.Errorf("%s", admission)
+	if !strings.Contains(string(admitted), `"registry"`) {
+		t.Errorf("%s", admitted)
 	}
 }

@@ -21,10 +21,10 @@ const (
 	maxRecordBytes = 64 << 20
 )
 
-// admission is what was checked and will run: written before a job counts as
+// admitted is what was judged and will run: written before a job counts as
 // admitted, and anew if the node got other rules before the start; read by every later
 // step, so that nothing can change what was decided once it may run.
-type admission struct {
+type admitted struct {
 	Version       int             `json:"version"`
 	Request       schemas.Request `json:"request"`
 	RequestSHA256 string          `json:"request_sha256"`
@@ -83,8 +83,8 @@ func readRecord(j *spool.Job, name string, v any, version *int) error {
 	return nil
 }
 
-func readAdmission(j *spool.Job) (*admission, error) {
-	var a admission
+func readAdmission(j *spool.Job) (*admitted, error) {
+	var a admitted
 	if err := readRecord(j, ledger.FileAdmission, &a, &a.Version); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ type Executor interface {
 	// Cleanup removes every trace of the task. It is no error if there is none.
 	Cleanup(ctx context.Context, id string) error
 	// Kill ends the task at once, started or not, if it has not ended; what it wrote until then is kept, and
-	// Wait and Collect writeRegistry it. It is no error if there is none.
+	// Wait and Collect return it. It is no error if there is none.
 	Kill(ctx context.Context, id string) error
 	// List returns the ids of all tasks of this node of which a trace exists.
 	List(ctx context.Context) ([]string, error)
@@ -81,7 +81,7 @@ func (g *Gate) start(ctx context.Context, j *spool.Job) error {
 }
 
 // writeRegistry puts the registry of a profile next to the inputs of its run, as it was admitted.
-func writeRegistry(j *spool.Job, a *admission, t *executors.Task) error {
+func writeRegistry(j *spool.Job, a *admitted, t *executors.Task) error {
 	if a.Registry == nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ func writeRegistry(j *spool.Job, a *admission, t *executors.Task) error {
 }
 
 // startEvent announces that a job may run from now on.
-func startEvent(j *spool.Job, a *admission, id executors.Identity) ledger.Event {
+func startEvent(j *spool.Job, a *admitted, id executors.Identity) ledger.Event {
 	return ledger.Event{Type: ledger.RunStarted, RunID: j.ID, RequestID: a.Request.RequestID,
 		RequestSHA256: a.RequestSHA256, Backend: a.Request.Backend, Image: id.Image}
 }

@@ -42,10 +42,10 @@ func TestTrees(t *testing.T) {
 			must(t, os.WriteFile(stem+".md", []byte(request), 0o644))
 			must(t, w.process(&injector{}))
 			if c.want == "" {
-				admission, err := os.ReadFile(w.one(t, "archive/*/*/*/"+ledger.FileAdmission))
+				admitted, err := os.ReadFile(w.one(t, "archive/*/*/*/"+ledger.FileAdmission))
 				must(t, err)
-				if !strings.Contains(string(admission), `"trees"`) {
-					t.Errorf("the executor is told of no tree: %s", admission)
+				if !strings.Contains(string(admitted), `"trees"`) {
+					t.Errorf("the executor is told of no tree: %s", admitted)
 				}
 				return
 			}

@@ -7,7 +7,7 @@ import (
 )
 
 // admittedEvent says that a job was admitted, who asked for it, and who approved what.
-func admittedEvent(j *spool.Job, a *admission, attempt int) ledger.Event {
+func admittedEvent(j *spool.Job, a *admitted, attempt int) ledger.Event {
 	return ledger.Event{
 		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: attempt,
 		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(a.Request.RequestID),
@@ -34,7 +34,7 @@ func (g *Gate) nodeEvent(t ledger.Type, cfg *config.Node) (ledger.Event, error) 
 }
 
 // names are those of the approvers.
-func (a *admission) names() []string {
+func (a *admitted) names() []string {
 	names := a.Approvers
 	for _, who := range a.Approved {
 		names = append(names, who.Name)

@@ -29,8 +29,8 @@ var Causes = []Cause{CauseNone, CauseExit, CauseStart, CauseSignal, CauseTime, C
 
 // CauseOf decides the cause of a run. ended is what the sandbox knows of its end. missing counts the declared outputs
 // that it did not make; cut says that a stream went over its limit. The first of these decides: what ended the program,
-// its exit code, a missing output, a cut stream. What was decided already stays, and a word of an older record becomes
-// that of today.
+// its exit code, a missing output, a cut stream. A cause other than none is returned as it is, so a second call changes
+// nothing; a word of an older record becomes that of today.
 func CauseOf(ended Cause, exitCode, missing int, cut bool) Cause {
 	switch {
 	case ended == "pids":

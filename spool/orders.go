@@ -94,7 +94,8 @@ func (o *Orders) Put(name string, order, sig []byte) error {
 	return d.WriteFile("order.put", o.path(), name+orderSuffix, order, modePrivateFile, false)
 }
 
-// Giver is the owner and the group of an order that waits: who gave it, as nobody touches files of others.
+// Giver is the owner and the group of an order that waits: the owner gave it. The sticky folder keeps others from
+// replacing the file.
 func (o *Orders) Giver(name string) (uid, gid int, err error) {
 	var st unix.Stat_t
 	err = unix.Lstat(o.path(name+orderSuffix), &st)

@@ -96,7 +96,7 @@ type Verdict struct {
 // Refused says whether a finding blocks.
 func (v *Verdict) Refused() bool { return schemas.VerdictOf(v.Findings) == schemas.VerdictReject }
 
-// LacksApproval says whether the request is refused for nothing but what a person does who approves it.
+// LacksApproval says whether rules about the approval alone refuse the request.
 func (v *Verdict) LacksApproval() bool { return lacksApproval(v.Findings) }
 
 func lacksApproval(found []schemas.Finding) bool {

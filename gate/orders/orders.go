@@ -1,5 +1,6 @@
 // Package orders is how people order something of a node that is served: the form of an order and of
-// its answer, who may give one, and why one is refused. spool.Orders is the folder; the gate carries them out.
+// its answer, whose name and signature count, and why one is refused. spool.Orders is the folder; the gate checks the
+// user's group (mayOrder) and carries them out.
 package orders
 
 import (
@@ -125,8 +126,8 @@ type Answer struct {
 }
 
 // Give puts an order into the folder of the node in dir, and returns its name. Name, version and time are
-// set here. sign makes a signature for Namespace; it may be nil. Who is no auditor proves with the group of one of
-// the inboxes to be an approver.
+// set here. sign makes a signature for Namespace; it may be nil. The file gets the group of the
+// quarantine if the caller is in it, else that of an inbox: that shows the node an auditor or an approver.
 func Give(dir string, o Order, now time.Time, sign func(order []byte) ([]byte, error), inboxes ...string) (string,
 	error) {
 	folder := spool.NewOrders(dir, nil)

@@ -56,8 +56,8 @@ type Item struct {
 type Plan struct {
 	Items []Item `json:"jobs"`
 	Bytes int64  `json:"bytes"`
-	// Kept counts the archived jobs that stay, Passed those of them that were not looked at because
-	// fsck finds something wrong with them.
+	// Kept counts the archived jobs that stay, Passed those of them that are left alone because fsck finds
+	// something wrong with them.
 	Kept   int `json:"kept"`
 	Passed int `json:"passed"`
 	// Unfinished are jobs of an earlier removal that was cut off.

@@ -257,8 +257,7 @@ func TestBounded(t *testing.T) {
 		"part":       strings.Repeat(`"ghp_"`, 1<<17) + strings.Repeat("Ab1", 1<<17),
 		"many found": strings.Repeat(ghp+"\n", 20000),
 	} {
-		var ms []secrets.Match
-		ms = secrets.Scan([]byte(raw))
+		ms := secrets.Scan([]byte(raw))
 		if len(ms) > 1001 {
 			t.Errorf("%s: %d matches", name, len(ms))
 		}

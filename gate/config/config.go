@@ -235,7 +235,7 @@ type Results struct {
 	External []External `yaml:"external"`
 }
 
-// External is a filter of the operator's (docs/filters.md): one that listens on a Unix socket,
+// External is a filter of the operator's (docs/extending.md): one that listens on a Unix socket,
 // or a program that is started for each question.
 type External struct {
 	Name    string   `yaml:"name"`

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Hook is a program of the operator's that is told how requests ended (docs/hooks.md): a command, or a web server.
+// Hook is a program of the operator's that is told how requests ended (docs/extending.md): a command, or a web server.
 type Hook struct {
 	Name    string   `yaml:"name"`
 	Command []string `yaml:"command,omitempty"`

@@ -1,5 +1,5 @@
 // Package filter asks content filters of the operator's what a result may not hold, as mail
-// servers ask theirs. docs/filters.md describes the protocol.
+// servers ask theirs. docs/extending.md describes the protocol.
 package filter
 
 import (

@@ -1,6 +1,6 @@
 // Package hooks tells programs of the operator's how requests ended: a command, or a web server. What drives it is the
 // ledger, read like any other reader does, with a durable position for each hook. So each final answer is told at
-// least once, whatever crashes, and no hook can delay the gate. docs/hooks.md describes it.
+// least once, whatever crashes, and no hook can delay the gate. docs/extending.md describes it.
 //
 // What is told holds ids, digests and constants, as the ledger does. The answers of hooks are hostile.
 package hooks

@@ -1,4 +1,4 @@
-// Onnx is a content filter for threegate (docs/filters.md): it classifies each line of a text
+// Onnx is a content filter for threegate (docs/extending.md): it classifies each line of a text
 // by an ONNX model and withholds those of one label. It is a module of its own, so that the
 // gate does not carry what it needs.
 //

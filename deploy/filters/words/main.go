@@ -1,5 +1,5 @@
 // Words is a content filter for threegate: it withholds each line that holds one of the
-// words of a list. It is an example of the protocol (docs/filters.md), and of use where
+// words of a list. It is an example of the protocol (docs/extending.md), and of use where
 // names of the house must not leave.
 //
 //	words LIST          answers the question on its standard input

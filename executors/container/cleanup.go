@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	containerdclient "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/errdefs"
@@ -48,6 +49,30 @@ func (e *Executor) destroy(ctx context.Context, id string, b runDir) error {
 	return nil
 }
 
+// endTime bounds how long containerd may take to see that a task has ended.
+const endTime = 5 * time.Second
+
+// endTask ends a task and removes it. It is no error if there is none. Some runtimes fail to kill what has ended
+// already, which containerd may not have seen yet.
+func endTask(ctx context.Context, task containerdclient.Task) error {
+	st, err := task.Status(ctx)
+	if err == nil && st.Status == containerdclient.Stopped {
+		_, err = task.Delete(ctx)
+	} else if _, err = task.Delete(ctx, containerdclient.WithProcessKill); err != nil && !errdefs.IsNotFound(err) {
+		if ended, werr := task.Wait(ctx); werr == nil {
+			select {
+			case <-ended:
+				_, err = task.Delete(ctx)
+			case <-time.After(endTime):
+			}
+		}
+	}
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
 // destroyContainer removes a container and its task, also one that containerd was
 // killed over. It is no error if there is none.
 func (e *Executor) destroyContainer(ctx context.Context, id string) error {
@@ -60,12 +85,7 @@ func (e *Executor) destroyContainer(ctx context.Context, id string) error {
 		return err
 	}
 	if task != nil {
-		var options []containerdclient.ProcessDeleteOpts
-		// Some runtimes fail to kill what has ended already.
-		if st, err := task.Status(ctx); err != nil || st.Status != containerdclient.Stopped {
-			options = append(options, containerdclient.WithProcessKill)
-		}
-		if _, err := task.Delete(ctx, options...); err != nil && !errdefs.IsNotFound(err) {
+		if err := endTask(ctx, task); err != nil {
 			return fmt.Errorf("delete task: %w", err)
 		}
 	}

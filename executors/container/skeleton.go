@@ -91,7 +91,8 @@ var skeletonFiles = map[string]string{
 }
 
 // skeletonDirs are the mount points. Whatever an image has there stays unseen.
-var skeletonDirs = []string{"/dev", "/etc", "/proc", "/sys", job.Dir, sandbox.InDir, sandbox.OutDir, sandbox.TmpDir}
+var skeletonDirs = []string{"/dev", "/etc", "/proc", "/sys", job.Dir, sandbox.InDir, sandbox.OutDir,
+	sandbox.ShmDir, sandbox.TmpDir}
 
 // skeleton gives the folder that is laid over every image, with the present programs of
 // the node's own. They are checked whenever one is another file than it was: a node that

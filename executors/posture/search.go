@@ -316,7 +316,8 @@ func mountNames() error {
 		if kind := f[n-3]; kind == "proc" {
 			return false
 		}
-		return !slices.Contains(sandboxFolders, f[3]) || strings.Contains(f[n-2]+f[n-1], "/")
+		options := strings.Replace(f[n-1], ",aname=/,", ",", 1) // gVisor: the mount shows all of its file system
+		return !slices.Contains(sandboxFolders, f[3]) || strings.Contains(f[n-2]+options, "/")
 	})
 }
 

@@ -176,7 +176,7 @@ func TestWalk(t *testing.T) {
 		_, _ = approver.try(threegate, "wait", r.id) // its exit code tells how it ended
 	}
 	// A second time, under its own name: the node had it, and CORE its answer.
-	approver.cannot("took in", threegate, "promote", first+".md")
+	approver.cannot("was taken in before", threegate, "promote", first+".md")
 	approver.do("", "cp", "-r", first+".inputs", first+".md.sig", inbox)
 	approver.do("", "cp", first+".md", filepath.Join(inbox, "."+first))
 	approver.do("", "mv", filepath.Join(inbox, "."+first), filepath.Join(inbox, first+".md"))

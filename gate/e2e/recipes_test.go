@@ -52,7 +52,7 @@ func TestRecipeForAChangeOfHost(t *testing.T) {
 		t.Errorf("it says %q", out)
 	}
 	ends := read(t, filepath.Join(dir, "before.txt"))
-	for _, want := range []string{`["delivered",0,"none"]`, `["delivered",3,"none"]`, `"rule":"secrets.scan"`,
+	for _, want := range []string{`["delivered",0,"none"]`, `["delivered",3,"exit"]`, `"rule":"secrets.scan"`,
 		`["cases/shell-pipe/request.md","REJECT","sec.shell.pipeline"]`} {
 		if !strings.Contains(ends, want+"\n") {
 			t.Errorf("it lacks %s:\n%s", want, ends)

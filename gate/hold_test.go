@@ -11,6 +11,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/hold"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -43,6 +44,27 @@ func TestHold(t *testing.T) {
 	if done := w.glob("archive/*/*/*"); len(done) != 4 {
 		t.Errorf("%v", done)
 	}
+}
+
+// TestReleasedAndPromotedAgain: while a request that was released waits for its verdict, another one of its id is admitted.
+// The released one is a second of that id then, and does not run.
+func TestReleasedAndPromotedAgain(t *testing.T) {
+	w := served(t, releasable[0])
+	a, b := w.cfg.Inboxes[0], w.cfg.Inboxes[1]
+	must(t, hold.Set(w.cfg, hold.Hold{Inbox: a.Name, By: "alice", Reason: "a test", SinceUTC: time.Now()}))
+	name := w.release(t, w.items(t)[0])
+	must(t, w.serveUntil(func() bool { return len(w.glob("spool/claimed/*")) == 1 && len(w.glob("orders/*.json")) == 0 }))
+	if why := w.answer(t, name); why != "" {
+		t.Fatal(why)
+	}
+	must(t, w.put(b.Path, crashID, "ok"))
+	must(t, w.serveUntil(func() bool { return len(w.glob("archive/*/*/*")) == 1 }))
+	must(t, hold.Release(w.cfg, a.Name))
+	w.until(t)
+	if runs, items := w.events(t, ledger.RunStarted), w.items(t); len(runs) != 1 || len(items) != 1 {
+		t.Errorf("%d runs and %d items in quarantine, want 1 and 1", len(runs), len(items))
+	}
+	w.whole(t)
 }
 
 func (w *world) glob(pattern string) []string {

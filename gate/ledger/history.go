@@ -214,15 +214,16 @@ func (h *History) keep(s string) string {
 
 func (h *History) at(n uint32) *short { return &h.jobs[n/block][n%block] }
 
-// answers says for which job a request id stands. A duplicate that was refused does not change what became of
-// the first; what was refused and never admitted can be mended, and come again.
+// answers says for which job a request id stands: the one that was admitted, if any was. A duplicate that was refused
+// does not change what became of the first; what was refused and never admitted can be mended, and come again.
 func (h *History) answers(e Event, n uint32) {
 	if e.RequestID == "" {
 		return
 	}
 	id := requestKey(e.RequestID)
 	if first, ok := h.byRequest[id]; ok && first != n {
-		if j := h.at(first); j.admitted || places[j.place] != spool.StateRequestRefused {
+		j, open := h.at(first), places[h.at(first).place] != spool.StateRequestRefused
+		if j.admitted || open && !h.at(n).admitted {
 			return
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,9 @@ func TestAnIDStandsForOneJob(t *testing.T) {
 		{"mended", []Event{refused, admitted}, "jb admitted"},
 		{"refused twice", []Event{refused, refused}, "jb quarantined"},
 		{"the first released", []Event{refused, refused, released}, "ja waiting"},
+		{"the first released, and another admitted before it", []Event{refused, refused, released, admitted}, "jb admitted"},
+		{"the first released, and refused as a duplicate", []Event{refused, refused, released, admitted, refused},
+			"jb admitted"},
 		{"refused after all, and a duplicate", []Event{admitted, refused, refused}, "ja quarantined"},
 	} {
 		var h History
@@ -40,6 +44,11 @@ func TestAnIDStandsForOneJob(t *testing.T) {
 		}
 		if r := h.Request("TR-x"); r.Job+" "+string(r.State) != c.want {
 			t.Errorf("%s: %s %s, want %s", c.name, r.Job, r.State, c.want)
+		}
+		j, ok := h.Admitted("TR-x")
+		if want := slices.ContainsFunc(c.events, func(e Event) bool { return e.Outcome == Delivered }); ok != want ||
+			ok && j.ID != strings.Fields(c.want)[0] {
+			t.Errorf("%s: admitted as %+v, %v", c.name, j, ok)
 		}
 	}
 }

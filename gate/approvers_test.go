@@ -12,6 +12,7 @@ import (
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/validate/approval"
 )
 
@@ -67,5 +68,24 @@ func TestTwoApprovers(t *testing.T) {
 				t.Errorf("the result does not name both: %s", result)
 			}
 		})
+	}
+}
+
+// TestAnApproverSignsTwice: a signature that comes along twice counts once, and fsck finds nothing wrong with that.
+func TestAnApproverSignsTwice(t *testing.T) {
+	w, _ := planned(t)
+	file := filepath.Join(w.cfg.Inboxes[0].Path, crashID+".md.sig")
+	data, err := os.ReadFile(file)
+	must(t, err)
+	parts, err := approval.Split(data)
+	must(t, err)
+	parts.Also = []approval.Cosigner{{Name: "operator", Signature: parts.Signature}}
+	must(t, os.WriteFile(file, parts.Join(), 0o600))
+	must(t, w.process(&injector{}))
+	if e := w.eventsOf(t, ledger.DeliveryAttempted)[0]; len(e.Approvers) != 1 {
+		t.Errorf("approved by %v", e.Approvers)
+	}
+	if v := w.atEnd(false); len(v.notes) > 0 {
+		t.Error(v.notes)
 	}
 }

@@ -46,14 +46,16 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestReleasedAndPromotedAgain: while a request that was released waits for its verdict, another one of its id is admitted.
-// The released one is a second of that id then, and does not run.
+// TestReleasedAndPromotedAgain: while a request that was released waits for its verdict, another one of its id is
+// admitted. The released one is a second of that id then, and does not run.
 func TestReleasedAndPromotedAgain(t *testing.T) {
 	w := served(t, releasable[0])
 	a, b := w.cfg.Inboxes[0], w.cfg.Inboxes[1]
 	must(t, hold.Set(w.cfg, hold.Hold{Inbox: a.Name, By: "alice", Reason: "a test", SinceUTC: time.Now()}))
 	name := w.release(t, w.items(t)[0])
-	must(t, w.serveUntil(func() bool { return len(w.glob("spool/claimed/*")) == 1 && len(w.glob("orders/*.json")) == 0 }))
+	must(t, w.serveUntil(func() bool {
+		return len(w.glob("spool/claimed/*")) == 1 && len(w.glob("orders/*.json")) == 0
+	}))
 	if why := w.answer(t, name); why != "" {
 		t.Fatal(why)
 	}

@@ -72,7 +72,8 @@ func approversIn(raw []byte, first string, parts approval.Approval, recorded []a
 	var shown []approval.Approver
 	for i, c := range signed {
 		at := slices.IndexFunc(recorded, func(a approval.Approver) bool { return a.Name == c.Name })
-		if at < 0 && i > 0 {
+		again := slices.ContainsFunc(shown, func(a approval.Approver) bool { return a.Name == c.Name })
+		if i > 0 && (at < 0 || again) {
 			continue // it did not count
 		}
 		a := approval.Approver{Name: c.Name, How: approval.Named}

@@ -32,7 +32,7 @@ func TestAnIDStandsForOneJob(t *testing.T) {
 		{"mended", []Event{refused, admitted}, "jb admitted"},
 		{"refused twice", []Event{refused, refused}, "jb quarantined"},
 		{"the first released", []Event{refused, refused, released}, "ja waiting"},
-		{"the first released, and another admitted before it", []Event{refused, refused, released, admitted}, "jb admitted"},
+		{"the first released, and another admitted", []Event{refused, refused, released, admitted}, "jb admitted"},
 		{"the first released, and refused as a duplicate", []Event{refused, refused, released, admitted, refused},
 			"jb admitted"},
 		{"refused after all, and a duplicate", []Event{admitted, refused, refused}, "ja quarantined"},

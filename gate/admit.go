@@ -107,10 +107,8 @@ func (g *Gate) judge(ctx context.Context, j *spool.Job, cfg *config.Node, at tim
 	if err != nil {
 		return early, err
 	}
-	p := cfg.Policy(at)
-	p.Released = g.released(j)
-	v, err := admission.Judge(ctx, admission.Case{Name: j.Origin.Name, Raw: raw, Policy: p, Config: cfg,
-		Signature: sig, Files: claimed{j}, Record: g.journal, Job: j.ID, Identity: g.exec.Identity})
+	v, err := admission.Judge(ctx, admission.Case{Name: j.Origin.Name, Raw: raw, Policy: g.policy(cfg, j, at),
+		Config: cfg, Signature: sig, Files: claimed{j}, Record: g.journal, Job: j.ID, Identity: g.exec.Identity})
 	v.Findings = schemas.SortFindings(append(early.Findings, v.Findings...))
 	return v, err
 }

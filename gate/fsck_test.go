@@ -136,7 +136,7 @@ func TestFsckFindsWhatIsBroken(t *testing.T) {
 		{"started twice", "delivered", again(ledger.RunStarted), fsck.CheckTwice, nil},
 		{"ended twice", "delivered", again(ledger.RunCompleted), fsck.CheckTwice, nil},
 		{"admitted under two jobs", "delivered", func(t *testing.T, w *world) {
-			w.append(t, ledger.Event{Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered,
+			w.append(t, ledger.Event{Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeAdmitted,
 				RunID: "j0123456789abcdefghjkmnpqrs", RequestID: crashID})
 		}, fsck.CheckTwice, []fsck.Check{fsck.CheckLost}},
 		{"delivered goes back to running", "delivered", move(inArchive, "spool/running"), fsck.CheckRecord,

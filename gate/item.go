@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/gate/seal"
@@ -28,9 +29,10 @@ func (g *Gate) released(j *spool.Job) (all []schemas.Release) {
 	return all
 }
 
-// policy is what a job is judged by as of a time: the node's policy, less what a person released of this very job.
-func (g *Gate) policy(j *spool.Job, at time.Time) validate.Policy {
-	p := g.config().Policy(at)
+// policy is what a job is judged by as of a time: a configuration's policy, less what a person released of this very
+// job.
+func (g *Gate) policy(cfg *config.Node, j *spool.Job, at time.Time) validate.Policy {
+	p := cfg.Policy(at)
 	p.Released = g.released(j)
 	return p
 }

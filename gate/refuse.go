@@ -16,7 +16,7 @@ import (
 // refuse gives the verdict that a claimed job goes to quarantine, with its reasons.
 func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Finding) error {
 	ev := ledger.Event{
-		Type: ledger.DeliveryAttempted, Outcome: ledger.DeadLettered, Attempt: g.attempt(j),
+		Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeRefused, Attempt: g.attempt(j),
 		SubscriptionID: j.Origin.Inbox, RunID: j.ID, RequestSHA256: j.SHA256, Rules: blockingRules(findings),
 	}
 	reasons := g.reasons(j, schemas.KindRequest, findings)
@@ -83,7 +83,7 @@ func (g *Gate) refuseDamaged(ctx context.Context, j *spool.Job) error {
 		ev.RequestID, ev.RequestSHA256 = x.RequestID, x.SHA256
 	}
 	if j.State == spool.StateClaimed {
-		ev.Type, ev.Outcome, ev.Attempt = ledger.DeliveryAttempted, ledger.DeadLettered, 1
+		ev.Type, ev.Outcome, ev.Attempt = ledger.DeliveryAttempted, ledger.OutcomeRefused, 1
 		kind = schemas.KindRequest
 	}
 	ev.Notice = g.noticeName(j, ev.RequestID)

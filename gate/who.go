@@ -9,7 +9,7 @@ import (
 // admittedEvent says that a job was admitted, who asked for it, and who approved what.
 func admittedEvent(j *spool.Job, a *admitted, attempt int) ledger.Event {
 	return ledger.Event{
-		Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, Attempt: attempt,
+		Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeAdmitted, Attempt: attempt,
 		SubscriptionID: j.Origin.Inbox, DedupKey: dedupKey(a.Request.RequestID),
 		RunID: j.ID, RequestID: a.Request.RequestID, RequestSHA256: j.SHA256, Backend: a.Request.Backend,
 		Requester: a.Request.RequestedBy, Approvers: a.Approved, Plan: a.Plan, Inputs: ledger.InputsOf(j.InputHashes()),

@@ -151,7 +151,7 @@ func hear(t *testing.T, more string, outputs map[string]string, leaves map[strin
 		word := strings.TrimPrefix(e.RequestID, "TR-20260209-160501Z-")
 		switch e.Type {
 		case ledger.DeliveryAttempted:
-			if e.Outcome != ledger.Delivered {
+			if e.Outcome != ledger.OutcomeAdmitted {
 				t.Errorf("%s was refused: %v", e.RequestID, e.Rules)
 			}
 		case ledger.ResultDelivered, ledger.ResultQuarantined:

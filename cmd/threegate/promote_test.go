@@ -35,8 +35,8 @@ func TestPromoteKnowsWhatWasTakenIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, outcome := range map[string]ledger.DeliveryOutcome{"TR-20260101-000000Z-old": ledger.Delivered,
-		"TR-20260101-000000Z-refused": ledger.DeadLettered} {
+	for id, outcome := range map[string]ledger.DeliveryOutcome{"TR-20260101-000000Z-old": ledger.OutcomeAdmitted,
+		"TR-20260101-000000Z-refused": ledger.OutcomeRefused} {
 		e := ledger.Event{Type: ledger.DeliveryAttempted, Outcome: outcome, RequestID: id, RunID: "j-" + string(outcome)}
 		if err := l.Append(e); err != nil {
 			t.Fatal(err)

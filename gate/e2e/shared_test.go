@@ -39,7 +39,7 @@ func takenBy(nodes []*node, kind ledger.Type) map[string][]int {
 	for i, n := range nodes {
 		for _, e := range n.events() {
 			switch {
-			case e.Type == kind && e.Outcome != ledger.DeadLettered:
+			case e.Type == kind && e.Outcome != ledger.OutcomeRefused:
 				m[e.RequestID] = append(m[e.RequestID], i)
 			case e.Type == ledger.RunReturned && kind == ledger.RunStarted: // it takes back the start before it
 				m[e.RequestID] = m[e.RequestID][:len(m[e.RequestID])-1]

@@ -198,7 +198,7 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 	switch e.Type {
 	case ledger.DeliveryAttempted:
 		j.requestID, j.requestSHA = e.RequestID, e.RequestSHA256
-		if e.Outcome != ledger.Delivered {
+		if e.Outcome != ledger.OutcomeAdmitted {
 			break
 		}
 		if first, ok := admitted[e.RequestID]; ok && first != j.id {

@@ -69,9 +69,9 @@ func (n *node) ends(what ...string) {
 		case "delivered":
 			e.Type, e.ResultID = ledger.ResultDelivered, "TS-"+id
 		case "refused":
-			e.Type, e.Outcome, e.Rules = ledger.DeliveryAttempted, ledger.DeadLettered, []string{"request.id"}
+			e.Type, e.Outcome, e.Rules = ledger.DeliveryAttempted, ledger.OutcomeRefused, []string{"request.id"}
 		case "cancelled":
-			e.Type, e.Outcome, e.Rules = ledger.DeliveryAttempted, ledger.DeadLettered, []string{ledger.RuleCancelled}
+			e.Type, e.Outcome, e.Rules = ledger.DeliveryAttempted, ledger.OutcomeRefused, []string{ledger.RuleCancelled}
 		case "result_refused":
 			e.Type, e.Rules = ledger.ResultQuarantined, []string{"secrets.scan"}
 		case "rejected":

@@ -50,13 +50,13 @@ var types = []Type{NodeStarted, NodeReloaded, NodeStopped, LedgerRecovered, Deli
 	RunCompleted, RunFailed, CapBreached, EgressDecided, ToolsRecorded, ResultDelivered, ResultQuarantined,
 	QuarantineRejected, QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
 
-// DeliveryOutcome is the outcome of a DeliveryAttempted.
+// DeliveryOutcome is the outcome of a DeliveryAttempted, in the words of OpenWOP.
 type DeliveryOutcome string
 
-// The outcomes that this node uses.
+// The outcomes: the request was admitted, or refused.
 const (
-	Delivered    DeliveryOutcome = "delivered"
-	DeadLettered DeliveryOutcome = "dead-lettered"
+	OutcomeAdmitted DeliveryOutcome = "delivered"
+	OutcomeRefused  DeliveryOutcome = "dead-lettered"
 )
 
 // Event is one decision. It holds ids, hashes, numbers, rule ids and the names of those who decided, never
@@ -155,7 +155,7 @@ func (e *Event) check() error {
 		return fmt.Errorf("unknown cause %q", e.Cause)
 	}
 	switch e.Outcome {
-	case "", Delivered, DeadLettered:
+	case "", OutcomeAdmitted, OutcomeRefused:
 	default:
 		return fmt.Errorf("unknown outcome %q", e.Outcome)
 	}

@@ -12,7 +12,7 @@ import (
 // TestIDsAreComparedWithoutCase: a file system that ignores case would take both for one.
 func TestIDsAreComparedWithoutCase(t *testing.T) {
 	var h History
-	h.Note(Event{Type: DeliveryAttempted, Outcome: Delivered, RequestID: "TR-Stats", RunID: "j1"})
+	h.Note(Event{Type: DeliveryAttempted, Outcome: OutcomeAdmitted, RequestID: "TR-Stats", RunID: "j1"})
 	if j, ok := h.Admitted("tr-STATS"); !ok || j.ID != "j1" || j.RequestID != "TR-Stats" {
 		t.Errorf("the id in other letters is %+v, %v", j, ok)
 	}
@@ -20,8 +20,8 @@ func TestIDsAreComparedWithoutCase(t *testing.T) {
 
 // TestAnIDStandsForOneJob: a duplicate changes nothing of the first; what was refused can come again.
 func TestAnIDStandsForOneJob(t *testing.T) {
-	refused := Event{Type: DeliveryAttempted, Outcome: DeadLettered}
-	admitted := Event{Type: DeliveryAttempted, Outcome: Delivered}
+	refused := Event{Type: DeliveryAttempted, Outcome: OutcomeRefused}
+	admitted := Event{Type: DeliveryAttempted, Outcome: OutcomeAdmitted}
 	released := Event{Type: QuarantineReleased}
 	for _, c := range []struct {
 		name   string
@@ -59,7 +59,7 @@ func lives(h *History, n int) {
 	for i := range n {
 		id, job := fmt.Sprintf("TR-20260209-160501Z-some-request-%d", i), fmt.Sprintf("j%026d", i)
 		sum := strings.Repeat("ab", 32)
-		for k, e := range []Event{{Type: DeliveryAttempted, Outcome: Delivered, RequestSHA256: sum, DedupKey: sum},
+		for k, e := range []Event{{Type: DeliveryAttempted, Outcome: OutcomeAdmitted, RequestSHA256: sum, DedupKey: sum},
 			{Type: RunStarted, RequestSHA256: sum}, {Type: RunCompleted, ExitCode: &code, Cause: "none"},
 			{Type: ResultDelivered, RequestSHA256: sum, ResultID: "TS-20260209-160502Z" + id, ResultSHA256: sum, Seal: sum}} {
 			e.Seq, e.RequestID, e.RunID, e.Offset = int64(4*i+k), id, job, int64(1000*(4*i+k))

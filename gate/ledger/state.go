@@ -57,7 +57,7 @@ func (s State) Answered() bool { return s == StateDelivered || s == StateTaken }
 func Announces(e Event) spool.State {
 	switch e.Type {
 	case DeliveryAttempted:
-		if e.Outcome == Delivered {
+		if e.Outcome == OutcomeAdmitted {
 			return spool.StateAdmitted
 		}
 		return spool.StateRequestRefused

@@ -199,7 +199,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 		{"cancelled", []ledger.Event{started(id), ended(id, ledger.RunFailed, "cancelled"), delivered(id)},
 			start + "agent.toolReturned artifact.created " + stop, `"code":"x-host-threegate.cancelled"`},
 		{"refused after its start was taken back", []ledger.Event{started(id), {Type: ledger.RunReturned, RunID: id},
-			{Type: ledger.DeliveryAttempted, Outcome: ledger.DeadLettered, RunID: id}},
+			{Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeRefused, RunID: id}},
 			start + "agent.toolReturned " + stop, `"code":"x-host-threegate.not_started"`},
 		{"trap: a destination is no event", []ledger.Event{started(id),
 			{Type: ledger.EgressDecided, RunID: id, Decision: "denied", Destination: "evil.example:443"},
@@ -207,9 +207,9 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			start + "agent.toolReturned artifact.created node.completed run.completed", `"durationMs":3000`},
 		{"after the end", []ledger.Event{started(id), ended(id, ledger.RunCompleted, "none"), quarantined, delivered(id), quarantined},
 			start + "agent.toolReturned " + stop, `"attempts":1`},
-		{"trap: a request that was refused has no run", []ledger.Event{{Type: ledger.DeliveryAttempted, Outcome: ledger.DeadLettered,
+		{"trap: a request that was refused has no run", []ledger.Event{{Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeRefused,
 			RunID: id}}, "", ""},
-		{"refused before it was started", []ledger.Event{{Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, RunID: id},
+		{"refused before it was started", []ledger.Event{{Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeAdmitted, RunID: id},
 			quarantined}, "", ""},
 		{"an id that is none of a job", []ledger.Event{started("canary"), delivered("canary")}, "", ""},
 		{"not ended", []ledger.Event{started(id), ended(id, ledger.RunCompleted, "none")}, "", ""},
@@ -422,7 +422,7 @@ func BenchmarkExport(b *testing.B) {
 	var events []ledger.Event
 	for k := range 25_000 {
 		id := job(k)
-		events = append(events, ledger.Event{Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, RunID: id},
+		events = append(events, ledger.Event{Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeAdmitted, RunID: id},
 			started(id), ended(id, ledger.RunCompleted, "none"), delivered(id))
 	}
 	dir := record(b, events...)

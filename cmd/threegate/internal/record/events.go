@@ -179,9 +179,9 @@ func eventDetail(e ledger.Event) string {
 	case e.Order != "":
 		add("order %.12s", e.Order)
 	}
-	if e.Outcome == ledger.DeadLettered {
+	if e.Outcome == ledger.OutcomeRefused {
 		add("quarantined")
-	} else if e.Outcome == ledger.Delivered {
+	} else if e.Outcome == ledger.OutcomeAdmitted {
 		add("admitted")
 	}
 	if e.Backend != "" {

@@ -41,7 +41,7 @@ func TestShowTellsWhatWasChanged(t *testing.T) {
 	put(seal.File, list)
 	l, err := ledger.Open(filepath.Join(node, spool.DirLedger), ledger.Options{}, func(ledger.Event) {})
 	must(err)
-	must(l.Append(ledger.Event{Type: ledger.DeliveryAttempted, Outcome: ledger.DeadLettered, RunID: item, Seal: digest}))
+	must(l.Append(ledger.Event{Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeRefused, RunID: item, Seal: digest}))
 	must(l.Close())
 
 	show := func() string {

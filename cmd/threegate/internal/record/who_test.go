@@ -28,7 +28,7 @@ func TestCommandsNameTheApprovers(t *testing.T) {
 	code := 0
 	for _, id := range []string{"new", "old"} {
 		request, job := "TR-20260209-160501Z-"+id, "j01j8z3k4m5n6p7q8r9s0t1v2w"+id[:1]
-		admitted := ledger.Event{Type: ledger.DeliveryAttempted, Outcome: ledger.Delivered, RequestID: request, RunID: job}
+		admitted := ledger.Event{Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeAdmitted, RequestID: request, RunID: job}
 		if id == "new" {
 			admitted.Requester = "CORE"
 			admitted.Approvers = []approval.Approver{{Name: "alice", How: approval.Signed, Fingerprint: "SHA256:abc"},

@@ -16,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/gate/patchpolicy"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 // admit gives the verdict on a claimed job: it is admitted, or refused.
@@ -75,7 +76,7 @@ func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admitt
 		Rules:         rules,
 		Findings:      v.Findings,
 	}
-	if v.SignedPlan != nil {
+	if v.SignedPlan != nil && slices.ContainsFunc(v.Approvers, approval.Approver.Verified) {
 		a.Plan = digestOf(v.SignedPlan)
 	}
 	if err := writeRecord(j, ledger.FileAdmission, a); err != nil {

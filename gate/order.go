@@ -220,8 +220,10 @@ func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (
 		return d, orders.Refusef("%s is over: it was refused, and lies in quarantine as %s", o.Subject, r.Job)
 	case r.State == ledger.StateUnknown:
 		return d, orders.Refusef("the node knows no request %s", o.Subject)
+	case r.State != ledger.StateWaiting: // that one was released
+		return d, orders.Refusef("%s is over: it is %s", o.Subject, r.State)
 	}
-	return d, nil // it was released, and waits
+	return d, nil
 }
 
 // stop ends at once what can be reached of a cancelled request: its run, or its job that waits for one. Whoever works

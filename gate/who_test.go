@@ -107,6 +107,18 @@ func TestTheRecordSaysWhoApproved(t *testing.T) {
 	})
 }
 
+// TestAnUnverifiedPlanIsNotOnRecord: where the node knows no signers, nobody verified who signed a plan.
+func TestAnUnverifiedPlanIsNotOnRecord(t *testing.T) {
+	w, configure := planned(t)
+	configure(", require_signature: true, require_plan: true, allowed_signers: signers", "")
+	must(t, w.process(&injector{}))
+	e := w.eventsOf(t, ledger.DeliveryAttempted)[0]
+	if len(e.Approvers) != 1 || e.Approvers[0].How != approval.Named || e.Plan != "" {
+		t.Errorf("%+v, plan %q", e.Approvers, e.Plan)
+	}
+	w.whole(t)
+}
+
 // TestTheRecordSaysByWhat: the start of a node and each reload tell of version, configuration, signers and images; a
 // reload whose event can't be written does not count.
 func TestTheRecordSaysByWhat(t *testing.T) {

@@ -19,6 +19,9 @@ import (
 // maxNodeName leaves room for what makes a node's label unique on its host.
 const maxNodeName = 48
 
+// maxLanguageName bounds the name of a language, in bytes.
+const maxLanguageName = 64
+
 // The largest limits of a run that no request names.
 const (
 	maxPids      = 1 << 15
@@ -225,6 +228,10 @@ func (c *checker) backends() {
 	for name, lang := range c.Backends.ERA.Languages {
 		if validate.IsShell(name) {
 			c.bad("backends.era.languages."+name, "is a shell; no shell may be a language", "remove it")
+		}
+		if len(name) > maxLanguageName { // all of them stand in an event
+			c.bad("backends.era.languages", fmt.Sprintf("the name %.20q... has %d bytes, above %d", name, len(name),
+				maxLanguageName), "give it a shorter name")
 		}
 		c.digest("backends.era.languages."+name+".image", lang.Image)
 	}

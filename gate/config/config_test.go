@@ -124,6 +124,8 @@ func TestBadConfigurations(t *testing.T) {
 			", exec_tmp: perhaps}\n", "neither true nor false", 5},
 		"shell as language": {"version: 1\nbackends:\n  era:\n    languages:\n      bash: {image: " + digest + "}\n",
 			"is a shell", 5},
+		"long name of a language": {"version: 1\nbackends:\n  era:\n    languages:\n      " + strings.Repeat("x", 65) +
+			": {image: " + digest + "}\n", "above 64", 4},
 		"unknown rule": {"version: 1\nvalidators: [{rule: no.such, enforcement: blocking}]\n",
 			"there is no rule", 2},
 		"unknown enforcement": {"version: 1\nvalidators: [{rule: secrets.scan, enforcement: loud}]\n",

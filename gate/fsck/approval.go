@@ -54,7 +54,7 @@ func (n *node) approval(j *job, dir string, c *spool.Claim) {
 	parts, _ := approval.Split(sig)
 	differ("approved by", approversIn(raw, approver, parts, e.Approvers), listed(e.Approvers))
 	plan := ""
-	if parts.Plan != nil {
+	if parts.Plan != nil && slices.ContainsFunc(e.Approvers, approval.Approver.Verified) {
 		sum := sha256.Sum256(parts.Plan)
 		plan = hex.EncodeToString(sum[:])
 	}

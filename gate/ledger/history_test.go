@@ -46,7 +46,7 @@ func TestAnIDStandsForOneJob(t *testing.T) {
 			t.Errorf("%s: %s %s, want %s", c.name, r.Job, r.State, c.want)
 		}
 		j, ok := h.Admitted("TR-x")
-		if want := slices.ContainsFunc(c.events, func(e Event) bool { return e.Outcome == Delivered }); ok != want ||
+		if want := slices.ContainsFunc(c.events, func(e Event) bool { return e.Outcome == OutcomeAdmitted }); ok != want ||
 			ok && j.ID != strings.Fields(c.want)[0] {
 			t.Errorf("%s: admitted as %+v, %v", c.name, j, ok)
 		}

@@ -157,6 +157,9 @@ type Approver struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
+// Verified reports whether a signature of the approver was verified.
+func (a Approver) Verified() bool { return a.How == Signed }
+
 // String names the approver, and how that was shown.
 func (a Approver) String() string {
 	if a.Fingerprint == "" {

@@ -100,7 +100,8 @@ func (g *Gate) resultInput(j *spool.Job, a *admitted, o *result.Outcome, cfg *co
 	in result.Input, err error) {
 	in = result.Input{Request: &a.Request, RequestSHA256: a.RequestSHA256, Approvers: a.names(), Limits: a.Task.Limits,
 		Registry: a.Registry, Outcome: o, Node: cfg.Node.Name, Lines: cfg.Results.StreamLines,
-		Policy: g.policy(cfg, j, g.now()), Releases: g.journal.Released(j.ID, j.SHA256), Files: map[string]result.File{}}
+		Policy: g.policy(cfg, j, g.now()), Releases: g.journal.Released(j.ID, j.SHA256),
+		Files: map[string]result.File{}}
 	tools := patchpolicy.Run{Argv: a.Task.Argv, Given: a.Registry, Trees: a.Task.Trees, Work: a.Task.Work,
 		Open: patchpolicy.In(j.Path(spool.DirInputs)), Hashes: j.InputHashes()}
 	outputs, _ := result.Deliverable(&a.Request, o.Collected.Files)

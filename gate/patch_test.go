@@ -66,7 +66,7 @@ func TestPatchOfARun(t *testing.T) {
 		{name: "warning", registry: todoAt("warning"), patch: todoPatch, delivered: true,
 			says: "The patch breaks a rule of its registry that is a warning there: code.todo.blockers, places: 1."},
 		{name: "disguised", registry: todoAt("blocking"), patch: strings.Replace(todoPatch, "TODO", "a\x1b[31m", 1), delivered: true,
-			says: "The patch adds or names characters that a terminal or an editor does not show as they are"},
+			says: "The patch holds or names characters that a terminal or an editor does not show as they are"},
 		{name: "no patch", registry: todoAt("blocking"), patch: "none\n", says: "all of it (tools.patch.form)."},
 		{name: "no registry", registry: "version: 2\n", patch: todoPatch, says: "all of it (tools.registry)."},
 	} {

@@ -5,6 +5,7 @@
 package patchpolicy
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -97,23 +98,28 @@ func (r *Run) Judge(patch []byte, p *validate.Policy) (found []schemas.Finding, 
 			notes = append(notes, note(rule.ID, level, n))
 		}
 	}
-	if slices.ContainsFunc(all, disguised) {
+	if disguised(patch, all) {
 		notes = append(notes, disguise)
 	}
 	return found, notes, nil
 }
 
 // disguise is a note: whoever reads a patch is to see what it does.
-const disguise = "The patch adds or names characters that a terminal or an editor does not show as they are: " +
+const disguise = "The patch holds or names characters that a terminal or an editor does not show as they are: " +
 	"terminal escapes, other controls, or controls of the direction of text."
 
-// disguised says whether a change adds or names characters that change how the rest of a line is shown.
-func disguised(c judge.Change) bool {
+// disguised says whether a line of a patch, or a name in it, has characters that change how the rest is shown. A
+// return at the end of a line is one of Windows.
+func disguised(patch []byte, all []judge.Change) bool {
 	hides := func(r rune) bool {
 		return unicode.IsControl(r) && r != '\t' && r != '\f' || unicode.Is(unicode.Bidi_Control, r)
 	}
-	return strings.ContainsFunc(c.Path+c.Old, hides) || slices.ContainsFunc(c.Added,
-		func(l judge.Line) bool { return strings.ContainsFunc(l.Text, hides) })
+	for line := range bytes.Lines(patch) {
+		if bytes.ContainsFunc(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), hides) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(all, func(c judge.Change) bool { return strings.ContainsFunc(c.Path+c.Old, hides) })
 }
 
 // Refusal is a finding of a rule that refuses, with the rule's hint.

@@ -109,6 +109,9 @@ type parser struct {
 
 // names reads both paths of a header. Where they differ, later lines say which they are.
 func (p *parser) names(s string) error {
+	if strings.ContainsAny(s, "\t\r") {
+		return fmt.Errorf("the names %q are not as git writes them", s)
+	}
 	half := (len(s) - 1) / 2
 	if len(s) < 5 || len(s)%2 == 0 || s[half] != ' ' {
 		return nil
@@ -140,21 +143,32 @@ func named(path *string, s, prefix string) error {
 	return is(path, name)
 }
 
-// gitPath reads a path as git writes it: quoted where it has unusual bytes.
+// gitPath reads a path as git writes it.
 func gitPath(s, prefix string) (string, error) {
-	s = strings.TrimSuffix(s, "\t") // behind a name with spaces
-	if strings.HasPrefix(s, `"`) {
-		plain, err := strconv.Unquote(s)
-		if err != nil {
-			return "", fmt.Errorf("the path %q can't be read", s)
-		}
-		s = plain
+	s, err := unquoted(s)
+	if err != nil {
+		return "", err
 	}
 	name, ok := strings.CutPrefix(s, prefix)
 	if !ok || name == "" {
 		return "", fmt.Errorf("the path %q does not begin with %s", s, prefix)
 	}
 	return name, nil
+}
+
+// gitQuoted is a name in quotes, with the escapes that git knows.
+var gitQuoted = regexp.MustCompile(`^"(?:[^"\\\x00-\x1f\x7f]|\\(?:[abtnvfr"\\]|[0-3][0-7]{2}))*"$`)
+
+// unquoted reads a name, which git quotes if it has unusual bytes. Anything else is an error: git ends an unquoted name
+// at some control characters and keeps others.
+func unquoted(s string) (string, error) {
+	if gitQuoted.MatchString(s) {
+		return strconv.Unquote(s)
+	}
+	if strings.HasPrefix(s, `"`) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", fmt.Errorf("the path %q is not as git writes it", s)
+	}
+	return s, nil
 }
 
 func (p *parser) read(line string) error {
@@ -213,17 +227,26 @@ func (p *parser) body(line string) error {
 	return nil
 }
 
+// fileLine is the name on a line that begins with mark. Git ends a name that has a blank with a tab.
+func fileLine(line, mark string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(line, mark)
+	if strings.Contains(name, " ") {
+		name = strings.TrimSuffix(name, "\t")
+	}
+	return name, ok
+}
+
 // header reads a line between the names and the first hunk.
 func (p *parser) header(line string) (err error) {
 	c := p.change
-	if name, ok := strings.CutPrefix(line, "--- "); ok {
+	if name, ok := fileLine(line, "--- "); ok {
 		if name == "/dev/null" {
 			p.none[0] = true
 			return nil
 		}
 		return named(&c.Old, name, "a/")
 	}
-	if name, ok := strings.CutPrefix(line, "+++ "); ok {
+	if name, ok := fileLine(line, "+++ "); ok {
 		if name == "/dev/null" {
 			p.none[1] = true
 			return nil
@@ -252,17 +275,9 @@ func (p *parser) header(line string) (err error) {
 	case "deleted file mode":
 		c.Deleted = true
 	case "rename from", "copy from":
-		err = is(&c.Old, unquoted(m[1]))
+		err = named(&c.Old, m[1], "")
 	case "rename to", "copy to":
-		err = is(&c.Path, unquoted(m[1]))
+		err = named(&c.Path, m[1], "")
 	}
 	return err
-}
-
-// unquoted is a path without prefix, plain; one that can't be read stays, and is judged as it is.
-func unquoted(s string) string {
-	if plain, err := strconv.Unquote(s); err == nil && strings.HasPrefix(s, `"`) {
-		return plain
-	}
-	return s
 }

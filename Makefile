@@ -8,6 +8,9 @@ export CGO_ENABLED ?= 0
 .DEFAULT_GOAL := help
 .PHONY: help release vm toolchains oracles accuracy accuracy-real bench-rules bench-tools gitleaks-rules fuzz build setup images tools mcp-clients ast-tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
 
+# Tests of several packages run `make build` at the same time: the first builds, and go leaves alone what is current.
+GOBUILD := CGO_ENABLED=0 flock $(BIN) go build -trimpath
+
 # Tests on real containers take minutes on a small machine.
 GOTEST := go test -timeout 30m
 
@@ -16,16 +19,16 @@ help: ## list the targets
 
 build: ## build bin/threegate and the programs of its sandboxes: threegate-init, threegate-payload and threegate-tools
 	@mkdir -p $(BIN)
-	go build -trimpath -o $(BIN)/threegate ./cmd/threegate
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-init ./cmd/threegate-init
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-payload ./cmd/threegate-payload
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/threegate-tools ./cmd/threegate-tools
+	$(GOBUILD) -o $(BIN)/threegate ./cmd/threegate
+	$(GOBUILD) -ldflags '-s -w' -o $(BIN)/threegate-init ./cmd/threegate-init
+	$(GOBUILD) -ldflags '-s -w' -o $(BIN)/threegate-payload ./cmd/threegate-payload
+	$(GOBUILD) -buildvcs=false -ldflags '-s -w' -o $(BIN)/threegate-tools ./cmd/threegate-tools
 
 setup: ## install what this machine lacks (containerd, runc, npm), as root
 	@deploy/setup
 
 images: setup build ## build the language images and the Monty image into build/images
-	@deploy/images/build $(IMAGES)
+	@THREEGATE='$(abspath $(BIN))/threegate' THREEGATE_TOOLS='$(abspath $(BIN))/threegate-tools' deploy/images/build $(IMAGES)
 
 tools: images ## put the bare monty interpreter, which tests compare with, into bin/
 	@[ -x $(BIN)/monty ] || { $(BIN)/threegate image export monty --images $(IMAGES) | tar -xO usr/bin/monty >$(BIN)/.monty && chmod 0755 $(BIN)/.monty && mv $(BIN)/.monty $(BIN)/monty; }
@@ -87,7 +90,8 @@ oracles: setup ## the Tool Runtime beside git and commitlint, on GIT_SOURCE (git
 		go test ./toolruntime/git -tags oracles -count=1 -v -timeout 4h -run 'TestLikeGit|TestCommitlint' -git.operations 800
 
 toolchains: setup build ## patches in Go, Rust and JavaScript judged again on a real node, hostile ones too; builds the images
-	deploy/images/build --recipes deploy/images/examples build/toolchains tools-go tools-rust tools-node tools-c
+	THREEGATE='$(abspath $(BIN))/threegate' THREEGATE_TOOLS='$(abspath $(BIN))/threegate-tools' \
+		deploy/images/build --recipes deploy/images/examples build/toolchains tools-go tools-rust tools-node tools-c
 	THREEGATE_IMAGES='$(abspath build/toolchains)' $(GOTEST) ./gate/e2e -tags toolchains -run '^TestToolchain' -count=1 -v
 
 bench-tools: images ## calls of threegate-tools beside the same by plain programs, in a sandbox

@@ -50,7 +50,7 @@ var calls = map[string]any{
 
 // desk is a node's folders, the program, and the clients.
 type desk struct {
-	dir, program, modules string
+	dir, program, tools, modules string
 }
 
 func (d desk) node() string   { return filepath.Join(d.dir, "node") }
@@ -71,17 +71,19 @@ func clients(t *testing.T) desk {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("the clients that this test calls are not installed as package-lock.json says: deploy/mcp/install (%v)", err)
 	}
-	return desk{dir: t.TempDir(), modules: modules}
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := desk{dir: t.TempDir(), modules: modules, program: filepath.Join(bin, "threegate"), tools: filepath.Join(bin, "threegate-tools")}
+	d.must(t, exec.Command("make", "-C", "../..", "build"))
+	return d
 }
 
-// newDesk builds the program and makes a node with one result and one notice.
+// newDesk makes a node with one result and one notice.
 func newDesk(t *testing.T) desk {
 	t.Helper()
 	d := clients(t)
-	d.program = filepath.Join(d.dir, "threegate")
-	build := exec.Command("go", "build", "-o", d.program, "../../cmd/threegate")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	d.must(t, build)
 	d.must(t, exec.Command(d.program, "init", d.node(), "--images", "none"))
 	config := filepath.Join(d.node(), "threegate.yaml")
 	text, err := os.ReadFile(config)

@@ -33,16 +33,13 @@ func (d desk) serving(t *testing.T) []string {
 	t.Helper()
 	registry := filepath.Join(d.dir, "registry.yaml")
 	write(t, registry, []byte("version: 1\nshell_allow: ['^sleep ']\n"))
-	return []string{filepath.Join(d.dir, "threegate-tools"), "serve", "--mcp", "--workspace", t.TempDir(),
+	return []string{d.tools, "serve", "--mcp", "--workspace", t.TempDir(),
 		"--registry", registry, "--timeline", filepath.Join(t.TempDir(), "timeline.jsonl")}
 }
 
 func newBox(t *testing.T) desk {
 	t.Helper()
 	d := clients(t)
-	build := exec.Command("go", "build", "-o", filepath.Join(d.dir, "threegate-tools"), "../../cmd/threegate-tools")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	d.must(t, build)
 	return d
 }
 

@@ -25,11 +25,12 @@ func TestTryUserNamespace(t *testing.T) {
 		}
 		return
 	}
-	program := filepath.Join(t.TempDir(), "threegate-init")
-	build := exec.Command("go", "build", "-o", program, "../../cmd/threegate-init")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := exec.Command("make", "-C", "../..", "build").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	program, err := filepath.Abs("../../bin/threegate-init")
+	if err != nil {
+		t.Fatal(err)
 	}
 	if err := TryUserNamespace(t.Context(), program); err != nil {
 		t.Errorf("on this host: %v", err)

@@ -223,12 +223,11 @@ func TestSecretsReachNobody(t *testing.T) {
 	if len(items) < len(cases)*9/10 {
 		t.Fatalf("only %d of %d are in quarantine", len(items), len(cases))
 	}
-	bin := filepath.Join(tmp, "threegate")
-	if out, err := exec.Command("go", "build", "-o", bin, "../../cmd/threegate").CombinedOutput(); err != nil {
+	if out, err := exec.Command("make", "-C", "../..", "build").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	run := func(args ...string) []byte {
-		out, _ := exec.Command(bin, args...).CombinedOutput() // the exit code says what came of it
+		out, _ := exec.Command("../../bin/threegate", args...).CombinedOutput() // the exit code says what came of it
 		if len(out) == 0 {
 			t.Errorf("%v printed nothing", args)
 		}

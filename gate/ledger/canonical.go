@@ -6,9 +6,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Types lists every type of event.
-var Types = types
-
 // encode is an event's line: canonical JSON (RFC 8785), so that whoever has the event in any
 // spelling finds its hash. Lines of a record that is older may have another spelling; their hash
 // is of the line as it is.

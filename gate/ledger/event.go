@@ -46,7 +46,8 @@ const (
 	RequestRefused Type = "request.refused"
 )
 
-var types = []Type{NodeStarted, NodeReloaded, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
+// Types lists every type of event.
+var Types = []Type{NodeStarted, NodeReloaded, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
 	RunCompleted, RunFailed, CapBreached, EgressDecided, ToolsRecorded, ResultDelivered, ResultQuarantined,
 	QuarantineRejected, QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
 
@@ -148,7 +149,7 @@ func (e *Event) EndCause() schemas.Cause {
 
 // check refuses an event that this build does not know.
 func (e *Event) check() error {
-	if !slices.Contains(types, e.Type) {
+	if !slices.Contains(Types, e.Type) {
 		return fmt.Errorf("unknown event type %q", e.Type)
 	}
 	if e.Cause != "" && !slices.Contains(schemas.Causes, schemas.CauseOf(e.Cause, 0, 0, false)) {

@@ -22,10 +22,13 @@ type Follower struct {
 	path  string      // the segment that it stands in; "" before the first
 	file  os.FileInfo // of path, as it was last
 	at    replayed    // size: of what was read of path
+	wrong func(error) error
 }
 
 // Follow begins at the start of the record in dir.
-func Follow(dir string) *Follower { return &Follower{dir: dir, at: replayed{prev: zeroHash}} }
+func Follow(dir string) *Follower {
+	return &Follower{dir: dir, at: replayed{prev: zeroHash}, wrong: func(err error) error { return err }}
+}
 
 // FollowRequest is Follow of the events about a request id. Of all others only the chain is checked, which takes a
 // small part of the time.
@@ -88,7 +91,7 @@ func (f *Follower) readOn(last bool, each func(Event) error) error {
 	if _, err := file.Seek(f.at.size, io.SeekStart); err != nil {
 		return fmt.Errorf("read ledger: %w", err)
 	}
-	f.at, err = readLines(file, f.path, f.at, last, f.about, each)
+	f.at, err = readLines(file, f.path, f.at, last, f.about, each, f.wrong)
 	return err
 }
 
@@ -96,6 +99,16 @@ func (f *Follower) readOn(last bool, each func(Event) error) error {
 // number and hash.
 func Read(dir string, each func(Event) error) (int64, string, error) {
 	f := Follow(dir)
+	err := f.Read(each)
+	seq, head := f.Head()
+	return seq, head, err
+}
+
+// ReadOn is Read of a record that may be damaged: wrong is told what is, and the reading goes on behind it. An error
+// says that the record can't be read at all.
+func ReadOn(dir string, each func(Event) error, wrong func(error)) (int64, string, error) {
+	f := Follow(dir)
+	f.wrong = func(err error) error { wrong(err); return nil }
 	err := f.Read(each)
 	seq, head := f.Head()
 	return seq, head, err

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -50,45 +51,72 @@ type replayed struct {
 }
 
 // readLines reads whole lines from where r says that f stands. Of those without the text about, if it is not empty,
-// only the place in the chain is checked.
-func readLines(f io.Reader, path string, r replayed, last bool, about []byte, each func(Event) error) (replayed,
-	error) {
+// only the place in the chain is checked. What is damaged is told to wrong. If that returns nil, the reading goes on behind
+// it. Both events between which the chain breaks are given to each: one of them was changed, or what was between them is
+// gone.
+func readLines(f io.Reader, path string, r replayed, last bool, about []byte, each func(Event) error,
+	wrong func(error) error) (replayed, error) {
 	br := bufio.NewReaderSize(f, maxLineBytes)
+	damaged := func(err error) error {
+		return wrong(damage{fmt.Errorf("ledger %s: event %d: %w", filepath.Base(path), r.seq+1, err)})
+	}
 	for {
-		line, err := br.ReadSlice('\n')
-		if errors.Is(err, io.EOF) {
-			if len(line) > 0 && !last {
-				return r, damage{fmt.Errorf("ledger %s: ends in half a line after event %d", filepath.Base(path),
-					r.seq)}
+		line, size, err := nextLine(br)
+		switch {
+		case errors.Is(err, io.EOF):
+			r.torn = size
+			if size > 0 && !last {
+				return r, damaged(errors.New("is only half a line"))
 			}
-			r.torn = int64(len(line))
 			return r, nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return r, fmt.Errorf("ledger %s: after event %d: %w", filepath.Base(path), r.seq, err)
 		}
-		if err != nil {
-			err = fmt.Errorf("ledger %s: after event %d: %w", filepath.Base(path), r.seq, err)
-			if errors.Is(err, bufio.ErrBufferFull) { // no event has so long a line
-				err = damage{err}
-			}
-			return r, err
-		}
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		if len(about) == 0 || bytes.Contains(line, about) || !seemsNext(line, r.seq+1, r.prev) {
-			e, err := parse(line)
+		seq := r.seq + 1
+		if err != nil || len(about) == 0 || bytes.Contains(line, about) || !seemsNext(line, seq, r.prev) {
+			var e Event
 			if err == nil {
-				err = e.follows(r.seq+1, r.prev)
+				e, err = parse(line)
 			}
 			if err != nil {
-				return r, damage{fmt.Errorf("ledger %s: event %d: %w", filepath.Base(path), r.seq+1, err)}
+				if err := damaged(err); err != nil {
+					return r, err
+				}
+				r.seq, r.prev, r.size = seq, "", r.size+size // nobody knows what the next one must follow
+				continue
 			}
-			e.Offset = r.base + r.size
+			if err := e.follows(seq, cmp.Or(r.prev, e.Prev)); err != nil {
+				if err := damaged(err); err != nil {
+					return r, err
+				}
+			}
+			seq, e.Offset = e.Seq, r.base+r.size
 			if err := each(e); err != nil {
 				return r, err
 			}
 		}
 		sum := sha256.Sum256(line)
-		r.seq, r.prev = r.seq+1, hex.EncodeToString(sum[:])
-		r.size += int64(len(line)) + 1
+		r.seq, r.prev, r.size = seq, hex.EncodeToString(sum[:]), r.size+size
 	}
+}
+
+// nextLine is the next line without its end, and its length with that. io.EOF comes with half a line, if there is one.
+// What is longer than an event can be is passed over, with bufio.ErrBufferFull.
+func nextLine(br *bufio.Reader) (line []byte, size int64, err error) {
+	line, err = br.ReadSlice('\n')
+	size = int64(len(line))
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return bytes.TrimSuffix(line, []byte("\n")), size, err
+	}
+	rest := err
+	for errors.Is(rest, bufio.ErrBufferFull) {
+		line, rest = br.ReadSlice('\n')
+		size += int64(len(line))
+	}
+	if rest != nil && !errors.Is(rest, io.EOF) {
+		err = rest
+	}
+	return nil, size, err
 }
 
 // seemsNext says whether a line holds the number and the hash by which it follows on, without reading it as JSON.
@@ -162,14 +190,14 @@ func eachLine(path string, each func(line []byte) error) error {
 	defer f.Close()
 	br := bufio.NewReaderSize(f, maxLineBytes)
 	for {
-		line, err := br.ReadSlice('\n')
+		line, _, err := nextLine(br)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return damage{fmt.Errorf("ledger %s: %w", filepath.Base(path), err)}
 		}
-		if err := each(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+		if err := each(line); err != nil {
 			return err
 		}
 	}

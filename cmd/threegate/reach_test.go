@@ -49,8 +49,7 @@ var unconfined = map[string]string{
 	"schema":         "reads nothing", "version": "reads nothing", "docs": "for those who build it",
 	"sign":       "has the key, and reads what was approved",
 	"note":       "writes what its parent refused into the node",
-	"try-core":   "reads and deletes what doctor made",
-	"try-people": "has no rights but those of a member",
+	"try":        "has no rights but those of who is tried for",
 	"exit-codes": "text", "environment": "text", "output": "text",
 }
 

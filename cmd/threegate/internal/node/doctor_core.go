@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/config"
@@ -100,10 +102,29 @@ const (
 	stepEnter  = "enter"
 	stepList   = "list"
 	stepRead   = "read"
+	stepOpen   = "open"
+	stepPutIn  = "put a file into"
 	stepDelete = "delete"
 	stepInside = "delete what is in"
 	stepRun    = "start a trial for"
 )
+
+// steps are what the other process does.
+var steps = map[string]func(path string) error{
+	stepEnter:  func(path string) error { return unix.Access(path, unix.X_OK) },
+	stepList:   func(path string) error { _, err := os.ReadDir(path); return err },
+	stepRead:   func(path string) error { _, err := os.ReadFile(path); return err },
+	stepOpen:   func(path string) error { f, err := os.Open(path); return errors.Join(err, f.Close()) },
+	stepPutIn:  func(path string) error { return unix.Access(path, unix.W_OK|unix.X_OK) },
+	stepDelete: os.Remove,
+	stepInside: func(path string) error {
+		all, err := os.ReadDir(path)
+		for _, e := range all {
+			err = errors.Join(err, os.Remove(filepath.Join(path, e.Name())))
+		}
+		return err
+	},
+}
 
 func (t *trial) Error() string { return fmt.Sprintf("can't %s %s: %s", t.Step, t.Path, t.Cause) }
 
@@ -137,18 +158,21 @@ func tryFolder(ctx context.Context, dir string, access spool.Access, as *syscall
 	}
 	p.Access = access
 	var failed *trial
-	err = p.Probe(func(file, folder, inner string) { failed = tryAs(ctx, as, "try-core", dir, file, folder, inner) })
+	err = p.Probe(func(file, folder, inner string) {
+		failed = tryAs(ctx, as, dir, append(entering(dir), stepEnter, dir, stepList, dir, stepRead, file,
+			stepList, folder, stepRead, inner, stepInside, folder, stepDelete, folder, stepDelete, file)...)
+	})
 	if failed == nil && err != nil {
 		failed = &trial{stepRun, dir, err.Error()}
 	}
 	return failed
 }
 
-// tryAs runs a hidden command as somebody else. It returns what failed.
-func tryAs(ctx context.Context, as *syscall.Credential, command string, paths ...string) *trial {
+// tryAs has another process take steps, each with its path, as somebody else. It returns what failed.
+func tryAs(ctx context.Context, as *syscall.Credential, about string, steps ...string) *trial {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{command}, paths...)...)
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{"try"}, steps...)...)
 	cmd.Args[0], cmd.Dir, cmd.Env = os.Args[0], "/", []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
 	cmd.WaitDelay = time.Second
@@ -159,52 +183,39 @@ func tryAs(ctx context.Context, as *syscall.Credential, command string, paths ..
 	}
 	switch {
 	case err != nil:
-		return &trial{stepRun, paths[0], err.Error()}
+		return &trial{stepRun, about, err.Error()}
 	case failed.Step != "":
 		return &failed
 	}
 	return nil
 }
 
-// newTryCore is the other process.
-func newTryCore(a *app) *cobra.Command {
+// newTry is the other process: it ends at the first step that fails.
+func newTry(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:    "try-core DIR FILE FOLDER INNER",
-		Short:  "Try for doctor what CORE does in its folder, as CORE's user",
+		Use:    "try STEP PATH...",
+		Short:  "Try for doctor what others do on the node, as they",
 		Hidden: true,
-		Args:   cobra.ExactArgs(4),
+		Args:   cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.PrintJSON(tryCore(args[0], args[1], args[2], args[3]))
+			for s := range slices.Chunk(args, 2) {
+				do, known := steps[s[0]]
+				if !known || len(s) != 2 {
+					return cli.Usagef("", "there is no step %q", s)
+				}
+				if err := do(s[1]); err != nil {
+					return a.PrintJSON(trial{s[0], s[1], cause(err).Error()})
+				}
+			}
+			return a.PrintJSON(trial{})
 		},
 	}
 }
 
-// tryCore opens, reads and deletes a file, and a folder with a file in it.
-func tryCore(dir, file, folder, inner string) trial {
-	for _, d := range append(above(dir), dir) {
-		if err := unix.Access(d, unix.X_OK); err != nil {
-			return trial{stepEnter, d, err.Error()}
-		}
-	}
-	read := func(path string) error { _, err := os.ReadFile(path); return err }
-	list := func(path string) error { _, err := os.ReadDir(path); return err }
-	for _, s := range []struct {
-		step, path string
-		do         func(string) error
-	}{{stepList, dir, list}, {stepRead, file, read}, {stepRead, folder, list}, {stepRead, inner, read},
-		{stepInside, folder, func(string) error { return os.Remove(inner) }}, {stepDelete, folder, os.Remove},
-		{stepDelete, file, os.Remove}} {
-		if err := s.do(s.path); err != nil {
-			return trial{s.step, s.path, cause(err).Error()}
-		}
-	}
-	return trial{}
-}
-
-// above are the folders above a path, from the root down.
-func above(path string) []string {
+// entering are the steps down to a path, from the root on.
+func entering(path string) []string {
 	if parent := filepath.Dir(path); parent != path {
-		return append(above(parent), parent)
+		return append(entering(parent), stepEnter, parent)
 	}
 	return nil
 }

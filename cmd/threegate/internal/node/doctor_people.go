@@ -3,25 +3,14 @@ package node
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/spool"
-)
-
-// The steps of a trial of people.
-const (
-	stepOpen  = "open"
-	stepPutIn = "put a file into"
 )
 
 // peopleChecks tries, as a member of each group of people, to reach what that group uses.
@@ -57,8 +46,14 @@ func peopleChecks(ctx context.Context, cs *checks, l *config.Node) {
 			continue
 		}
 		as := &syscall.Credential{Uid: nobody, Gid: uint32(who.gid), Groups: []uint32{uint32(groups.People)}}
-		failed := tryAs(ctx, as, "try-people", append([]string{strconv.Itoa(len(who.read))},
-			append(who.read, who.write...)...)...)
+		var steps []string
+		for _, p := range who.read {
+			steps = append(append(steps, entering(p)...), stepOpen, p)
+		}
+		for _, p := range who.write {
+			steps = append(append(steps, entering(p)...), stepPutIn, p)
+		}
+		failed := tryAs(ctx, as, l.Dir, steps...)
 		if failed != nil {
 			hint := "restart the node: it gives its folders to the groups when it starts"
 			if failed.Step == stepEnter && !strings.HasPrefix(failed.Path, l.Dir+"/") {
@@ -70,43 +65,4 @@ func peopleChecks(ctx context.Context, cs *checks, l *config.Node) {
 		cs.add(who.name, nil, "a member of "+strings.Join([]string{who.group, l.Access.All()}, " and ")+
 			" reaches what is theirs", "")
 	}
-}
-
-// newTryPeople is the other process.
-func newTryPeople(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:    "try-people N PATH...",
-		Short:  "Try for doctor to read the first N paths and to write to the others, as a member of a group",
-		Hidden: true,
-		Args:   cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			n, err := strconv.Atoi(args[0])
-			if err != nil || n > len(args)-1 {
-				n = len(args) - 1
-			}
-			return a.PrintJSON(tryPeople(args[1:n+1], args[n+1:]))
-		},
-	}
-}
-
-func tryPeople(read, write []string) trial {
-	for i, p := range append(read, write...) {
-		for _, d := range above(p) {
-			if err := unix.Access(d, unix.X_OK); err != nil {
-				return trial{stepEnter, d, err.Error()}
-			}
-		}
-		if i >= len(read) {
-			if err := unix.Access(p, unix.W_OK|unix.X_OK); err != nil {
-				return trial{stepPutIn, p, err.Error()}
-			}
-			continue
-		}
-		f, err := os.Open(p)
-		if err != nil {
-			return trial{stepOpen, p, cause(err).Error()}
-		}
-		f.Close()
-	}
-	return trial{}
 }

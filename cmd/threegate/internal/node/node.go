@@ -12,8 +12,7 @@ type app struct{ *cli.App }
 
 // Hidden are commands that others of this package call.
 func Hidden(c *cli.App) []*cobra.Command {
-	a := &app{c}
-	return []*cobra.Command{newTryCore(a), newTryPeople(a)}
+	return []*cobra.Command{newTry(&app{c})}
 }
 
 // Commands are those of this package.

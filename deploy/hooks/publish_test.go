@@ -14,11 +14,11 @@ import (
 	"testing"
 )
 
-const job = "j0123456789abcdefghjkmnpqrs"
+const firstJob = "j0123456789abcdefghjkmnpqrs"
 
 type bench struct {
-	t                           *testing.T
-	top, node, queue, bare, dir string
+	t                                *testing.T
+	job, top, node, queue, bare, dir string
 	// sealed is called when the job is sealed and noted.
 	sealed func()
 }
@@ -46,6 +46,7 @@ func newBench(t *testing.T) *bench {
 		}
 	}
 	b.file("outcome.json", `{"outcome":{"exit_code":0}}`)
+	b.file("admission.json", `{"request":{"Outputs":[{"path":"/out/notes.md"},{"path":"/out/changes.patch"}]}}`)
 	b.git(b.dir, "init", "-q", "-b", "main")
 	b.commit("one")
 	b.git(b.top, "clone", "-q", "--bare", b.dir, b.bare)
@@ -57,11 +58,12 @@ func newBench(t *testing.T) *bench {
 	b.git(b.dir, "checkout", "-q", "-b", "feat/x")
 	b.commit("two")
 	b.commit("three")
+	b.patch("main", "feat/x")
 	return b
 }
 
 func benchIn(t *testing.T, top string) *bench {
-	return &bench{t: t, top: top, node: filepath.Join(top, "node"), queue: filepath.Join(top, "queue"),
+	return &bench{t: t, job: firstJob, top: top, node: filepath.Join(top, "node"), queue: filepath.Join(top, "queue"),
 		bare: filepath.Join(top, "bare.git"), dir: filepath.Join(top, "work")}
 }
 
@@ -87,7 +89,7 @@ func marker(t *testing.T) string {
 	return name
 }
 
-func (b *bench) out() string { return filepath.Join(b.node, "archive", "2026", "02", job, "out") }
+func (b *bench) out() string { return filepath.Join(b.node, "archive", "2026", "02", b.job, "out") }
 
 func (b *bench) commit(name string) {
 	b.t.Helper()
@@ -101,6 +103,12 @@ func (b *bench) commit(name string) {
 func (b *bench) bundle(args ...string) {
 	b.t.Helper()
 	b.git(b.dir, append([]string{"bundle", "create", "-q", filepath.Join(b.out(), "push.bundle")}, args...)...)
+}
+
+// patch writes what the gate judged of the job: the difference between two commits.
+func (b *bench) patch(from, to string) {
+	b.t.Helper()
+	b.file("out/changes.patch", b.git(b.dir, "diff", "--no-renames", from, to)+"\n")
 }
 
 // file writes a file of the job's folder.
@@ -136,7 +144,7 @@ func (b *bench) seal() string {
 		entries = append(entries, e)
 		return err
 	})
-	text, err2 := json.Marshal(map[string]any{"version": 1, "job": job, "entries": entries})
+	text, err2 := json.Marshal(map[string]any{"version": 1, "job": b.job, "entries": entries})
 	if err := errors.Join(err, err2); err != nil {
 		b.t.Fatal(err)
 	}
@@ -148,21 +156,25 @@ func (b *bench) seal() string {
 func (b *bench) note(answer string) {
 	b.t.Helper()
 	cmd := exec.Command("./publish-push", "--note", b.queue)
-	cmd.Stdin = strings.NewReader(`{"hook_version":1,"answer":"` + answer + `","job":"` + job + `","seal":"` + b.seal() + `"}` + "\n")
+	cmd.Stdin = strings.NewReader(`{"hook_version":1,"answer":"` + answer + `","job":"` + b.job + `","seal":"` + b.seal() + `"}` + "\n")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.t.Fatalf("%v: %s", err, out)
 	}
 }
 
 // run notes the job and publishes.
-func (b *bench) run() (string, error) {
+func (b *bench) run(more ...string) (string, error) {
 	b.t.Helper()
 	b.note("delivered")
 	if b.sealed != nil {
 		b.sealed()
 	}
-	out, err := exec.Command("./publish-push", "--publish", b.queue, "--node", b.node, "--repository", b.bare,
-		"--branch", "feat/*").CombinedOutput()
+	return b.publish(more...)
+}
+
+func (b *bench) publish(more ...string) (string, error) {
+	args := append([]string{"--publish", b.queue, "--node", b.node, "--repository", b.bare, "--branch", "feat/*"}, more...)
+	out, err := exec.Command("./publish-push", args...).CombinedOutput()
 	return string(out), err
 }
 
@@ -188,7 +200,7 @@ func (b *bench) refused(why string) {
 	b.t.Helper()
 	before := b.refs()
 	out, err := b.run()
-	if err == nil || !strings.HasPrefix(out, job+": refused: "+why) || b.queued() != job+".refused" {
+	if err == nil || !strings.HasPrefix(out, b.job+": refused: "+why) || b.queued() != b.job+".refused" {
 		b.t.Errorf("want %s: %v: %s%s", why, err, out, b.queued())
 	}
 	if after := b.refs(); after != before {
@@ -208,7 +220,7 @@ func TestPublish(t *testing.T) {
 	b.file("withheld.json", `{"withheld":[{"channel":"stdout","rule":"a.b"}]}`)
 	for range 2 { // told twice, it is as told once
 		out, err := b.run()
-		if err != nil || out != job+": published refs/heads/feat/x\n" || b.queued() != "" {
+		if err != nil || out != b.job+": published refs/heads/feat/x\n" || b.queued() != "" {
 			t.Errorf("%v: %s%s", err, out, b.queued())
 		}
 	}
@@ -223,7 +235,7 @@ func TestPublish(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := b.run(); err != nil || b.queued() != job {
+	if out, err := b.run(); err != nil || b.queued() != b.job {
 		t.Errorf("%v: %s%s", err, out, b.queued())
 	}
 }
@@ -244,7 +256,8 @@ func TestSealed(t *testing.T) {
 		{why: "seal.json is not the one of the delivered result", after: map[string]string{"seal.json": "{}"}},
 		{why: "outcome.json is not as it was sealed", after: map[string]string{"outcome.json": `{"outcome":{"exit_code": 0}}`}},
 		{why: "the run ended with exit code 1", before: map[string]string{"outcome.json": `{"outcome":{"exit_code":1}}`}},
-		{why: "a record of the gate can't be read", before: map[string]string{"outcome.json": `[]`}},
+		{why: "it can't be read", before: map[string]string{"outcome.json": `[]`}},
+		{why: "changes.patch is not as it was sealed", after: map[string]string{"out/changes.patch": "\n"}},
 		{why: "/out/changes.patch was withheld from the result (code.todo.blockers)", before: map[string]string{"withheld.json": `{"withheld":` +
 			`[{"channel":"stdout","rule":"a.b"},{"channel":"/out/changes.patch","rule":"code.todo.blockers"}]}`}},
 	} {
@@ -259,7 +272,7 @@ func TestSealed(t *testing.T) {
 			}
 		}
 		b.refused(tt.why)
-		if err := os.Remove(filepath.Join(b.queue, job+".refused")); err != nil {
+		if err := os.Remove(filepath.Join(b.queue, b.job+".refused")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,23 +280,27 @@ func TestSealed(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	first := newBench(t)
-	for name, prepare := range map[string]func(b *bench){
-		"another branch": func(b *bench) {
+	for name, tt := range map[string]struct {
+		why     string
+		prepare func(b *bench)
+	}{
+		"another branch": {"the branch 'release' is not allowed", func(b *bench) {
 			b.git(b.dir, "branch", "release", "feat/x")
 			b.bundle("feat/x", "release", "--not", "main")
-		},
-		"a tag": func(b *bench) {
+		}},
+		"a tag": {"'refs/tags/feat/t' is no branch", func(b *bench) {
 			b.git(b.dir, "tag", "feat/t")
 			b.bundle("feat/t", "--not", "main")
-		},
-		"no fast-forward": func(b *bench) {
+		}},
+		"no fast-forward": {"git fetch: ", func(b *bench) {
 			b.git(b.bare, "fetch", "-q", b.dir, "feat/x:feat/x")
 			b.git(b.dir, "reset", "-q", "--hard", "main")
 			b.commit("four")
+			b.patch("main", "feat/x")
 			b.bundle("feat/x", "--not", "main")
-		},
-		"a commit that the repository lacks": func(b *bench) { b.bundle("feat/x", "--not", "feat/x~1") },
-		"a tree that git would warn of": func(b *bench) {
+		}},
+		"a commit that the repository lacks": {"git bundle: ", func(b *bench) { b.bundle("feat/x", "--not", "feat/x~1") }},
+		"a tree that git would warn of": {"git fsck: ", func(b *bench) {
 			blob := b.git(b.dir, "hash-object", "-w", "one")
 			cmd := exec.Command("git", "-C", b.dir, "mktree")
 			cmd.Stdin = strings.NewReader("100644 blob " + blob + "\t.git\n")
@@ -294,13 +311,13 @@ func TestRefused(t *testing.T) {
 			id := b.git(b.dir, "commit-tree", "-m", "evil", "-p", "main", strings.TrimSpace(string(tree)))
 			b.git(b.dir, "update-ref", "refs/heads/feat/evil", id)
 			b.bundle("feat/evil", "--not", "main")
-		},
-		"no bundle": func(b *bench) {
+		}},
+		"no bundle": {"git bundle: ", func(b *bench) {
 			if err := os.WriteFile(filepath.Join(b.out(), "push.bundle"), []byte("[core]\n"), 0o600); err != nil {
 				b.t.Fatal(err)
 			}
-		},
-		"a link": func(b *bench) {
+		}},
+		"a link": {"[Errno", func(b *bench) {
 			b.bundle("feat/x", "--not", "main")
 			name := filepath.Join(b.out(), "push.bundle")
 			if err := os.Rename(name, name+".other"); err != nil {
@@ -309,21 +326,132 @@ func TestRefused(t *testing.T) {
 			if err := os.Symlink(name+".other", name); err != nil {
 				b.t.Fatal(err)
 			}
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := first.copy(t)
-			prepare(b)
-			b.refused("")
+			tt.prepare(b)
+			b.refused(tt.why)
 		})
 	}
 	// A message without a job is not noted, whatever its name would be.
 	seal := `","seal":"` + strings.Repeat("a", 64)
-	for _, message := range []string{"../../x" + seal, job, job + `","seal":"../x`} {
+	for _, message := range []string{"../../x" + seal, firstJob, firstJob + `","seal":"../x`} {
 		cmd := exec.Command("./publish-push", "--note", t.TempDir())
 		cmd.Stdin = strings.NewReader(`{"answer":"delivered","job":"` + message + `"}`)
 		if out, err := cmd.CombinedOutput(); err == nil {
 			t.Errorf("%s: it was noted: %s", message, out)
 		}
+	}
+}
+
+// TestOneBadJob: a job that can't be published is reported, and keeps none of the others.
+func TestOneBadJob(t *testing.T) {
+	for name, prepare := range map[string]func(bad *bench){
+		"a branch with a line separator": func(bad *bench) {
+			bad.git(bad.dir, "branch", "feat/a\u2028b", "feat/x")
+			bad.bundle("feat/a\u2028b", "--not", "main")
+		},
+		"a branch of other letters": func(bad *bench) {
+			bad.git(bad.dir, "branch", "feat/\u0430", "feat/x")
+			bad.bundle("feat/\u0430", "--not", "main")
+		},
+		"a record that is nested deep": func(bad *bench) {
+			bad.bundle("feat/x", "--not", "main")
+			bad.file("outcome.json", strings.Repeat("[", 100_000))
+		},
+		"a record of another shape": func(bad *bench) {
+			bad.bundle("feat/x", "--not", "main")
+			bad.file("admission.json", `{"request":{"Outputs":null}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			good := newBench(t)
+			good.bundle("feat/x", "--not", "main")
+			good.note("delivered")
+			bad := *good
+			bad.job = "j00000000000000000000000000" // it comes first
+			if err := os.CopyFS(filepath.Dir(bad.out()), os.DirFS(filepath.Dir(good.out()))); err != nil {
+				t.Fatal(err)
+			}
+			prepare(&bad)
+			bad.note("delivered")
+			out, err := good.publish()
+			if err == nil || !strings.HasPrefix(out, bad.job+": refused: ") || strings.Contains(out, "Traceback") ||
+				!strings.Contains(out, good.job+": published refs/heads/feat/x\n") || good.queued() != bad.job+".refused" {
+				t.Errorf("%v: %s%s", err, out, good.queued())
+			}
+		})
+	}
+}
+
+// TestJudged: what is published is what changes.patch says, which is what the gate judged, unless the operator wants
+// the rest as well.
+func TestJudged(t *testing.T) {
+	first := newBench(t)
+	const differs = "its commits are not what changes.patch makes of "
+	for name, tt := range map[string]struct {
+		why     string
+		prepare func(b *bench)
+	}{
+		"a commit more than the patch": {differs, func(b *bench) {
+			b.commit("four")
+			b.bundle("feat/x", "--not", "main")
+		}},
+		"a patch of something else": {"git apply: ", func(b *bench) {
+			b.bundle("feat/x", "--not", "main")
+			b.patch("main~0", "main")
+			b.file("out/changes.patch", "--- a/none\n+++ b/none\n@@ -1 +1 @@\n-a\n+b\n")
+		}},
+		"a file that is no text": {"git apply: ", func(b *bench) {
+			if err := os.WriteFile(filepath.Join(b.dir, "binary"), []byte("\x00\x01"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			b.commit("four")
+			b.patch("main", "feat/x")
+			b.bundle("feat/x", "--not", "main")
+		}},
+		"two branches": {"it has 2 branches, and changes.patch tells of one", func(b *bench) {
+			b.git(b.dir, "branch", "feat/y", "feat/x~1")
+			b.bundle("feat/x", "feat/y", "--not", "main")
+		}},
+		"no patch": {"there is no changes.patch", func(b *bench) {
+			b.bundle("feat/x", "--not", "main")
+			if err := os.Remove(filepath.Join(b.out(), "changes.patch")); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"a patch that nobody declared": {"changes.patch was no output of the request", func(b *bench) {
+			b.bundle("feat/x", "--not", "main")
+			b.file("admission.json", `{"request":{"Outputs":[{"path":"/out/notes.md"}]}}`)
+		}},
+		// Merged, it would take back what main has since.
+		"a merge that takes back": {"its commits begin at 2 commits of the repository, and changes.patch at one", func(b *bench) {
+			b.git(b.dir, "checkout", "-q", "main")
+			b.commit("fix")
+			b.git(b.bare, "fetch", "-q", b.dir, "main:main")
+			b.git(b.dir, "checkout", "-q", "feat/x")
+			b.git(b.dir, "merge", "-q", "-s", "ours", "-m", "fix: merge", "main")
+			b.bundle("feat/x", "--not", "main")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := first.copy(t)
+			b.t = t
+			tt.prepare(b)
+			b.refused(tt.why)
+			if out, err := b.run("--unjudged"); err != nil || !strings.HasPrefix(out, b.job+": published refs/heads/feat/x") {
+				t.Errorf("though it is allowed: %v: %s", err, out)
+			}
+		})
+	}
+	b := first.copy(t)
+	b.t = t
+	b.bundle("feat/x", "--not", "main")
+	b.git(b.dir, "checkout", "-q", "main")
+	b.commit("meanwhile") // what the branch forked from is still the base
+	b.git(b.bare, "fetch", "-q", b.dir, "main:main")
+	if out, err := b.run(); err != nil {
+		t.Errorf("main has moved on: %v: %s", err, out)
 	}
 }

@@ -170,7 +170,7 @@ func (k keeper) checkout(ctx context.Context, a checkoutArgs) (checkoutResult, e
 // where are the words for git of where a checkout goes.
 func (k keeper) where(ctx context.Context, a checkoutArgs) ([]string, error) {
 	if a.Create {
-		return []string{"--no-track", "--create", a.Target}, k.branchName(ctx, a.Target)
+		return []string{"--no-track", "--create", a.Target}, k.newBranch(ctx, a.Target)
 	}
 	if k.branchName(ctx, a.Target) == nil {
 		if id, err := k.ref(ctx, "refs/heads/"+a.Target); err != nil || id != "" {

@@ -429,10 +429,14 @@ func TestPush(t *testing.T) {
 	refused("not forward", push(allow, "HEAD~1:refs/heads/main", false), contract.Git)
 	refused("nothing new", push(allow, "HEAD:refs/heads/feat/x", false), contract.Git)
 	for _, bad := range []string{"HEAD", ":refs/heads/main", "HEAD:refs/tags/v1", "HEAD:refs/heads/--x", "--all:refs/heads/x",
-		"HEAD:refs/heads/../x", "HEAD:refs/heads/", "HEAD:ext::x"} {
+		"HEAD:refs/heads/../x", "HEAD:refs/heads/", "HEAD:ext::x", "HEAD:refs/heads/feat/a\u2028b", "HEAD:refs/heads/feat/\u0430",
+		"HEAD:refs/heads/feat/x y", "HEAD:refs/heads/feat/" + strings.Repeat("x", 200)} {
 		if err := push(allow, bad, false); err == nil {
 			t.Errorf("%s is pushed", bad)
 		}
+	}
+	if _, err := b.call(allow, "git_checkout", map[string]any{"target": "feat/a\u2028b", "create": true}); err == nil {
+		t.Error("a branch is made that can't leave")
 	}
 	if _, err := b.call(allow, "git_push", map[string]any{"remote": "ext::x", "refspec": "HEAD:refs/heads/x"}); err == nil {
 		t.Error("an address is taken for a remote")

@@ -28,7 +28,7 @@ func (r *Repo) Names(ctx context.Context, bundles ...string) (found []judge.Viol
 		return nil, err
 	}
 	for _, bundle := range bundles {
-		broken, err := r.namesOf(ctx, bundle, strings.Fields(came))
+		broken, err := r.namesOf(ctx, bundle, strings.Split(came, "\n"))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Base(bundle), err)
 		}

@@ -21,7 +21,8 @@ func TestNamesThatWereLeft(t *testing.T) {
 	}
 	git("init", "-q", "-b", "trunk")
 	commit("an old one")
-	git("bundle", "create", "-q", filepath.Join(in, "repository.bundle"), "HEAD", "trunk")
+	git("branch", "old\u3000Bad") // one name, though Unicode has a blank there
+	git("bundle", "create", "-q", filepath.Join(in, "repository.bundle"), "HEAD", "trunk", "old\u3000Bad")
 	git("checkout", "-q", "-b", "theirs")
 	commit("one of theirs")
 	git("bundle", "create", "-q", filepath.Join(in, "upstream.bundle"), "HEAD", "theirs")

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,6 +24,19 @@ func (r *Repo) rev(ctx context.Context, rev string) (string, error) {
 		return "", contract.Errorf(contract.Validation, "%q names no commit", rev)
 	}
 	return r.commit(ctx, rev)
+}
+
+// plainBranch is the alphabet of names that leave in a bundle. Whoever publishes it reads them line by line, and shows
+// them.
+var plainBranch = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+/-]{0,199}$`)
+
+// newBranch judges the name of a branch that this run makes or pushes.
+func (r *Repo) newBranch(ctx context.Context, name string) error {
+	if !plainBranch.MatchString(name) {
+		return contract.Errorf(contract.Validation, "%q is no name for a branch", name).
+			WithHint("use 1 to 200 of a-z, A-Z, 0-9 and . _ @ + / -, a letter or digit first")
+	}
+	return r.branchName(ctx, name)
 }
 
 // branchName judges the name of a branch.

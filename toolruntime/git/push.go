@@ -86,7 +86,7 @@ func (k keeper) pushable(ctx context.Context, a pushArgs) (source, branch string
 	case !ok:
 		err = contract.Errorf(contract.Validation, "the refspec %q is not SOURCE:refs/heads/BRANCH", a.Refspec)
 	default:
-		err = k.branchName(ctx, branch)
+		err = k.newBranch(ctx, branch)
 	}
 	return source, branch, err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
+	"github.com/threegate/tool-exec/gate/confine"
 )
 
 // probe is threegate that, when a command has confined itself, tries once what it must

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 )
 

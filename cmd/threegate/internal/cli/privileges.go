@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/gate/config"
 )
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/schemas"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 )
 

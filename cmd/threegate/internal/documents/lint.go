@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/gate/admission"

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/confine"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/openwop"
 	"github.com/threegate/tool-exec/schemas"

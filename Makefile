@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help release vm toolchains oracles accuracy accuracy-real bench-rules bench-tools gitleaks-rules fuzz build setup images tools mcp-clients ast-tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
+.PHONY: help browser release vm toolchains oracles accuracy accuracy-real bench-rules bench-tools gitleaks-rules fuzz build setup images tools mcp-clients ast-tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
 
 # Tests of several packages run `make build` at the same time: the first builds, and go leaves alone what is current.
 GOBUILD := CGO_ENABLED=0 flock $(BIN) go build -trimpath
@@ -61,6 +61,10 @@ test-pure: ast-tools ## the tests that need no container
 
 escape: tools ## hostile programs in every language, what came of each, and the limits table
 	$(GOTEST) -count=1 -v -run 'Escape|LimitsTable' ./executors/container ./gate/e2e
+
+browser: ## what is delivered runs no script in a real Chromium; installs Debian's
+	@deploy/browser/install
+	$(GOTEST) -count=1 -v -tags browser ./deploy/browser
 
 # Not under the race detector: threegate-init, which is never built with cgo and
 # can't give up capabilities with it; the end-to-end tests, whose programs are

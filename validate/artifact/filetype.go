@@ -93,7 +93,7 @@ var byName = byWord(".", map[string]string{
 	schemas.ArtifactSource: `py js mjs cjs ts tsx jsx rb pl pm lua tcl r jl go rs c h cc cpp hpp java kt swift cs scala
 			sql m hs ml clj ex erl dart`,
 	schemas.ArtifactHTML: `html htm xhtml xht shtml`,
-	schemas.ArtifactSVG:  `svg`,
+	schemas.ArtifactSVG:  `svg svgz`,
 })
 
 // xmlNames end names of what a browser reads as XML, whatever it begins with.

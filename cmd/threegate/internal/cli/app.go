@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/confine"
 )
 
 // App is what all commands share: streams, clock, environment, global flags.

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/confine"
 )
 
 // DropPrivileges leaves a command nothing but the files that it names: it is called once what

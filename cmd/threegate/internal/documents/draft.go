@@ -18,9 +18,9 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/gate/admission"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/schemas"
 )
 

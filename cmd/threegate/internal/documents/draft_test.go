@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
+	"github.com/threegate/tool-exec/gate/confine"
 )
 
 // TestDraftsOfOneMoment: two drafts into one folder never share an id, nor does one get the inputs of

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
-	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 

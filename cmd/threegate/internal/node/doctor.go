@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/cgroup"
@@ -26,6 +25,7 @@ import (
 	"github.com/threegate/tool-exec/executors/sandbox"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/toolruntime/registry"

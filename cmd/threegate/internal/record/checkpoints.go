@@ -17,8 +17,8 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/gate/openwop"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"

@@ -458,15 +458,3 @@ func TestValueIsNotRedirected(t *testing.T) {
 		t.Errorf("the link was followed: %v", err)
 	}
 }
-
-// BenchmarkRun is the whole way of the smallest program: start, configure, feed,
-// end.
-func BenchmarkRun(b *testing.B) {
-	w := newWorld(b)
-	j := job(b, "print(1)", "")
-	for b.Loop() {
-		if got := monty.Run(j, w.env()); got != 0 {
-			b.Fatal(got)
-		}
-	}
-}

@@ -2,13 +2,10 @@ package openwop_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -414,47 +411,4 @@ func TestDiscovery(t *testing.T) {
 	if strings.Contains(strings.ToLower(string(doc)), "compliant") {
 		t.Error("it claims what it is not")
 	}
-}
-
-// BenchmarkExport exports a record of 100,000 events: go test -bench Export -benchmem shows the
-// time, and the most memory that was in use.
-func BenchmarkExport(b *testing.B) {
-	var events []ledger.Event
-	for k := range 25_000 {
-		id := job(k)
-		events = append(events, ledger.Event{Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeAdmitted, RunID: id},
-			started(id), ended(id, ledger.RunCompleted, "none"), delivered(id))
-	}
-	dir := record(b, events...)
-	caps := openwop.Discover(node(b))
-	events = nil
-	b.ReportAllocs()
-	for b.Loop() {
-		var most uint64
-		w := &heapWatch{most: &most}
-		n, err := openwop.Export(context.Background(), dir, caps, w)
-		if err != nil || n.Runs != 25_000 {
-			b.Fatal(n, err)
-		}
-		b.ReportMetric(float64(most)/1e6, "heap-MB")
-	}
-}
-
-// heapWatch is a reader that now and then looks at how much memory is in use.
-type heapWatch struct {
-	writes int
-	most   *uint64
-}
-
-func (h *heapWatch) Write(p []byte) (int, error) {
-	if h.writes++; h.writes%1000 == 0 {
-		*h.most = max(*h.most, heap())
-	}
-	return io.Discard.Write(p)
-}
-
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapInuse
 }

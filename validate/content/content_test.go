@@ -322,17 +322,6 @@ func TestHitPlaces(t *testing.T) {
 	}
 }
 
-func BenchmarkScan(b *testing.B) {
-	text, err := os.ReadFile("testdata/harmless.txt")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		content.Scan(text)
-	}
-}
-
 // TestSections: what stands far behind the beginning of dense text is found where it stands.
 func TestSections(t *testing.T) {
 	for n := range 40 {

@@ -306,15 +306,6 @@ func FuzzSecrets(f *testing.F) {
 // text is what a mask says of itself.
 func text(m secrets.Match) string { return m.Masked[strings.Index(m.Masked, "masked"):] }
 
-func BenchmarkScan(b *testing.B) {
-	raw := []byte(strings.Repeat("2026-02-09 INFO request served in 12 ms, key=abc, path=/x/y\n", 4000))
-	secrets.Scan(nil)
-	b.SetBytes(int64(len(raw)))
-	for b.Loop() {
-		secrets.Scan(raw)
-	}
-}
-
 // TestNameOfASecret: what names a secret of AWS is none.
 func TestNameOfASecret(t *testing.T) {
 	const arn = "arn:aws:secretsmanager:us-east-1:123456789012:secret:SecretName-6RandomCharacters"

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,16 +33,15 @@ func TestDraftsOfOneMoment(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range drafts {
 		wg.Go(func() {
-			var out strings.Builder
-			a := &app{cli.New(strings.NewReader(""), &out, &out)}
+			a := cli.New(strings.NewReader(""), io.Discard, io.Discard)
 			a.Now = func() time.Time { return time.Date(2026, 2, 9, 16, 5, 1, 0, time.UTC) }
 			a.Confine = func(confine.Needs) error { return nil }
-			f := draftFlags{language: "python", slug: "same", file: folder, cpu: "1", memoryMB: 64, timeSec: 10,
-				network: "none", command: "python --version"}
+			root := cli.Group("threegate", "", Commands(a)...)
+			root.SetArgs([]string{"draft", "ERA", "--slug", "same", "--output", "x", "-o", folder})
 			if i%2 == 0 {
-				f.inputs = []string{input}
+				root.SetArgs([]string{"draft", "ERA", "--slug", "same", "-o", folder, "--input", input})
 			}
-			if err := a.draft(t.Context(), "ERA", f); err != nil {
+			if err := root.Execute(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -1,126 +1,106 @@
 package record
 
 import (
-	"bytes"
-	"errors"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
 )
 
-var refusedAt = time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC)
+// jobID is the id of an item whose last letter is that.
+func jobID(letter string) string { return "j01m7y2bdpdcrsgyvat4hpvd7t" + letter }
 
-func item(id, kind, request, approver string, rules ...string) quarantine.Item {
-	r := &quarantine.Reasons{RequestID: request, ApprovedBy: approver, Inbox: "default",
-		RefusedAt: refusedAt.Add(time.Duration(len(id)) * time.Hour)}
-	for _, rule := range rules {
-		r.Findings = append(r.Findings, schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking})
-	}
-	return quarantine.Item{ID: id, Kind: schemas.Kind(kind), Reasons: r}
-}
-
-func some() []quarantine.Item {
-	return []quarantine.Item{
-		item("j1", "request", "TR-20260209-160501Z-stats", "alice", "secrets.scan", "sec.shell.glob"),
-		item("j22", "request", "TR-20260209-160502Z-stats-2", "bob", "sec.shell.glob", "secrets.scan"),
-		item("j333", "result", "TR-20260209-160503Z-stats", "alice", "secrets.scan"),
-		{ID: "j4444", Kind: schemas.KindRequest},
-	}
-}
-
-func TestListFilters(t *testing.T) {
-	for _, c := range []struct {
-		f    listFlags
-		want string
+// refusedFour puts a result and three requests into the quarantine, an hour apart; the reasons of one can't be read.
+func refusedFour(t *testing.T) string {
+	t.Helper()
+	node := newNode(t)
+	for i, it := range []struct {
+		kind           schemas.Kind
+		slug, approver string
+		rules          string
 	}{
-		{listFlags{}, "j1 j22 j333 j4444"},
-		{listFlags{rule: "secrets"}, "j1 j22 j333"},
-		{listFlags{rule: "secret"}, ""},
-		{listFlags{rule: "sec.shell.glob"}, "j1 j22"},
-		{listFlags{rule: "sec.shell.", approver: "bob"}, "j22"},
-		{listFlags{inbox: "other"}, ""},
-		{listFlags{from: refusedAt.Add(3 * time.Hour)}, "j22 j333"},
+		{schemas.KindRequest, "stats", "alice", "secrets.scan sec.shell.glob"},
+		{schemas.KindRequest, "stats-2", "bob", "sec.shell.glob secrets.scan"},
+		{schemas.KindResult, "stats", "alice", "secrets.scan"},
 	} {
-		var got []string
-		for _, it := range some() {
-			if c.f.wants(it) {
-				got = append(got, it.ID)
+		r := quarantine.Reasons{Kind: it.kind, RequestID: "TR-20260209-160501Z-" + it.slug, ApprovedBy: it.approver, Inbox: "default",
+			RefusedAt: now.Add(time.Duration(i-5) * time.Hour)}
+		for rule := range strings.FieldsSeq(it.rules) {
+			r.Findings = append(r.Findings, finding("", rule, 1))
+		}
+		refused(t, node, jobID(string('a'+rune(i))), r)
+	}
+	must(t, os.Mkdir(filepath.Join(node, spool.DirQuarantineRequests, jobID("d")), 0o700))
+	return node
+}
+
+func TestQuarantineList(t *testing.T) {
+	node := refusedFour(t)
+	for args, want := range map[string]string{
+		"":                   "abcd",
+		"--kind result":      "c",
+		"--rule secrets":     "abc",
+		"--rule secret":      "",
+		"--rule sec.shell.":  "ab",
+		"--approver bob":     "b",
+		"--inbox default":    "abc",
+		"--inbox other":      "",
+		"--since 4h":         "bc",
+		"--limit 9":          "abcd",
+		"--limit 3":          "abc",
+		"--limit 3 --page 2": "d",
+		"--page 99999":       "",
+		"--limit 2 --page 2": "cd",
+	} {
+		var items []struct{ Item string }
+		must(t, json.Unmarshal([]byte(say(t, node, strings.Fields("quarantine list --json "+args)...)), &items))
+		got := map[string]bool{}
+		for _, it := range items {
+			got[it.Item] = true
+		}
+		for _, letter := range "abcd" {
+			if id := jobID(string(letter)); got[id] != strings.ContainsRune(want, letter) {
+				t.Errorf("%q: item %c is listed: %v", args, letter, got[id])
 			}
 		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%+v: %v, want %s", c.f, got, c.want)
-		}
 	}
-}
-
-func TestListPages(t *testing.T) {
-	list := []int{1, 2, 3, 4, 5}
-	for _, c := range []struct {
-		page, limit, n int
-		rest           string
-	}{
-		{0, 0, 5, ""}, {0, 9, 5, ""}, {0, 2, 2, "1 to 2 of 5; --page 2 shows more"},
-		{2, 2, 2, "3 to 4 of 5; --page 3 shows more"}, {3, 2, 1, "5 to 5 of 5"},
-		{1 << 40, 2, 0, "6 to 5 of 5"},
-	} {
-		got, rest := paged(listFlags{page: c.page, limit: c.limit}, list)
-		if len(got) != c.n || rest != c.rest {
-			t.Errorf("page %d of %d: %v, %q", c.page, c.limit, got, rest)
-		}
-	}
-	if err := (&listFlags{page: -1}).check(refusedAt); err == nil {
+	if _, err := run(node, "quarantine", "list", "--page", "-1"); err == nil {
 		t.Error("a negative page")
 	}
-}
-
-func TestGroups(t *testing.T) {
-	all := groupsOf(some())
-	if len(all) != 3 || all[0].Count != 2 || all[0].Slug != "stats" || strings.Join(all[0].Items, " ") != "j1 j22" ||
-		!all[0].Last.After(all[0].First) {
-		t.Errorf("%+v", all)
+	var groups []struct {
+		Count int
+		Slug  string
+		Items []string
+		First time.Time
+		Last  time.Time
+	}
+	must(t, json.Unmarshal([]byte(say(t, node, "quarantine", "list", "--group", "--json")), &groups))
+	if len(groups) != 3 || groups[0].Count != 2 || groups[0].Slug != "stats" || len(groups[0].Items) != 2 ||
+		!groups[0].Last.After(groups[0].First) {
+		t.Errorf("groups: %+v", groups)
 	}
 }
 
-// Each finding is shown at its line of its file, hidden characters spelled out; of an item with a
+// TestShowFindings: each finding is shown at its line of its file, hidden characters spelled out; of an item with a
 // secret no line is.
 func TestShowFindings(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("result.md", "one\n")
-	write("out/d/x.csv", "a\nb\x1b[2J\nc\n")
-	write("stdout", "first\nsecond\n")
-	if err := os.Symlink("/etc", filepath.Join(dir, "out", "link")); err != nil {
-		t.Fatal(err)
-	}
-	found := func(file, rule string, line int) schemas.Finding {
-		return schemas.Finding{Rule: rule, Severity: schemas.SeverityBlocking, File: file, Line: line, Message: "it is bad",
-			Excerpt: "[masked]"}
-	}
-	it := quarantine.Item{Dir: dir, Kind: schemas.KindResult, Reasons: &quarantine.Reasons{Findings: []schemas.Finding{
-		found("", "a.b", 1), found("out/d/x.csv", "a.b", 2), found("out/link/passwd", "a.b", 1), found("stdout", "a.b", 2),
-		found("../../etc/passwd", "a.b", 1)}}}
-	show := func() string {
-		t.Helper()
-		var out bytes.Buffer
-		a := &app{cli.New(nil, &out, &out)}
-		if err := a.showFindings(it); err != nil {
-			t.Fatal(err)
-		}
-		return out.String()
-	}
-	got := show()
+	node := newNode(t)
+	item := jobID("a")
+	r := quarantine.Reasons{Kind: schemas.KindResult, Findings: []schemas.Finding{
+		finding("", "a.b", 1), finding("out/d/x.csv", "a.b", 2), finding("out/link/passwd", "a.b", 1), finding("stdout", "a.b", 2),
+		finding("../../etc/passwd", "a.b", 1)}}
+	dir := refused(t, node, item, r)
+	put(t, filepath.Join(dir, "result.md"), "one\n")
+	put(t, filepath.Join(dir, "out/d/x.csv"), "a\nb\x1b[2J\nc\n")
+	put(t, filepath.Join(dir, "stdout"), "first\nsecond\n")
+	must(t, os.Symlink("/etc", filepath.Join(dir, "out", "link")))
+	got := say(t, node, "quarantine", "show", item)
 	for _, want := range []string{"result.md:1: blocking a.b: finding 1: it is bad\n    1 | one",
 		"out/d/x.csv:2: blocking a.b: finding 2: it is bad\n    2 | b⟦1B⟧[2J", "stdout:2: blocking a.b: finding 4",
 		"2 | second", "out/link/passwd:1: blocking a.b: finding 3: it is bad\n    1 | [masked]",
@@ -129,8 +109,9 @@ func TestShowFindings(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}
 	}
-	it.Reasons.Findings = append(it.Reasons.Findings, found("", "secrets.scan", 0))
-	if got := show(); strings.Contains(got, "second") || !strings.Contains(got, "finding 6") {
+	r.Findings = append(r.Findings, finding("", "secrets.scan", 0))
+	refused(t, node, item, r)
+	if got := say(t, node, "quarantine", "show", item); strings.Contains(got, "second") || !strings.Contains(got, "finding 6") {
 		t.Errorf("with a secret:\n%s", got)
 	}
 }

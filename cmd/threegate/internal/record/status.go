@@ -204,7 +204,7 @@ func lastEvent(t ledger.Totals) string {
 	if t.Events == 0 {
 		return "no events yet"
 	}
-	return fmt.Sprintf("%d events, the last at %s", t.Events, t.LastEvent.Format(time.RFC3339))
+	return fmt.Sprintf("%s, the last at %s", term.Plural(int(t.Events), "event", "events"), t.LastEvent.Format(time.RFC3339))
 }
 
 // watchEvery is how often a watched view is drawn anew.

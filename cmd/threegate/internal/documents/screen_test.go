@@ -164,12 +164,3 @@ func TestScreenCutsNothingOff(t *testing.T) {
 		}
 	}
 }
-
-func TestSlugOfID(t *testing.T) {
-	for id, want := range map[string]string{"TR-20260209-160501Z-python-stats": "python-stats", "TR-x": "",
-		"TR-20260209-160501Z-stats-2": "stats"} {
-		if got := slugIn(id); got != want {
-			t.Errorf("%s: %q, want %q", id, got, want)
-		}
-	}
-}

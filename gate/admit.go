@@ -2,8 +2,6 @@ package gate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -77,7 +75,7 @@ func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admitt
 		Findings:      v.Findings,
 	}
 	if v.SignedPlan != nil && slices.ContainsFunc(v.Approvers, approval.Approver.Verified) {
-		a.Plan = digestOf(v.SignedPlan)
+		a.Plan = schemas.SHA256(v.SignedPlan)
 	}
 	if err := writeRecord(j, ledger.FileAdmission, a); err != nil {
 		return nil, err
@@ -130,13 +128,7 @@ func (c claimed) Open(name string) (io.ReadCloser, error) {
 
 // dedupKey is opaque, as OpenWOP asks: it shows nothing of the id.
 func dedupKey(requestID string) string {
-	sum := sha256.Sum256([]byte("threegate request " + requestID))
-	return hex.EncodeToString(sum[:])
-}
-
-func digestOf(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	return schemas.SHA256([]byte("threegate request " + requestID))
 }
 
 // blockingRules lists the rules that refused, sorted and once each.

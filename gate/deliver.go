@@ -3,8 +3,6 @@ package gate
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -81,9 +79,8 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(built.Document)
 	ev := ledger.Event{Type: ledger.ResultDelivered, RunID: j.ID, RequestID: a.Request.RequestID,
-		RequestSHA256: a.RequestSHA256, Seal: seal, ResultID: built.ID, ResultSHA256: hex.EncodeToString(sum[:]),
+		RequestSHA256: a.RequestSHA256, Seal: seal, ResultID: built.ID, ResultSHA256: schemas.SHA256(built.Document),
 		Withheld: len(built.Withheld), Filters: filters.names()}
 	if built.Refused {
 		ev.Type, ev.Rules = ledger.ResultQuarantined, blockingRules(built.Findings)

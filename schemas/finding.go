@@ -97,7 +97,12 @@ func SpanOf(rule string, b []byte) string {
 	if r, ok := RuleByID(rule); !ok || r.Release == "" || len(b) == 0 {
 		return ""
 	}
-	sum := sha256.Sum256(b)
+	return SHA256(b)
+}
+
+// SHA256 is the lower-case hex SHA-256 of data.
+func SHA256(data []byte) string {
+	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 

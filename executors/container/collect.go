@@ -3,8 +3,6 @@ package container
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -95,7 +93,6 @@ func collectTimeline(b runDir, dst string, total int64) (*schemas.ToolCalls, err
 	if err != nil {
 		calls.Fault = schemas.TimelineMalformed
 	}
-	sum := sha256.Sum256(data)
-	calls.SHA256, calls.Calls, calls.Codes = hex.EncodeToString(sum[:]), len(entries), contract.CountCodes(entries)
+	calls.SHA256, calls.Calls, calls.Codes = schemas.SHA256(data), len(entries), contract.CountCodes(entries)
 	return calls, os.WriteFile(filepath.Join(dst, collectedTimeline), data, 0o640)
 }

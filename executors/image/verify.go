@@ -198,7 +198,7 @@ func (l layout) smallBlob(digest string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(b); "sha256:"+hex.EncodeToString(sum[:]) != digest {
+	if "sha256:"+schemas.SHA256(b) != digest {
 		return nil, fmt.Errorf("%w: blob %s in %s has other bytes than its digest says: build the image again",
 			ErrCorrupt, digest, l.dir)
 	}

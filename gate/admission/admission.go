@@ -159,8 +159,7 @@ func (c *Case) run(v *Verdict) error {
 	}
 	if c.Config != nil {
 		v.Registry, v.Task = c.Config.Registry(req), c.task(req)
-		sum := sha256.Sum256(c.Raw)
-		v.Plan = c.Config.PlanOf(req, hex.EncodeToString(sum[:]), hashes, v.Task.Limits, v.Task.Domains)
+		v.Plan = c.Config.PlanOf(req, schemas.SHA256(c.Raw), hashes, v.Task.Limits, v.Task.Domains)
 	}
 	if v.Registry != nil {
 		v.Findings = append(v.Findings, patchpolicy.OfProfile(req)...)

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -60,8 +58,7 @@ func (l *Node) Rules() string {
 	if err != nil {
 		return "" // no admission has this one: each is judged anew
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])
+	return schemas.SHA256(raw)
 }
 
 // ImageDigests are the images by the names of their languages, at most so many of them.

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"maps"
@@ -79,8 +77,7 @@ func RegistryDigest(raw []byte) string {
 	if raw == nil {
 		return ""
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])
+	return schemas.SHA256(raw)
 }
 
 // What a build needs: a linker has as many threads as there are cores, and all that is built lies in /tmp.

@@ -2,13 +2,13 @@ package config
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/threegate/tool-exec/schemas"
 )
 
 // Values is the whole effective configuration under the keys of its file.
@@ -31,8 +31,7 @@ func (l *Node) Digest() (string, error) {
 	if err == nil {
 		err = canonical.Canonicalize()
 	}
-	sum := sha256.Sum256(canonical)
-	return hex.EncodeToString(sum[:]), err
+	return schemas.SHA256(canonical), err
 }
 
 // YAML renders the whole effective configuration, each value with a comment

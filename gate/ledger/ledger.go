@@ -8,8 +8,6 @@ package ledger
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -173,8 +172,7 @@ func (l *Ledger) flush(batches []*batch) {
 					err = fmt.Errorf("append to ledger: %w", merr)
 					break
 				}
-				sum := sha256.Sum256(line)
-				prev = hex.EncodeToString(sum[:])
+				prev = schemas.SHA256(line)
 				e.Offset = offset + int64(buf.Len())
 				buf.Write(line)
 				buf.WriteByte('\n')

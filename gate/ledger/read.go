@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -95,8 +93,7 @@ func readLines(f io.Reader, path string, r replayed, last bool, about []byte, ea
 				return r, err
 			}
 		}
-		sum := sha256.Sum256(line)
-		r.seq, r.prev, r.size = seq, hex.EncodeToString(sum[:]), r.size+size
+		r.seq, r.prev, r.size = seq, schemas.SHA256(line), r.size+size
 	}
 }
 

@@ -56,8 +56,7 @@ func (c *chain) next(line []byte) *openwop.Anomaly {
 		want = strings.Repeat("0", hex.EncodedLen(sha256.Size))
 	}
 	c.seq++
-	sum := sha256.Sum256(line)
-	c.head = hex.EncodeToString(sum[:])
+	c.head = schemas.SHA256(line)
 	c.leaves = append(c.leaves, c.head)
 	if bad || e.Seq != c.seq || e.Prev != want {
 		return &openwop.Anomaly{AtSeq: c.seq, ExpectedPrevHash: want, ActualPrevHash: e.Prev}
@@ -72,8 +71,7 @@ func (c *chain) root() string {
 	for len(level) > 1 {
 		var up []string
 		for i := 0; i+1 < len(level); i += 2 {
-			sum := sha256.Sum256([]byte(level[i] + level[i+1]))
-			up = append(up, hex.EncodeToString(sum[:]))
+			up = append(up, schemas.SHA256([]byte(level[i]+level[i+1])))
 		}
 		if len(level)%2 == 1 {
 			up = append(up, level[len(level)-1])

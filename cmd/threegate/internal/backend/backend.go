@@ -7,13 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/executors/containerd"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
 var _ gate.Executor = (*container.Executor)(nil)

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/admission"
@@ -28,8 +27,6 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate"
 	approvals "github.com/threegate/tool-exec/validate/approval"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
 type approveFlags struct {
@@ -410,14 +407,13 @@ func (a *app) writeApproval(ctx context.Context, p *approval) error {
 	if err := p.place.Remove(p.name + refusedSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cli.Troublef(err, "", "can't remove the refusal %s%s", p.file, refusedSuffix)
 	}
-	sum := sha256.Sum256(p.raw)
 	if a.JSON {
 		inputs := []map[string]any{}
 		for _, f := range p.inputs {
 			inputs = append(inputs, map[string]any{"path": f.Path(), "sha256": f.SHA256, "bytes": f.Size})
 		}
 		return a.PrintJSON(map[string]any{
-			"request_id": p.request.RequestID, "file": p.file, "sha256": hex.EncodeToString(sum[:]),
+			"request_id": p.request.RequestID, "file": p.file, "sha256": schemas.SHA256(p.raw),
 			"approved_by":  p.approver,
 			"approved_utc": p.request.ApprovedUTC.Format(time.RFC3339), "signature": signature, "inputs": inputs,
 		})

@@ -2,8 +2,6 @@ package documents
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +10,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/admission"
+	"github.com/threegate/tool-exec/schemas"
 	approvals "github.com/threegate/tool-exec/validate/approval"
 )
 
@@ -61,9 +60,8 @@ func (a *app) addSignature(ctx context.Context, p *approval, f approveFlags) err
 		return cli.Troublef(err, "", "can't write the signature")
 	}
 	if a.JSON {
-		sum := sha256.Sum256(p.raw)
 		return a.PrintJSON(map[string]any{"request_id": p.request.RequestID, "file": p.file,
-			"sha256": hex.EncodeToString(sum[:]), "signed_by": p.approver,
+			"sha256": schemas.SHA256(p.raw), "signed_by": p.approver,
 			"signature": cosignature(p.file, p.approver)})
 	}
 	fmt.Fprintf(a.UI.Out, "%s approved by %s, too\n", term.Visible(p.request.RequestID), term.Visible(p.approver))

@@ -14,16 +14,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/validate"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/spool/durable"
+	"github.com/threegate/tool-exec/validate"
 )
 
 type lintFlags struct {

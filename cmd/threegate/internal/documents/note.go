@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -49,8 +47,7 @@ func (n *refusalReporter) refused(id string, raw []byte, by, reason string, foun
 	if n == nil || spool.RequestStem(id+".md") == "" {
 		return
 	}
-	sum := sha256.Sum256(raw)
-	o := orders.Order{Subject: id, By: by, Reason: reason, RequestSHA256: hex.EncodeToString(sum[:])}
+	o := orders.Order{Subject: id, By: by, Reason: reason, RequestSHA256: schemas.SHA256(raw)}
 	for _, f := range found {
 		if f.Severity == schemas.SeverityBlocking {
 			o.Rules = append(o.Rules, f.Rule)

@@ -2,8 +2,6 @@ package documents
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -148,10 +146,9 @@ func (a *app) reviewOut(p *approval, r *reading) error {
 		_, err := io.WriteString(a.UI.Out, r.print(a.UI.OutStyle, columns))
 		return err
 	}
-	sum := sha256.Sum256(p.original)
 	unseen, findings := append([]string{}, r.unseen...), append([]schemas.Finding{}, p.verdict.Findings...)
 	return a.PrintJSON(map[string]any{
-		"request_id": p.request.RequestID, "file": p.file, "sha256": hex.EncodeToString(sum[:]),
+		"request_id": p.request.RequestID, "file": p.file, "sha256": schemas.SHA256(p.original),
 		"reading": strings.Split(strings.TrimSuffix(r.print(false, 0), "\n"), "\n"),
 		"unseen":  unseen, "findings": findings, "not_looked_at": p.verdict.NotLookedAt,
 	})
@@ -159,8 +156,7 @@ func (a *app) reviewOut(p *approval, r *reading) error {
 
 // writeRefusal puts the reason next to the request.
 func (a *app) writeRefusal(p *approval, name, reason string) error {
-	sum := sha256.Sum256(p.original)
-	data, err := refusal{Version: 1, RequestID: p.request.RequestID, RequestSHA256: hex.EncodeToString(sum[:]),
+	data, err := refusal{Version: 1, RequestID: p.request.RequestID, RequestSHA256: schemas.SHA256(p.original),
 		RefusedBy: name, RefusedUTC: a.Now().UTC().Truncate(time.Second), Reason: reason}.encode()
 	if err == nil {
 		err = p.place.WriteFile(p.name+refusedSuffix, data, 0o644, true)

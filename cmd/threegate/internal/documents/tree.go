@@ -4,8 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -50,8 +48,7 @@ func packTree(ctx context.Context, dir string, l bundle.Limits) (bundle.File, er
 	if err := w.Close(); err != nil {
 		return bundle.File{}, inputFault(err)
 	}
-	sum := sha256.Sum256(b.Bytes())
-	f := bundle.File{Rel: filepath.Base(whole), Size: int64(b.Len()), SHA256: hex.EncodeToString(sum[:]),
+	f := bundle.File{Rel: filepath.Base(whole), Size: int64(b.Len()), SHA256: schemas.SHA256(b.Bytes()),
 		Data: b.Bytes()}
 	if _, err := intree.Check(bytes.NewReader(f.Data)); err != nil {
 		return f, treeFault(f, err)

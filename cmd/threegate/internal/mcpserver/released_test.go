@@ -54,7 +54,7 @@ func TestReleasedResult(t *testing.T) {
 			}
 			for i := range res.Artifacts {
 				if strings.HasSuffix(res.Artifacts[i].Path, schemas.SpansSuffix) {
-					res.Artifacts[i].SHA256 = digest(m)
+					res.Artifacts[i].SHA256 = schemas.SHA256(m)
 				}
 			}
 			if raw, _, err = validate.RenderResult(res); err != nil {

@@ -118,7 +118,7 @@ func (d *desk) readArtifact(_ context.Context, req *mcp.ReadResourceRequest) (*m
 	if err != nil {
 		return nil, resourceError(uri, err)
 	}
-	c := &mcp.ResourceContents{URI: uri, Meta: untrusted(digest(raw))}
+	c := &mcp.ResourceContents{URI: uri, Meta: untrusted(schemas.SHA256(raw))}
 	if utf8.Valid(raw) {
 		c.MIMEType, c.Text = typeText, string(raw)
 	} else {
@@ -137,7 +137,7 @@ func (d *desk) readDocument(_ context.Context, req *mcp.ReadResourceRequest) (*m
 	if err != nil {
 		return nil, resourceError(uri, err)
 	}
-	c := &mcp.ResourceContents{URI: uri, MIMEType: typeMarkdown, Text: string(r.raw), Meta: untrusted(digest(r.raw))}
+	c := &mcp.ResourceContents{URI: uri, MIMEType: typeMarkdown, Text: string(r.raw), Meta: untrusted(schemas.SHA256(r.raw))}
 	c.Meta["threegate/spans"] = r.spans.Spans
 	return contents(c), nil
 }

@@ -2,8 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -202,7 +200,7 @@ func (d *desk) artifact(r *delivered, name string, limit int64) ([]byte, error) 
 		if err != nil {
 			return nil, err
 		}
-		if digest(raw) != a.SHA256 {
+		if schemas.SHA256(raw) != a.SHA256 {
 			return nil, errors.New("the file is not the one that the result names: tell a person")
 		}
 		return raw, nil
@@ -288,10 +286,4 @@ func artifactOf(uri string) (requestID, name string, ok bool) {
 	requestID, escaped, found := strings.Cut(rest, "/artifacts/")
 	name, err := url.PathUnescape(escaped)
 	return requestID, name, ours && found && err == nil && spool.RequestStem(requestID+".md") != ""
-}
-
-// digest is the SHA-256 of raw in hex.
-func digest(raw []byte) string {
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])
 }

@@ -5,9 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/gate/config"
-
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/gate/config"
 )
 
 func newConfig(a *app) *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"maps"
-
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/cgroup"
@@ -29,9 +30,6 @@ import (
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/toolruntime/registry"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
 // Outcomes of a check.

@@ -12,18 +12,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/documents"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/record"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/record"
 )
 
 func newRun(a *app) *cobra.Command {

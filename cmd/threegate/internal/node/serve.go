@@ -14,15 +14,14 @@ import (
 	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/gate"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/hooks"
 	"github.com/threegate/tool-exec/gate/metrics"
 	"github.com/threegate/tool-exec/spool"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
 // stopTime bounds how long a private containerd may take to stop.

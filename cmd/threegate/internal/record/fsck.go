@@ -10,14 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/gate/fsck"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
 func newFsck(a *app) *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -14,8 +15,6 @@ import (
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/approval"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
 // requestID takes an id, or the path of a request that is called after its id.

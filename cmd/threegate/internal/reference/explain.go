@@ -6,11 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/schemas"
-
-	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 )
 
 func newExplain(a *app) *cobra.Command {

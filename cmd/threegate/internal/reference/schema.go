@@ -5,9 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/schemas"
-
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/schemas"
 )
 
 // notice names the one document that is no request and no result.

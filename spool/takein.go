@@ -56,7 +56,7 @@ func (s *Spool) takeIn(hidden string, found *Claim, timeUp bool, b *durable.Batc
 	return t.seizeKept(raw)
 }
 
-// seizeKept takes away the rights of others to the raw files that stay, and lists those to drop.
+// seizeKept closes the folders of the raw files that stay, and lists those to drop.
 func (t *taker) seizeKept(raw int) error {
 	for _, name := range []string{rawRequest, rawInputs, rawSig} {
 		if slices.Contains(t.keep, name) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -81,7 +80,7 @@ func (s *Spool) eachInTrash(ctx context.Context, name string, f func(path string
 	}
 	dir := os.NewFile(uintptr(fd), folder)
 	defer dir.Close()
-	if err := seizePinned(fd, modePrivateDir); err != nil {
+	if err := seizeFolder(fd); err != nil {
 		return err
 	}
 	var failed error
@@ -97,11 +96,10 @@ func (s *Spool) eachInTrash(ctx context.Context, name string, f func(path string
 // errTooMany ends seize at its limit.
 var errTooMany = errors.New("too many entries")
 
-// seize makes a tree that came out of an inbox the node's own: every folder and
-// file gets the node's owner and is closed to all others. Whoever still has a
-// folder open can make no entry in it then, and nobody can open a file anew. It
-// looks at no more than left entries; more are errTooMany. A file with several
-// names is left alone, as it may be somebody else's too, and so is a mount.
+// seize closes the folders of a tree that came out of an inbox, top-down: each gets the node's owner and is closed
+// to all others. Whoever still has one open can make no entry in it then, and nobody reaches what lies in it. It
+// looks at no more than left entries; more are errTooMany. Files stay as they are, and mounts: what gets the node's
+// owner would look like the node's own, and its sender may still write to it, or have another name for it.
 func (s *Spool) seize(dir int, name string, left *int) error {
 	if *left--; *left < 0 {
 		return errTooMany
@@ -111,11 +109,8 @@ func (s *Spool) seize(dir int, name string, left *int) error {
 		return err
 	}
 	defer unix.Close(pin)
-	switch {
-	case l.foreign, l.special, len(l.defects) > 0:
+	if l.foreign || l.mode != unix.S_IFDIR {
 		return nil
-	case l.mode == unix.S_IFREG:
-		return seizePinned(pin, modePrivateFile)
 	}
 	folder, err := s.openSeized("claim.seize", pin, name)
 	if err != nil {
@@ -134,7 +129,7 @@ func (s *Spool) seize(dir int, name string, left *int) error {
 func (s *Spool) openSeized(step string, pin int, name string) (*os.File, error) {
 	var fd int
 	err := s.disk.Open(step+".list", name, func() error {
-		err := seizePinned(pin, modePrivateDir)
+		err := seizeFolder(pin)
 		if err == nil {
 			fd, err = unix.Open(procPath(pin), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		}
@@ -146,15 +141,15 @@ func (s *Spool) openSeized(step string, pin int, name string) (*os.File, error) 
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// seizePinned gives a file or folder to the node. What can't be changed, because
-// it is immutable or because the node is not root's, stays as it is.
-func seizePinned(pin int, mode fs.FileMode) error {
+// seizeFolder gives a folder to the node, and closes it. What can't be changed, because it is immutable or because
+// the node is not root's, stays as it is.
+func seizeFolder(pin int) error {
 	var err error
 	if os.Geteuid() == 0 {
 		err = unix.Fchownat(pin, "", 0, 0, unix.AT_EMPTY_PATH)
 	}
 	if err == nil {
-		err = unix.Chmod(procPath(pin), uint32(mode))
+		err = unix.Chmod(procPath(pin), uint32(modePrivateDir))
 	}
 	if errors.Is(err, unix.EPERM) {
 		return nil

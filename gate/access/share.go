@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // Groups are the groups of people who use the node without root; 0 is none.
@@ -112,7 +113,7 @@ func give(dir string, gid int, mode fs.FileMode, deep bool) error {
 			case e.IsDir():
 				return errors.Join(os.Lchown(path, -1, gid), os.Chmod(path, modeDir))
 			case e.Type().IsRegular():
-				return errors.Join(os.Lchown(path, -1, gid), os.Chmod(path, modeFile))
+				return giveFile(path, gid)
 			}
 			return nil
 		})
@@ -121,6 +122,20 @@ func give(dir string, gid int, mode fs.FileMode, deep bool) error {
 		return err
 	}
 	return errors.Join(os.Chown(dir, -1, gid), os.Chmod(dir, mode))
+}
+
+// giveFile gives one of the node's own files to a group; somebody else's stays as it is.
+func giveFile(path string, gid int) error {
+	f, err := durable.OpenRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil || int(fi.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() {
+		return err
+	}
+	return errors.Join(f.Chown(-1, gid), f.Chmod(modeFile))
 }
 
 // hostile says whether path is the trash, or what was left raw of a request.

@@ -200,8 +200,8 @@ func kindOf(mode fs.FileMode) kind {
 	return kindOther
 }
 
-// shared says whether somebody else can still write to a file: it has another name, or is open for
-// writing. The kernel grants a read lease only while it is not.
+// shared says whether somebody else can still write to a file: it is somebody else's, has another name, or is open
+// for writing. The kernel grants a read lease only while it is not.
 func shared(root *os.Root, rel string) bool {
 	f, err := root.OpenFile(rel, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -209,7 +209,7 @@ func shared(root *os.Root, rel string) bool {
 	}
 	defer f.Close() // gives the lease back
 	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Nlink > 1 {
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Nlink > 1 || int(st.Uid) != os.Geteuid() {
 		return true
 	}
 	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
@@ -62,6 +63,8 @@ type Session struct {
 	touched map[string]bool
 	record  []recorded
 	broken  error
+	// removing are calls that were answered, and whose tools still remove what they left.
+	removing sync.WaitGroup
 }
 
 // recorded is what the metrics know of one call.
@@ -76,7 +79,7 @@ type recorded struct {
 // New starts a session with a catalogue of tools.
 func New(tools []contract.Tool, o Options) *Session {
 	s := &Session{tools: map[string]contract.Tool{}, o: o, start: o.Now(),
-		seen: map[string]bool{}, touched: map[string]bool{}}
+		seen: map[string]bool{}, touched: map[string]bool{}, locks: locks{tree: semaphore.NewWeighted(wholeTree)}}
 	for _, t := range append(slices.Clone(tools), EmitMetrics(s)) {
 		s.tools[t.Name] = t
 	}
@@ -152,17 +155,14 @@ func (s *Session) admit(ctx context.Context, r *contract.ToolRequest) (jsontext.
 	if err != nil {
 		return nil, contract.AsError(err)
 	}
-	switch {
-	case c.Writes != "":
-		defer s.locks.file(c.Writes)()
-	case !s.tools[r.Tool].ReadOnly:
-		s.locks.tree.Lock()
-		defer s.locks.tree.Unlock()
-	}
 	ctx, cancel := context.WithTimeout(ctx, min(c.Timeout, s.o.Budget.Time-s.o.Now().Sub(s.start)))
 	defer cancel()
-	s.emit(r, contract.Progress{Message: r.Tool})
-	result, err := s.call(ctx, r.Tool, c)
+	unlock, err := s.lock(ctx, r.Tool, c)
+	var result any
+	if err == nil {
+		s.emit(r, contract.Progress{Message: r.Tool})
+		result, err = s.call(ctx, r, c, unlock)
+	}
 	if err == nil && c.Writes != "" {
 		s.touch(c.Writes)
 	}
@@ -187,13 +187,44 @@ func (s *Session) admit(ctx context.Context, r *contract.ToolRequest) (jsontext.
 	return data, nil
 }
 
-// call runs a tool. Only a failure that is a result too keeps its result.
-func (s *Session) call(ctx context.Context, name string, c *contract.Call) (result any, err error) {
+// lock waits until a call may write what it writes, or its time is over.
+func (s *Session) lock(ctx context.Context, tool string, c *contract.Call) (unlock func(), err error) {
+	unlock = func() {}
+	switch {
+	case c.Writes != "":
+		unlock, err = s.locks.file(ctx, c.Writes)
+	case !s.tools[tool].ReadOnly:
+		unlock, err = s.locks.all(ctx)
+	}
+	if err == nil && ctx.Err() != nil {
+		unlock()
+		err = ctx.Err()
+	}
+	return unlock, err
+}
+
+// call runs a tool, and unlocks what it wrote once nothing of it is left to be removed. Only a failure that is a result
+// too keeps its result.
+func (s *Session) call(ctx context.Context, r *contract.ToolRequest, c *contract.Call, unlock func()) (
+	result any, err error) {
+	var later []func()
+	ctx = contract.WithHost(ctx, func(p contract.Progress) { s.emit(r, p) },
+		func(work func()) { later = append(later, work) })
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(s.o.Stderr, "%s: %v\n%s", name, p, debug.Stack())
-			result, err = nil, contract.Errorf(contract.Internal, "%s failed unexpectedly", name)
+			fmt.Fprintf(s.o.Stderr, "%s: %v\n%s", r.Tool, p, debug.Stack())
+			result, err = nil, contract.Errorf(contract.Internal, "%s failed unexpectedly", r.Tool)
 		}
+		if len(later) == 0 {
+			unlock()
+			return
+		}
+		s.removing.Go(func() {
+			defer unlock()
+			for _, work := range later {
+				work()
+			}
+		})
 	}()
 	result, err = c.Run(ctx)
 	if kept, ok := result.(contract.WithError); err != nil && !(ok && kept.WithError()) {
@@ -201,6 +232,10 @@ func (s *Session) call(ctx context.Context, name string, c *contract.Call) (resu
 	}
 	return result, err
 }
+
+// Close waits until nothing is left of what calls removed. A host calls it before it takes the workspace for what the
+// calls made of it.
+func (s *Session) Close() { s.removing.Wait() }
 
 // use counts a request, and refuses one that is not this session's, comes again, or is beyond
 // the budget.
@@ -252,17 +287,33 @@ func (s *Session) Err() error {
 	return s.broken
 }
 
-// locks let calls write different files at once, one file one after the other, and a call
-// that may write anything alone. Readers need none: files change by renames.
+// locks let calls write different files at once, one file one after the other, and a call that may write anything
+// alone. Who waits is served in turn, and no longer than a context lasts. Readers need none: files change by renames.
 type locks struct {
-	tree  sync.RWMutex
-	files sync.Map // of *sync.Mutex
+	// tree is shared by calls that write one file each, and taken whole by others.
+	tree  *semaphore.Weighted
+	files sync.Map // of *semaphore.Weighted
 }
 
+const wholeTree = 1 << 30
+
 // file locks one file, and returns what unlocks it.
-func (l *locks) file(clean string) (unlock func()) {
-	l.tree.RLock()
-	m, _ := l.files.LoadOrStore(clean, &sync.Mutex{})
-	m.(*sync.Mutex).Lock()
-	return func() { m.(*sync.Mutex).Unlock(); l.tree.RUnlock() }
+func (l *locks) file(ctx context.Context, clean string) (unlock func(), err error) {
+	if err := l.tree.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	one, _ := l.files.LoadOrStore(clean, semaphore.NewWeighted(1))
+	if err := one.(*semaphore.Weighted).Acquire(ctx, 1); err != nil {
+		l.tree.Release(1)
+		return nil, err
+	}
+	return func() { one.(*semaphore.Weighted).Release(1); l.tree.Release(1) }, nil
+}
+
+// all locks everything.
+func (l *locks) all(ctx context.Context) (unlock func(), err error) {
+	if err := l.tree.Acquire(ctx, wholeTree); err != nil {
+		return nil, err
+	}
+	return func() { l.tree.Release(wholeTree) }, nil
 }

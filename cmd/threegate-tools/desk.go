@@ -112,6 +112,7 @@ func (d *desk) do(ctx context.Context, r *contract.ToolRequest) (contract.ToolRe
 
 // changes takes out what the calls did.
 func (d *desk) changes(ctx context.Context, errs io.Writer) error {
+	d.session.Close()
 	if d.repo == nil {
 		return nil
 	}

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"time"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +34,9 @@ budgets and the timeline are its, and no request changes them. The git tools wor
 workspace, an empty folder, then begins as the branch of the bundle's HEAD.
 
 --jsonl reads envelopes, one JSON object a line: a ToolRequest is answered with EventMessages and a ToolResponse, a
-Heartbeat with a Heartbeat, and anything else with an ErrorMessage.
+Heartbeat with a Heartbeat, and anything else with an ErrorMessage. Calls run one after the other; meanwhile a Heartbeat
+is answered, and a ToolCancel ends the call of its request_id, which may also wait for its turn. When stdout has no
+reader any more, running calls end; the end of stdin is only the end of what is asked.
 
 --mcp speaks the Model Context Protocol. Each tool is listed with its schemas. A call that fails has isError and the
 structured content {code, rule, message, hint}; events are progress; a cancelled call ends with E_TIMEOUT.`,
@@ -80,6 +80,10 @@ func (f *front) serve(ctx context.Context, timeline io.Writer, in io.Reader, out
 	session := func(emit func(contract.EventMessage)) (*toolruntime.Session, error) {
 		return f.open(w, repo, timeline, errs, toolruntime.Options{Emit: emit})
 	}
+	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of writing
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go watch(ctx, out, stop)
 	if !f.mcp {
 		return serveLines(ctx, session, in, out)
 	}
@@ -88,54 +92,7 @@ func (f *front) serve(ctx context.Context, timeline io.Writer, in io.Reader, out
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	err = mcpstdio.Serve(ctx, d.server(s, toolruntime.Contracts()), in, out, contract.MaxLine)
 	return errors.Join(err, s.Err())
-}
-
-func serveLines(ctx context.Context, session func(func(contract.EventMessage)) (*toolruntime.Session, error),
-	in io.Reader, out io.Writer) error {
-	var broken error
-	send := func(v any) {
-		line, err := contract.Encode(v)
-		if err == nil {
-			_, err = out.Write(line)
-		}
-		broken = errors.Join(broken, err)
-	}
-	s, err := session(func(e contract.EventMessage) { send(e) })
-	if err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, contract.MaxLine)
-	for lines.Scan() && ctx.Err() == nil {
-		if len(bytes.TrimSpace(lines.Bytes())) > 0 {
-			send(answer(ctx, s, lines.Bytes()))
-		}
-		if err := errors.Join(broken, s.Err()); err != nil {
-			return err
-		}
-	}
-	if err := lines.Err(); err != nil {
-		send(contract.ErrorMessage{Type: "ErrorMessage", Code: contract.Validation,
-			Message: fmt.Sprintf("the input can't be read on: %v", err)})
-		return errors.Join(err, broken)
-	}
-	return ctx.Err()
-}
-
-func answer(ctx context.Context, s *toolruntime.Session, line []byte) any {
-	v, err := contract.Decode(line)
-	switch v := v.(type) {
-	case *contract.ToolRequest:
-		return s.Do(ctx, v)
-	case *contract.Heartbeat:
-		return contract.Heartbeat{Type: "Heartbeat", SessionID: v.SessionID, Timestamp: time.Now().Unix()}
-	}
-	if err == nil {
-		err = contract.Errorf(contract.Validation, "a client sends ToolRequest and Heartbeat only")
-	}
-	e := contract.AsError(err)
-	return contract.ErrorMessage{Type: "ErrorMessage", Code: e.Code, Message: e.Message,
-		RequestID: contract.RequestIDOf(line)}
 }

@@ -129,14 +129,15 @@ func (t tools) save(ctx context.Context, changes []change, build *bool) error {
 	var err error
 	written := 0
 	for ; written < len(changes) && err == nil; written++ {
-		err = t.w.Write(changes[written].src.path, changes[written].after, modes[written], false)
+		err = t.w.Write(ctx, changes[written].src.path, changes[written].after, modes[written], false)
 	}
 	if err == nil {
 		err = t.builds(ctx, changes[0].src.lang, build)
 	}
 	for i := range changes {
 		if err != nil && i < written {
-			err = errors.Join(err, t.w.Write(changes[i].src.path, changes[i].src.data, modes[i], false))
+			back := context.WithoutCancel(ctx)
+			err = errors.Join(err, t.w.Write(back, changes[i].src.path, changes[i].src.data, modes[i], false))
 		}
 	}
 	return err

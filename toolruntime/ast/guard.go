@@ -60,8 +60,9 @@ func guarded(ctx context.Context, w *workspace.Workspace, file string, run func(
 		}
 		err = unparsed(problems[0])
 	}
+	ctx = context.WithoutCancel(ctx)
 	if !there {
-		return nil, errors.Join(err, w.Delete(file, false, true))
+		return nil, errors.Join(err, w.Delete(ctx, file, false, true))
 	}
-	return nil, errors.Join(err, w.Write(file, before, mode, false))
+	return nil, errors.Join(err, w.Write(ctx, file, before, mode, false))
 }

@@ -72,6 +72,15 @@ type Heartbeat struct {
 	Timestamp int64  `json:"timestamp" jsonschema:"seconds since 1970"`
 }
 
+// ToolCancel asks for the end of a call that waits or runs, whose answer then is E_TIMEOUT. The specification has no
+// envelope for it.
+type ToolCancel struct {
+	Type      string `json:"type"`
+	RequestID string `json:"request_id" jsonschema:"that of the ToolRequest"`
+	SessionID string `json:"session_id"`
+	Timestamp int64  `json:"timestamp" jsonschema:"seconds since 1970"`
+}
+
 const (
 	idPattern   = `^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$`
 	toolPattern = `^[a-z][a-z_]{0,63}$`
@@ -87,7 +96,9 @@ var Schemas = map[string]*Schema{
 	}),
 	"EventMessage": message[EventMessage](),
 	"ErrorMessage": message[ErrorMessage](ErrorCodes),
-	"Heartbeat":    message[Heartbeat](Pattern("session_id", idPattern), Between("timestamp", 0, 1<<53)),
+	"ToolCancel": message[ToolCancel](Pattern("request_id", idPattern), Pattern("session_id", idPattern),
+		Between("timestamp", 0, 1<<53)),
+	"Heartbeat": message[Heartbeat](Pattern("session_id", idPattern), Between("timestamp", 0, 1<<53)),
 }
 
 func message[T any](adjust ...Adjust) *Schema {
@@ -102,7 +113,7 @@ func ErrorCodes(s *jsonschema.Schema) {
 	}
 }
 
-// Decode reads one envelope: a *ToolRequest, *ToolResponse, *EventMessage, *ErrorMessage or
+// Decode reads one envelope: a *ToolRequest, *ToolResponse, *ToolCancel, *EventMessage, *ErrorMessage or
 // *Heartbeat. An error is an *Error with E_VALIDATION_FAIL.
 func Decode(line []byte) (any, error) {
 	var kind struct {
@@ -113,6 +124,7 @@ func Decode(line []byte) (any, error) {
 		return nil, Errorf(Validation, "no JSON object of one spelling: %v", err)
 	}
 	targets := map[string]any{"ToolRequest": &ToolRequest{}, "ToolResponse": &ToolResponse{},
+		"ToolCancel":   &ToolCancel{},
 		"EventMessage": &EventMessage{}, "ErrorMessage": &ErrorMessage{}, "Heartbeat": &Heartbeat{}}
 	v, ok := targets[kind.Type]
 	if !ok {

@@ -19,6 +19,7 @@ func TestSpecificationExamples(t *testing.T) {
 		`{"type":"EventMessage","event":"TaskProgress","request_id":"uuid","progress":{"pct":65,"message":"running tests"}}`,
 		`{"type":"ErrorMessage","code":"E_FILE_IO","message":"File not found: src/lib.rs","request_id":"uuid"}`,
 		`{"type":"Heartbeat","session_id":"sess-123","timestamp":1730822430}`,
+		`{"type":"ToolCancel","request_id":"uuid","session_id":"sess-123","timestamp":1730822430}`, // ours
 	} {
 		v, err := Decode([]byte(line))
 		if err != nil {

@@ -2,9 +2,7 @@ package git
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
@@ -74,49 +72,32 @@ func (k keeper) commitStaged(ctx context.Context, a commitArgs) (commitResult, e
 	if a.AllowEmpty {
 		args = append(args, "--allow-empty")
 	}
+	if ctx.Err() != nil {
+		return commitResult{}, ctx.Err()
+	}
+	ctx = context.WithoutCancel(ctx) // from here on all of it is done
 	if _, err := k.must(ctx, command{args: args, stdin: &a.Message}); err != nil {
 		return commitResult{}, err
 	}
 	id, err := k.commit(ctx, "HEAD")
+	k.judged[id] = true
 	return commitResult{id, warnings}, err
 }
 
 // judgeStaged holds what is staged to the rules of the registry; to those that need a toolchain, the work tree is held.
+// That its paths are those of files was looked at when they were written.
 func (k keeper) judgeStaged(ctx context.Context, message string) (warnings []string, err error) {
-	var j *judged
-	for _, rule := range k.rules.Held(canJudge) {
-		if rule == workspace.Rule {
-			continue
-		}
-		if j == nil {
-			changes, err := k.staged(ctx)
-			if err != nil {
-				return nil, err
-			}
-			j = &judged{k: k, changes: changes, base: "HEAD"}
-		}
-		found, err := j.judge(ctx, rule, message)
-		if err != nil {
-			return nil, err
-		}
-		if len(found) == 0 {
-			continue
-		}
-		v := found[0]
-		broken := v.Message
-		if v.Path != "" {
-			broken = fmt.Sprintf("%q, line %d: %s", v.Path, v.Line, v.Message)
-		}
-		if len(found) > 1 {
-			broken += fmt.Sprintf(" (and %d places more)", len(found)-1)
-		}
-		w, err := k.hold(rule, broken, v.Hint)
-		if err != nil {
-			return nil, err
-		}
-		warnings = append(warnings, w...)
+	rules := slices.DeleteFunc(k.rules.Held(canJudge), func(rule string) bool { return rule == workspace.Rule })
+	if len(rules) == 0 {
+		return nil, nil
 	}
-	return warnings, nil
+	changes, err := k.staged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j := &judged{k: k, changes: changes, base: "HEAD",
+		tree: func(context.Context) (string, error) { return k.w.Dir, nil }}
+	return j.uphold(ctx, rules, message)
 }
 
 // staged is what a commit would change, also in files that are no text: a NUL hides nothing from a rule.
@@ -162,7 +143,10 @@ func (k keeper) checkout(ctx context.Context, a checkoutArgs) (checkoutResult, e
 		err = k.clean(ctx, true)
 	}
 	if err == nil {
-		_, err = k.git(ctx, append([]string{"switch", "--quiet", "--no-guess"}, args...)...)
+		err = ctx.Err()
+	}
+	if err == nil {
+		_, err = k.git(context.WithoutCancel(ctx), append([]string{"switch", "--quiet", "--no-guess"}, args...)...)
 	}
 	return checkoutResult{err == nil, warnings}, err
 }
@@ -183,82 +167,4 @@ func (k keeper) where(ctx context.Context, a checkoutArgs) ([]string, error) {
 	}
 	id, err := k.rev(ctx, a.Target)
 	return []string{"--detach", id}, err
-}
-
-func (k keeper) merge(ctx context.Context, a mergeArgs) (mergeResult, error) {
-	m := mergeResult{conflicts: conflicts{[]string{}}}
-	if err := k.mergeable(ctx, a.Branch); err != nil {
-		return m, err
-	}
-	ff := "--ff"
-	if a.NoFF {
-		ff = "--no-ff"
-	}
-	_, err := k.git(ctx, "merge", "--quiet", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat", "--no-autostash",
-		"--no-verify-signatures", ff, a.Branch)
-	if err != nil {
-		m.Conflicts = k.undo(ctx, "merge", "MERGE_HEAD")
-	}
-	m.Merged = err == nil
-	return m, err
-}
-
-// mergeable judges a branch to merge. Its name goes into the message, so git gets the name.
-func (k keeper) mergeable(ctx context.Context, branch string) error {
-	if err := k.branchName(ctx, branch); err != nil {
-		return err
-	}
-	for _, under := range []string{"refs/heads/", "refs/remotes/"} {
-		id, err := k.ref(ctx, under+branch)
-		if err != nil {
-			return err
-		}
-		if id == "" {
-			continue
-		}
-		if short, err := k.commit(ctx, branch); err != nil || short != id {
-			return contract.Errorf(contract.Git, "%q is the name of something else, too", branch)
-		}
-		return k.clean(ctx, true)
-	}
-	return contract.Errorf(contract.Git, "there is no branch %q", branch)
-}
-
-func (k keeper) rebase(ctx context.Context, a rebaseArgs) (rebaseResult, error) {
-	r := rebaseResult{conflicts: conflicts{[]string{}}}
-	onto, err := k.rev(ctx, a.Onto)
-	if err == nil {
-		err = k.clean(ctx, true)
-	}
-	if err != nil {
-		return r, err
-	}
-	args := []string{"rebase", "--quiet", "--no-verify", "--no-gpg-sign", "--no-autostash", "--no-stat",
-		"--no-update-refs"}
-	if a.Autosquash { // git 2.39 does so only with -i; the editor of the list is none
-		args = append(args, "--interactive", "--autosquash")
-	}
-	if _, err = k.git(ctx, append(args, onto)...); err != nil {
-		r.Conflicts = k.undo(ctx, "rebase", "rebase-merge")
-	}
-	r.Rebased = err == nil
-	return r, err
-}
-
-// undo ends what conflicts or the end of its time stopped, and returns the paths that conflict.
-func (r *Repo) undo(ctx context.Context, what, mark string) []string {
-	paths := []string{}
-	if _, err := os.Lstat(filepath.Join(r.dir, mark)); err != nil {
-		return paths // git refused before it changed anything
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gitTime)
-	defer cancel()
-	text, _ := r.git(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
-	for path := range strings.SplitSeq(text, "\x00") {
-		if path != "" {
-			paths = append(paths, path)
-		}
-	}
-	_, _ = r.git(ctx, what, "--abort")
-	return paths
 }

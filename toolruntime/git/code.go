@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,9 +16,9 @@ import (
 // canJudge says whether a change can be held to a rule here.
 func canJudge(rule string) bool { return judge.Can(rule) || ast.Can(rule) || toolchain.Can(rule) }
 
-// build holds the work tree as it is to a rule that needs a toolchain.
-func (k keeper) build(ctx context.Context, rule string) ([]judge.Violation, error) {
-	found, err := toolchain.Job{Dir: k.w.Dir, Scratch: filepath.Join(k.dir, "toolchain"), GoCache: os.Getenv("GOCACHE"),
+// build holds a tree to a rule that needs a toolchain.
+func (k keeper) build(ctx context.Context, dir, rule string) ([]judge.Violation, error) {
+	found, err := toolchain.Job{Dir: dir, Scratch: filepath.Join(k.dir, "toolchain"), GoCache: os.Getenv("GOCACHE"),
 		Registry: k.rules}.Check(ctx, rule)
 	if err != nil && ctx.Err() == nil {
 		err = contract.Errorf(contract.Shell, "%v", err)
@@ -32,6 +33,8 @@ type judged struct {
 	// base is the commit that it changes, env names the index that holds what it makes.
 	base string
 	env  []string
+	// tree is the folder with what the change makes, for rules that need a toolchain.
+	tree func(context.Context) (dir string, err error)
 	// more are rules that are asked for, whether the registry lists them or not.
 	more []string
 	code *ast.Looked
@@ -42,7 +45,11 @@ func (j *judged) judge(ctx context.Context, rule, message string) (_ []judge.Vio
 		return judge.Judge(rule, j.changes, message), nil
 	}
 	if toolchain.Can(rule) {
-		return j.k.build(ctx, rule)
+		dir, err := j.tree(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return j.k.build(ctx, dir, rule)
 	}
 	if j.code == nil {
 		if j.code, err = j.look(ctx); err != nil {
@@ -50,6 +57,34 @@ func (j *judged) judge(ctx context.Context, rule, message string) (_ []judge.Vio
 		}
 	}
 	return j.code.Judge(rule, j.k.rules), nil
+}
+
+// uphold holds a change to rules: one that blocks is an error.
+func (j *judged) uphold(ctx context.Context, rules []string, message string) (warnings []string, err error) {
+	for i, rule := range rules {
+		contract.Tell(ctx, 100*i/len(rules), rule)
+		found, err := j.judge(ctx, rule, message)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		v := found[0]
+		broken := v.Message
+		if v.Path != "" {
+			broken = fmt.Sprintf("%q, line %d: %s", v.Path, v.Line, v.Message)
+		}
+		if len(found) > 1 {
+			broken += fmt.Sprintf(" (and %d places more)", len(found)-1)
+		}
+		w, err := j.k.hold(rule, broken, v.Hint)
+		if err != nil {
+			return nil, err
+		}
+		warnings = append(warnings, w...)
+	}
+	return warnings, nil
 }
 
 // look reads the code of the change, before and after.

@@ -17,6 +17,9 @@ type pullArgs struct {
 
 type pullResult struct {
 	Pulled bool `json:"pulled"`
+	// Branch is what git_merge or git_rebase can take, with resolutions.
+	Branch   string   `json:"branch" jsonschema:"the branch that was fetched, such as upstream/main"`
+	Warnings []string `json:"warnings" jsonschema:"rules that are broken and do not block"`
 	conflicts
 }
 
@@ -27,7 +30,7 @@ var remoteName = regexp.MustCompile(`^[a-z0-9]+(?:[._-][a-z0-9]+)*$`)
 // that the workspace came from. The branch that is checked out then moves forward, is rebased or gets a merge. It takes
 // the branch of the same name, or, where there is none, that of the remote's HEAD.
 func (k keeper) pull(ctx context.Context, a pullArgs) (pullResult, error) {
-	p := pullResult{conflicts: conflicts{[]string{}}}
+	p := pullResult{conflicts: noConflicts, Warnings: []string{}}
 	branch, err := k.git(ctx, "branch", "--show-current")
 	if branch = strings.TrimSpace(branch); err == nil && branch == "" {
 		err = contract.Errorf(contract.Git, "HEAD is on no branch, so nothing can be pulled into it")
@@ -44,10 +47,10 @@ func (k keeper) pull(ctx context.Context, a pullArgs) (pullResult, error) {
 	}
 	if a.Rebase {
 		r, err := k.rebase(ctx, rebaseArgs{Onto: "refs/remotes/" + theirs})
-		return pullResult{r.Rebased, r.conflicts}, err
+		return pullResult{r.Rebased, theirs, r.Warnings, r.conflicts}, err
 	}
 	m, err := k.merge(ctx, mergeArgs{Branch: theirs})
-	return pullResult{m.Merged, m.conflicts}, err
+	return pullResult{m.Merged, theirs, m.Warnings, m.conflicts}, err
 }
 
 // theirs fetches from a remote, and returns the branch to take, such as upstream/main.

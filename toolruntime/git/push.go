@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 
@@ -63,11 +64,34 @@ func (k keeper) push(ctx context.Context, a pushArgs) (pushResult, error) {
 	if err := k.hasNew(ctx, branch, id); err != nil {
 		return pushResult{}, err
 	}
+	more, err := k.judgePush(ctx, old, id)
+	if err := errors.Join(err, ctx.Err()); err != nil {
+		return pushResult{}, err
+	}
+	ctx = context.WithoutCancel(ctx) // from here on all of it is done
 	if err := k.bundlePush(ctx, branch, id); err != nil {
 		return pushResult{}, err
 	}
 	_, err = k.git(ctx, "update-ref", remote, id)
-	return pushResult{err == nil, warnings}, err
+	return pushResult{err == nil, append(warnings, more...)}, err
+}
+
+// judgePush judges what a push adds to a branch, if a commit of it was not judged yet: it was pulled and not merged, or
+// a program made it.
+func (k keeper) judgePush(ctx context.Context, old, id string) (warnings []string, err error) {
+	if unjudged, err := k.unjudged(ctx, id); err != nil || !unjudged {
+		return nil, err
+	}
+	if old == "" {
+		out, err := k.do(ctx, command{args: []string{"merge-base", k.base, id}})
+		if old = strings.TrimSpace(out.Stdout); err != nil {
+			return nil, err
+		}
+	}
+	if old == "" {
+		return nil, contract.Errorf(contract.Git, "it has nothing in common with what the workspace came with")
+	}
+	return k.judgeRange(ctx, old, id)
 }
 
 // pushable judges a push, and returns what goes to which branch.

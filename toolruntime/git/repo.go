@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,10 @@ type Repo struct {
 	from string
 	// Out is the folder for the bundle of pushes. Without one nothing can be pushed.
 	Out string
+	// judged are commits that were held to the rules when they were made or taken.
+	judged map[string]bool
+	// objects is the folder of the objects, where it does not lie in dir.
+	objects string
 	// date, if not empty, is that of new commits: for tests.
 	date string
 }
@@ -80,6 +85,9 @@ func (r *Repo) environ() []string {
 		key, value, _ := strings.Cut(kv, "=")
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
 	}
+	if r.objects != "" {
+		env = append(env, "GIT_OBJECT_DIRECTORY="+r.objects)
+	}
 	if r.date != "" {
 		env = append(env, "GIT_AUTHOR_DATE="+r.date, "GIT_COMMITTER_DATE="+r.date)
 	}
@@ -97,11 +105,28 @@ type command struct {
 func (r *Repo) do(ctx context.Context, c command) (proc.Output, error) {
 	out, err := proc.Run(ctx, proc.Command{Argv: append([]string{"git", "--no-pager"}, c.args...), Dir: r.w.Dir,
 		Env: append(r.environ(), c.env...), Stdin: c.stdin})
+	if ctx.Err() != nil {
+		r.unlock()
+	}
 	if err == nil && out.Truncated {
 		err = contract.Errorf(contract.Git, "git wrote more than %d bytes", proc.MaxOutput).
 			WithHint("ask for less at once")
 	}
 	return out, err
+}
+
+// unlock removes the lock files of a git that was killed. No other git that writes runs meanwhile.
+func (r *Repo) unlock() {
+	_ = filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+		case d.IsDir() && d.Name() == "objects":
+			return fs.SkipDir
+		case strings.HasSuffix(path, ".lock"):
+			os.Remove(path)
+		}
+		return nil
+	})
 }
 
 // git runs git, which must succeed, and returns its output.
@@ -166,7 +191,7 @@ func create(ctx context.Context, w *workspace.Workspace, dir string) (*Repo, err
 	if err != nil {
 		return nil, err
 	}
-	r := &Repo{w: w, dir: dir}
+	r := &Repo{w: w, dir: dir, judged: map[string]bool{}}
 	if _, err := r.git(ctx, "init", "--quiet", "--template=", "--initial-branch=main"); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
@@ -81,34 +82,6 @@ type checkoutResult struct {
 	Warnings   []string `json:"warnings" jsonschema:"rules that are broken and do not block"`
 }
 
-type mergeArgs struct {
-	Branch string `json:"branch"`
-	NoFF   bool   `json:"no_ff,omitempty" jsonschema:"make a merge commit also where none is needed"`
-}
-
-// conflicts are the paths that conflict in a merge or a rebase. After them everything is as before.
-type conflicts struct {
-	Conflicts []string `json:"conflicts"`
-}
-
-// WithError keeps the list of conflicts.
-func (c conflicts) WithError() bool { return len(c.Conflicts) > 0 }
-
-type mergeResult struct {
-	Merged bool `json:"merged"`
-	conflicts
-}
-
-type rebaseArgs struct {
-	Onto       string `json:"onto" jsonschema:"a branch or commit"`
-	Autosquash bool   `json:"autosquash,omitempty" jsonschema:"move fixup! and squash! commits to what they mend"`
-}
-
-type rebaseResult struct {
-	Rebased bool `json:"rebased"`
-	conflicts
-}
-
 // keeper carries out the calls on one repository under a registry.
 type keeper struct {
 	*Repo
@@ -130,9 +103,9 @@ func Tools(repo *Repo, rules *registry.Registry) []contract.Tool {
 		of(k, "git_checkout", "switches to a branch, or makes one", checkoutArgs{Track: true}, keeper.checkout,
 			contract.Length("target", 1, maxName)),
 		of(k, "git_merge", "merges a branch, or changes nothing", mergeArgs{NoFF: true}, keeper.merge,
-			contract.Length("branch", 1, maxName)),
+			contract.Length("branch", 1, maxName), resolving),
 		of(k, "git_rebase", "puts the branch's commits onto another one, or changes nothing",
-			rebaseArgs{Autosquash: true}, keeper.rebase, contract.Length("onto", 1, maxName)),
+			rebaseArgs{Autosquash: true}, keeper.rebase, contract.Length("onto", 1, maxName), resolving),
 		of(k, "git_push", "puts a branch into the bundle of what is to be published", pushArgs{Remote: Remote},
 			keeper.push, contract.Length("refspec", 1, 2*maxName)),
 		of(k, "git_pull", "takes the commits of an allowed host or a bundle into the branch, or changes nothing",
@@ -142,10 +115,13 @@ func Tools(repo *Repo, rules *registry.Registry) []contract.Tool {
 	}
 }
 
+// judging are tools that hold a change to the rules.
+var judging = []string{"git_commit", "git_merge", "git_rebase", "git_push", "git_pull", "validate"}
+
 func of[A, R any](k keeper, name, purpose string, defaults A, run func(keeper, context.Context, A) (R, error),
 	adjust ...contract.Adjust) contract.Tool {
 	limit := gitTime
-	if (name == "git_commit" || name == "validate") && len(k.rules.Held(toolchain.Can)) > 0 {
+	if slices.Contains(judging, name) && len(k.rules.Held(toolchain.Can)) > 0 {
 		limit = toolchainTime
 	}
 	return contract.NewTool(name, purpose, limit, defaults, func(ctx context.Context, a A) (R, error) {

@@ -54,7 +54,8 @@ func (k keeper) validate(ctx context.Context, a validateArgs) (validateResult, e
 		fits, _ := doublestar.Match(glob, c.Path) // the glob was checked
 		return !fits
 	})
-	j := &judged{k: k, changes: changes, base: k.base, env: indexOfChanges(k.Repo), more: []string{a.RuleID}}
+	j := &judged{k: k, changes: changes, base: k.base, env: indexOfChanges(k.Repo), more: []string{a.RuleID},
+		tree: func(context.Context) (string, error) { return k.w.Dir, nil }}
 	blocked := ""
 	for _, rule := range registry.Rules {
 		level := k.rules.Level(rule.ID)

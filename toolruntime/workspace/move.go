@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -16,11 +18,14 @@ import (
 // maxCopy bounds what one copy writes, in bytes.
 const maxCopy = 256 << 20
 
+// copyPart is what is copied at once, in bytes.
+const copyPart = 4 << 20
+
 // Move renames a file, folder or link. Without overwrite the kernel itself refuses a target
 // that exists; with it, only a file or link is replaced.
-func (w *Workspace) Move(src, dst string, overwrite bool) error {
+func (w *Workspace) Move(ctx context.Context, src, dst string, overwrite bool) error {
 	from, _, err := w.Lstat(src)
-	if err != nil {
+	if err := errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
 	to, err := w.target(from, dst, overwrite)
@@ -73,14 +78,14 @@ func (w *Workspace) rename(from, to string, overwrite bool) error {
 	}
 	err = unix.Renameat2(int(fromDir.Fd()), path.Base(from), int(toDir.Fd()), path.Base(to), flags)
 	if err != nil {
-		return contract.Errorf(contract.FileIO, "move %q to %q: %v", from, to, err)
+		return contract.Errorf(contract.FileIO, "%q can't be renamed: %v", from, err)
 	}
 	return nil
 }
 
 // Copy copies a file, or a folder with all below it. It refuses a tree that holds anything
-// else than files and folders. What it makes appears whole or not at all.
-func (w *Workspace) Copy(src, dst string, overwrite, preserveMode bool) error {
+// else than files and folders. What it makes appears whole or not at all, and not once ctx is over.
+func (w *Workspace) Copy(ctx context.Context, src, dst string, overwrite, preserveMode bool) error {
 	from, info, err := w.Lstat(src)
 	if err != nil {
 		return err
@@ -89,24 +94,29 @@ func (w *Workspace) Copy(src, dst string, overwrite, preserveMode bool) error {
 	if err != nil {
 		return err
 	}
-	temp := sibling(to)
-	c := copier{w: w, preserveMode: preserveMode, left: maxCopy, entries: maxEntries}
-	if err = c.copy(from, temp, info); err == nil {
+	temp := w.temp(to)
+	c := copier{ctx: ctx, w: w, preserveMode: preserveMode, left: maxCopy, entries: maxEntries}
+	if err = errors.Join(c.copy(from, temp, info), ctx.Err()); err == nil {
 		err = w.rename(temp, to, overwrite)
 	}
 	if err != nil {
-		return errors.Join(err, w.root.RemoveAll(temp))
+		return errors.Join(err, w.discard(ctx, temp))
 	}
+	w.temps.Delete(temp)
 	return nil
 }
 
 type copier struct {
+	ctx           context.Context
 	w             *Workspace
 	preserveMode  bool
 	left, entries int64
 }
 
 func (c *copier) copy(from, to string, info fs.FileInfo) error {
+	if c.ctx.Err() != nil {
+		return c.ctx.Err()
+	}
 	if c.entries--; c.entries < 0 {
 		return contract.Errorf(contract.FileIO, "more than %d entries to copy", maxEntries)
 	}
@@ -152,9 +162,16 @@ func (c *copier) file(from, to string) error {
 	if err != nil {
 		return failed(err)
 	}
-	n, err := io.Copy(out, io.LimitReader(in, c.left+1))
-	if c.left -= n; err == nil && c.left < 0 {
-		err = contract.Errorf(contract.FileIO, "more than %d bytes to copy", maxCopy)
+	for err == nil {
+		var n int64
+		n, err = io.CopyN(out, in, copyPart)
+		if c.left -= n; c.left < 0 {
+			err = contract.Errorf(contract.FileIO, "more than %d bytes to copy", maxCopy)
+		}
+		err = cmp.Or(err, c.ctx.Err())
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
 	if err == nil && c.preserveMode {
 		err = out.Chmod(info.Mode().Perm())
@@ -162,9 +179,9 @@ func (c *copier) file(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// Delete removes a file or link, or a folder with recursive. It never follows a link. With
-// force, what is not there is no error.
-func (w *Workspace) Delete(p string, recursive, force bool) error {
+// Delete removes a file or link, or a folder with recursive: all of it at once, by a rename. It never follows a link.
+// With force, what is not there is no error. Once ctx is over nothing is deleted.
+func (w *Workspace) Delete(ctx context.Context, p string, recursive, force bool) error {
 	clean, info, err := w.Lstat(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && force:
@@ -176,8 +193,14 @@ func (w *Workspace) Delete(p string, recursive, force bool) error {
 	case info.IsDir() && !recursive:
 		return contract.Errorf(contract.FileIO, "%q is a folder", clean).
 			WithHint("set recursive to delete it with all below it")
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case info.IsDir():
-		err = w.root.RemoveAll(clean)
+		temp := w.temp(clean)
+		if err := w.rename(clean, temp, false); err != nil {
+			return err
+		}
+		err = w.discard(ctx, temp)
 	default:
 		err = w.root.Remove(clean)
 	}

@@ -30,7 +30,7 @@ type patchResult struct {
 
 // patch applies a unified diff to one file. There is no fuzz: all bytes of context count, and either every hunk is
 // applied or none. What it accepts, `git apply` accepts, and both write the same.
-func (t fileTools) patch(_ context.Context, a patchArgs) (patchResult, error) {
+func (t fileTools) patch(ctx context.Context, a patchArgs) (patchResult, error) {
 	path, err := Clean(a.Path)
 	if err != nil {
 		return patchResult{}, err
@@ -62,7 +62,7 @@ func (t fileTools) patch(_ context.Context, a patchArgs) (patchResult, error) {
 	if f.IsNew && f.NewMode&0o100 != 0 {
 		mode = 0o755
 	}
-	if err := t.w.Write(path, data, mode, f.IsNew); err != nil {
+	if err := t.w.Write(ctx, path, data, mode, f.IsNew); err != nil {
 		return patchResult{}, err
 	}
 	return patchResult{true, len(offsets), offsets}, nil

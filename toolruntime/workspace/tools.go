@@ -110,18 +110,18 @@ func Tools(w *Workspace) []contract.Tool {
 
 type fileTools struct{ w *Workspace }
 
-func (t fileTools) move(_ context.Context, a moveArgs) (moveResult, error) {
-	err := t.w.Move(a.Src, a.Dst, a.Overwrite)
+func (t fileTools) move(ctx context.Context, a moveArgs) (moveResult, error) {
+	err := t.w.Move(ctx, a.Src, a.Dst, a.Overwrite)
 	return moveResult{err == nil}, err
 }
 
-func (t fileTools) copy(_ context.Context, a copyArgs) (copyResult, error) {
-	err := t.w.Copy(a.Src, a.Dst, a.Overwrite, a.PreserveMode)
+func (t fileTools) copy(ctx context.Context, a copyArgs) (copyResult, error) {
+	err := t.w.Copy(ctx, a.Src, a.Dst, a.Overwrite, a.PreserveMode)
 	return copyResult{err == nil}, err
 }
 
-func (t fileTools) delete(_ context.Context, a deleteArgs) (deleteResult, error) {
-	err := t.w.Delete(a.Path, a.Recursive, a.Force)
+func (t fileTools) delete(ctx context.Context, a deleteArgs) (deleteResult, error) {
+	err := t.w.Delete(ctx, a.Path, a.Recursive, a.Force)
 	return deleteResult{err == nil}, err
 }
 
@@ -139,7 +139,7 @@ func (t fileTools) read(_ context.Context, a readArgs) (readResult, error) {
 
 func hash(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-func (t fileTools) write(_ context.Context, a writeArgs) (writeResult, error) {
+func (t fileTools) write(ctx context.Context, a writeArgs) (writeResult, error) {
 	if err := t.w.expect(a.Path, a.ExpectSHA256); err != nil {
 		return writeResult{}, err
 	}
@@ -151,7 +151,7 @@ func (t fileTools) write(_ context.Context, a writeArgs) (writeResult, error) {
 		}
 		mode = fs.FileMode(n)
 	}
-	if err := t.w.Write(a.Path, []byte(a.Content), mode, a.CreateDirs); err != nil {
+	if err := t.w.Write(ctx, a.Path, []byte(a.Content), mode, a.CreateDirs); err != nil {
 		return writeResult{}, err
 	}
 	return writeResult{true, len(a.Content)}, nil

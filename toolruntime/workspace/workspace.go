@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -43,6 +44,8 @@ const (
 type Workspace struct {
 	Dir  string
 	root *os.Root
+	// temps are the files and folders that are written or removed beside what they are for. No tool sees them.
+	temps sync.Map
 }
 
 // Open takes a folder as workspace.
@@ -55,7 +58,7 @@ func Open(dir string) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Workspace{abs, root}, nil
+	return &Workspace{Dir: abs, root: root}, nil
 }
 
 // Clean judges a path by its text, and returns it in one spelling. "." is the workspace.
@@ -219,10 +222,10 @@ func (w *Workspace) Read(p string, most int64) ([]byte, fs.FileMode, error) {
 }
 
 // Write puts data in place of a file, or makes it, by a rename: nobody sees half of it. A mode of 0
-// stands for that of the file, or 0644.
-func (w *Workspace) Write(p string, data []byte, mode fs.FileMode, makeDirs bool) error {
+// stands for that of the file, or 0644. Once ctx is over nothing is written.
+func (w *Workspace) Write(ctx context.Context, p string, data []byte, mode fs.FileMode, makeDirs bool) error {
 	clean, err := w.plain(p)
-	if err != nil {
+	if err := errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
 	if makeDirs {
@@ -244,7 +247,8 @@ func (w *Workspace) Write(p string, data []byte, mode fs.FileMode, makeDirs bool
 	if mode == 0 {
 		mode = 0o644
 	}
-	temp := sibling(clean)
+	temp := w.temp(clean)
+	defer w.temps.Delete(temp)
 	f, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		return contract.Errorf(contract.FileIO, "the folder of %q does not exist", clean).
@@ -264,9 +268,37 @@ func (w *Workspace) Write(p string, data []byte, mode fs.FileMode, makeDirs bool
 	return nil
 }
 
-// sibling is a new name in the folder of p.
-func sibling(p string) string {
-	return path.Join(path.Dir(p), ".threegate-"+strconv.FormatUint(rand.Uint64(), 36))
+// temp is a new name in the folder of p.
+func (w *Workspace) temp(p string) string {
+	name := path.Join(path.Dir(p), ".threegate-"+strconv.FormatUint(rand.Uint64(), 36))
+	w.temps.Store(name, true)
+	return name
+}
+
+// discard removes what a temp is the name of, after the call's answer if its time is over.
+func (w *Workspace) discard(ctx context.Context, temp string) error {
+	done := make(chan error, 1)
+	go func() {
+		err := w.root.RemoveAll(temp)
+		if err != nil { // folders whose mode lets nobody take anything out
+			_ = fs.WalkDir(w.root.FS(), temp, func(p string, d fs.DirEntry, err error) error {
+				if err == nil && d.IsDir() {
+					err = w.root.Chmod(p, 0o700)
+				}
+				return err
+			})
+			err = w.root.RemoveAll(temp)
+		}
+		w.temps.Delete(temp)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		contract.After(ctx, func() { <-done })
+		return nil
+	}
 }
 
 // Walk calls do for every entry below the workspace in order of names, but for folders named
@@ -286,7 +318,7 @@ func (w *Workspace) Walk(ctx context.Context, do func(p string, d fs.DirEntry) e
 		if p == "." {
 			return nil
 		}
-		if IsGit(d.Name()) {
+		if _, temp := w.temps.Load(p); temp || IsGit(d.Name()) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

@@ -79,32 +79,32 @@ func TestNothingOutside(t *testing.T) {
 		if data, _, err := w.Read(p, MaxFile); err == nil {
 			t.Errorf("read %q: %q", p, data)
 		}
-		if err := w.Write(p, []byte("x"), 0, true); err == nil {
+		if err := w.Write(t.Context(), p, []byte("x"), 0, true); err == nil {
 			t.Errorf("wrote %q", p)
 		}
-		if err := w.Copy(p, "copy", false, true); err == nil {
+		if err := w.Copy(t.Context(), p, "copy", false, true); err == nil {
 			t.Errorf("copied %q", p)
 		}
-		if err := w.Copy("own", p+"/new", false, true); err == nil {
+		if err := w.Copy(t.Context(), "own", p+"/new", false, true); err == nil {
 			t.Errorf("copied to %q/new", p)
 		}
-		if err := w.Move("own", p+"/new", true); err == nil {
+		if err := w.Move(t.Context(), "own", p+"/new", true); err == nil {
 			t.Errorf("moved to %q/new", p)
 		}
 	}
 	for _, p := range []string{"abs/secret", "rel/secret", "../work-secret", out} {
-		if err := w.Move(p, "moved", false); code(err) != contract.Policy {
+		if err := w.Move(t.Context(), p, "moved", false); code(err) != contract.Policy {
 			t.Errorf("moved %q: %v", p, err)
 		}
-		if err := w.Delete(p, true, true); code(err) != contract.Policy {
+		if err := w.Delete(t.Context(), p, true, true); code(err) != contract.Policy {
 			t.Errorf("deleted %q: %v", p, err)
 		}
 	}
 	// A link itself can be deleted; what it points to stays.
-	if err := w.Delete("abs", true, false); err != nil {
+	if err := w.Delete(t.Context(), "abs", true, false); err != nil {
 		t.Error(err)
 	}
-	if err := w.Write("rel", []byte("x"), 0, false); code(err) != contract.Policy {
+	if err := w.Write(t.Context(), "rel", []byte("x"), 0, false); code(err) != contract.Policy {
 		t.Errorf("wrote over a link: %v", err)
 	}
 	got, err := os.ReadFile(filepath.Join(out, "secret"))
@@ -128,10 +128,10 @@ func TestLinksInside(t *testing.T) {
 			t.Errorf("%q: %v", p, err)
 		}
 	}
-	if err := w.Delete("dir/a", false, false); code(err) != contract.Policy {
+	if err := w.Delete(t.Context(), "dir/a", false, false); code(err) != contract.Policy {
 		t.Errorf("deleted through a link: %v", err)
 	}
-	if err := w.Move("file", "moved", false); err != nil {
+	if err := w.Move(t.Context(), "file", "moved", false); err != nil {
 		t.Error(err)
 	}
 	if to, err := os.Readlink(filepath.Join(dir, "moved")); to != "real/a" {
@@ -147,7 +147,7 @@ func TestSpecialFilesDoNotBlock(t *testing.T) {
 	write(t, filepath.Join(dir, "a"), "a")
 	w := open(t, dir)
 	_, _, err := w.Read("fifo", MaxFile)
-	for name, err := range map[string]error{"read": err, "write": w.Write("fifo", nil, 0, false), "copy": w.Copy("fifo", "b", false, true),
+	for name, err := range map[string]error{"read": err, "write": w.Write(t.Context(), "fifo", nil, 0, false), "copy": w.Copy(t.Context(), "fifo", "b", false, true),
 		"read a folder": func() error { _, _, err := w.Read(".", 1); return err }()} {
 		if code(err) != contract.FileIO {
 			t.Errorf("%s: %v", name, err)
@@ -162,14 +162,14 @@ func TestMoveAndCopyReplaceNothing(t *testing.T) {
 	write(t, filepath.Join(dir, "d/e"), "e")
 	w := open(t, dir)
 	for name, err := range map[string]error{
-		"move over a file": w.Move("a", "b", false), "copy over a file": w.Copy("a", "b", false, true),
-		"move over a folder": w.Move("a", "d", true), "copy over a folder": w.Copy("a", "d", true, true),
-		"into itself": w.Move("d", "d/f", false), "copy into itself": w.Copy("d", "d/f", false, true),
-		"onto its parent": w.Move("d/e", "d", true), "onto itself": w.Move("a", "./a", true),
-		"the workspace": w.Move(".", "x", false), "to the workspace": w.Move("a", ".", true),
-		"what is not there": w.Move("none", "x", false), "to no folder": w.Move("a", "none/x", false),
-		"delete the workspace": w.Delete(".", true, true), "delete a folder": w.Delete("d", false, true),
-		"delete nothing": w.Delete("none", false, false),
+		"move over a file": w.Move(t.Context(), "a", "b", false), "copy over a file": w.Copy(t.Context(), "a", "b", false, true),
+		"move over a folder": w.Move(t.Context(), "a", "d", true), "copy over a folder": w.Copy(t.Context(), "a", "d", true, true),
+		"into itself": w.Move(t.Context(), "d", "d/f", false), "copy into itself": w.Copy(t.Context(), "d", "d/f", false, true),
+		"onto its parent": w.Move(t.Context(), "d/e", "d", true), "onto itself": w.Move(t.Context(), "a", "./a", true),
+		"the workspace": w.Move(t.Context(), ".", "x", false), "to the workspace": w.Move(t.Context(), "a", ".", true),
+		"what is not there": w.Move(t.Context(), "none", "x", false), "to no folder": w.Move(t.Context(), "a", "none/x", false),
+		"delete the workspace": w.Delete(t.Context(), ".", true, true), "delete a folder": w.Delete(t.Context(), "d", false, true),
+		"delete nothing": w.Delete(t.Context(), "none", false, false),
 	} {
 		if code(err) != contract.FileIO {
 			t.Errorf("%s: %v", name, err)
@@ -182,7 +182,7 @@ func TestMoveAndCopyReplaceNothing(t *testing.T) {
 	if got, _ := os.ReadFile(filepath.Join(dir, "b")); string(got) != "b" {
 		t.Errorf("b holds %q", got)
 	}
-	for name, err := range map[string]error{"overwrite": w.Move("a", "b", true), "folder": w.Copy("d", "e", false, true)} {
+	for name, err := range map[string]error{"overwrite": w.Move(t.Context(), "a", "b", true), "folder": w.Copy(t.Context(), "d", "e", false, true)} {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -190,7 +190,7 @@ func TestMoveAndCopyReplaceNothing(t *testing.T) {
 	if got, _ := os.ReadFile(filepath.Join(dir, "e/e")); string(got) != "e" {
 		t.Errorf("e/e holds %q", got)
 	}
-	if err := w.Delete("none", false, true); err != nil {
+	if err := w.Delete(t.Context(), "none", false, true); err != nil {
 		t.Error(err)
 	}
 }
@@ -201,7 +201,7 @@ func TestCopyOfATreeWithALink(t *testing.T) {
 	write(t, filepath.Join(dir, "d/a"), "a")
 	link(t, "/etc", filepath.Join(dir, "d/z"))
 	w := open(t, dir)
-	if err := w.Copy("d", "c", false, true); code(err) != contract.FileIO {
+	if err := w.Copy(t.Context(), "d", "c", false, true); code(err) != contract.FileIO {
 		t.Errorf("got %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -220,15 +220,15 @@ func TestWriteKeepsOrSetsTheMode(t *testing.T) {
 		}
 		return info.Mode()
 	}
-	if err := w.Write("sub/run", nil, 0, false); code(err) != contract.FileIO {
+	if err := w.Write(t.Context(), "sub/run", nil, 0, false); code(err) != contract.FileIO {
 		t.Errorf("made a folder: %v", err)
 	}
 	for _, step := range []struct{ set, want fs.FileMode }{{0, 0o644}, {0o755, 0o755}, {0, 0o755}} {
-		if err := w.Write("sub/run", []byte("x"), step.set, true); err != nil || mode() != step.want {
+		if err := w.Write(t.Context(), "sub/run", []byte("x"), step.set, true); err != nil || mode() != step.want {
 			t.Errorf("set %o: got %o, %v", step.set, mode(), err)
 		}
 	}
-	if err := w.Copy("sub/run", "plain", false, false); err != nil {
+	if err := w.Copy(t.Context(), "sub/run", "plain", false, false); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "plain")); err != nil || info.Mode().Perm()&0o111 != 0 {

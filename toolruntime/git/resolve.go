@@ -80,8 +80,8 @@ func (a resolver) check(ours, theirs string) error {
 			}
 		}
 		if ways != 1 {
-			return contract.Errorf(contract.Validation, "the resolution of %q has %d of content, delete and take, not one",
-				r.Path, ways)
+			return contract.Errorf(contract.Validation, "the resolution of %q has %d of content, delete and take, "+
+				"not one", r.Path, ways)
 		}
 	}
 	return nil
@@ -165,8 +165,8 @@ func (a resolver) resolve(ctx context.Context, r *Repo, c conflicts, used map[in
 		if at < 0 {
 			e := contract.Errorf(contract.Git, "%q conflicts, and no resolution is for it", s.Path)
 			if s.Commit != "" {
-				e = contract.Errorf(contract.Git, "%q conflicts at the commit %s, and no resolution is for both", s.Path,
-					s.Commit)
+				e = contract.Errorf(contract.Git, "%q conflicts at the commit %s, and no resolution is for both",
+					s.Path, s.Commit)
 			}
 			return e.WithHint("sides has the contents; resolve every path of conflicts")
 		}
@@ -218,8 +218,8 @@ func (r *Repo) settle(ctx context.Context, s side, to resolution) (err error) {
 func (a resolver) leftOver(used map[int]bool) (err error) {
 	for i, r := range a.Resolutions {
 		if !used[i] {
-			err = errors.Join(err, contract.Errorf(contract.Git, "%q does not conflict, or not at the commit %q", r.Path,
-				r.Commit).WithHint("leave its resolution out; a merge's resolutions name no commit, a rebase's do"))
+			err = errors.Join(err, contract.Errorf(contract.Git, "%q does not conflict, or not at the commit %q",
+				r.Path, r.Commit).WithHint("leave its resolution out; a merge's resolutions name no commit, a rebase's do"))
 		}
 	}
 	return err

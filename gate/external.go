@@ -161,8 +161,8 @@ func (f *filters) end() (*schemas.Finding, error) {
 		return nil, err
 	}
 	if f.record.Tries < filterTries {
-		return nil, executors.WithHint(f.failed, "start that filter, or correct results.external in "+
-			config.FileName+" and reload the node")
+		return nil, executors.WithHint(f.failed, cmp.Or(executors.HintOf(f.failed), "start that filter, or correct "+
+			"results.external in "+config.FileName+" and reload the node"))
 	}
 	return &schemas.Finding{Rule: ruleExternal, Severity: schemas.SeverityBlocking,
 		Message: fmt.Sprintf("tried %d times: %s", f.record.Tries, f.failed),

@@ -179,7 +179,7 @@ func withoutLandlock() error {
 	if err != nil {
 		return err
 	}
-	return load(prog)
+	return load(prog, unix.SECCOMP_FILTER_FLAG_TSYNC)
 }
 
 // TestApply confines a process and wants each attempt to end as it must.

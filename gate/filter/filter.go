@@ -8,13 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode"
+
+	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/gate/confine"
 )
 
 // Filter is a program that judges text, behind a socket or started for each question.
@@ -80,27 +85,44 @@ func (f Filter) overSocket(ctx context.Context, line []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(c, maxAnswer+1))
 }
 
-// confined starts a command without rights: as nobody, who can gain none, and with no file
-// to write to. Namespaces of its own leave it no network, and end all that it started with it.
-var confined = []string{"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
-	"--inh-caps=-all", "--bounding-set=-all", "--",
-	"/usr/bin/prlimit", "--fsize=0", "--core=0", "--nofile=256", "--as=4294967296", "--"}
+// A command runs as a user that nobody else is, so that no other process of this host can reach it, or be counted or
+// reached as one of its own: sandboxes have lower ids, see executors/sandbox.
+const (
+	firstUser = 2_010_000_000
+	users     = 1 << 16
+)
 
-// byCommand starts the filter's program, gives it the question and reads its answer.
+// asked counts questions, from anywhere: another process of this program asks, too.
+var asked atomic.Uint32
+
+func init() { asked.Store(rand.Uint32()) }
+
+// unprivileged is a command that starts another one as that user, who can gain no rights, and with bounds.
+func unprivileged(user uint32) []string {
+	return []string{"/usr/bin/setpriv", fmt.Sprintf("--reuid=%d", user), fmt.Sprintf("--regid=%d", user), "--clear-groups",
+		"--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--",
+		"/usr/bin/prlimit", "--fsize=0", "--core=0", "--nofile=256", "--nproc=64", "--as=4294967296", "--"}
+}
+
+// byCommand starts the filter's program, gives it the question and reads its answer. It has no file to write to and
+// no socket. Namespaces of its own leave it no network, and end all that it started with it.
 func (f Filter) byCommand(ctx context.Context, line []byte) ([]byte, error) {
-	args := append(confined[1:len(confined):len(confined)], f.Command...)
-	cmd := exec.CommandContext(ctx, confined[0], args...)
+	args := append(unprivileged(firstUser+asked.Add(1)%users), f.Command...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdin = []string{"LC_ALL=C.UTF-8"}, "/", bytes.NewReader(line)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL,
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS}
 	cmd.WaitDelay = time.Second
 	out, errs := &bounded{most: maxAnswer + 1}, &bounded{most: maxStderr}
 	cmd.Stdout, cmd.Stderr = out, errs
-	err := cmd.Run()
-	if errors.Is(err, os.ErrPermission) {
+	err := confine.Readers(cmd.Run)
+	switch {
+	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("%w (only root can confine a filter)", err)
-	}
-	if err != nil {
+	case errors.Is(err, confine.ErrNoLandlock):
+		return nil, executors.WithHint(err, "start the kernel with landlock in its list of security modules "+
+			"(lsm=landlock,...), or let the filter listen on a socket")
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w%s", f.Command[0], err, says(errs.Bytes()))
 	}
 	return out.Bytes(), nil

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -97,7 +98,7 @@ exit 3
 	if err == nil {
 		t.Fatal("a program that fails has answered")
 	}
-	for _, want := range []string{"exit status 3", "id=65534:65534:65534", "read=0", "interfaces=1", "privs=1",
+	for _, want := range []string{"exit status 3", "read=0", "interfaces=1", "privs=1",
 		"CapBnd:?0000000000000000", "env=LC_ALL=C.UTF-8 "} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
@@ -105,6 +106,69 @@ exit 3
 	}
 	if st, err := os.Stat(filepath.Join(dir, "new")); err == nil && st.Size() > 0 {
 		t.Error("it wrote a file")
+	}
+}
+
+// TestHostileCommand: a command that was taken over changes nothing, reaches nobody, and goes on to do what filters do.
+func TestHostileCommand(t *testing.T) {
+	dir, err := os.MkdirTemp("", "filter")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	program, err := os.ReadFile(filepath.Join("testdata", "hostile.py"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "hostile"), program, 0o755))
+	theirs := filepath.Join(dir, "open")
+	must(t, os.WriteFile(theirs, []byte("content"), 0o666))
+	before := time.Unix(1_000_000_000, 0)
+	must(t, errors.Join(os.Chmod(dir, 0o777), os.Chmod(theirs, 0o666), os.Chtimes(theirs, before, before)))
+	l, err := net.Listen("unix", filepath.Join(dir, "socket"))
+	must(t, err)
+	defer l.Close()
+	must(t, os.Chmod(filepath.Join(dir, "socket"), 0o666))
+	abstract, err := net.Listen("unix", "@threegate-hostile")
+	must(t, err)
+	defer abstract.Close()
+
+	f := Filter{Name: "hostile", Command: []string{filepath.Join(dir, "hostile"), dir}, Timeout: time.Minute}
+	found, err := f.Ask(t.Context(), Question{Channel: "stdout", Text: []byte("x")})
+	must(t, err)
+	if len(found) < 80 {
+		t.Errorf("%d attempts", len(found))
+	}
+	may := map[string]bool{"a pipeline": true, "a large read": true}
+	for _, g := range found {
+		i := strings.LastIndex(g.Reason, ": ")
+		if name, outcome := g.Reason[:i], g.Reason[i+2:]; may[name] != (outcome == "done") {
+			t.Errorf("%s: %s", name, outcome)
+		}
+	}
+	for _, made := range []string{"/tmp", "/dev/shm", "/var/tmp", dir, "/", "/run/lock", "/dev/mqueue"} {
+		if name := filepath.Join(made, "threegate-hostile"); os.Remove(name) == nil {
+			t.Errorf("it made %s", name)
+		}
+	}
+	st, err := os.Stat(theirs)
+	must(t, err)
+	if b, err := os.ReadFile(theirs); err != nil || string(b) != "content" || !st.ModTime().Equal(before) ||
+		st.Mode().Perm() != 0o666 {
+		t.Errorf("it changed a file to %q, %v, %v: %v", b, st.Mode(), st.ModTime(), err)
+	}
+}
+
+// TestNoTwoOfOneUser: two commands that run at once are two users, neither of them anybody else.
+func TestNoTwoOfOneUser(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "id")
+	must(t, os.WriteFile(script, []byte("#!/bin/sh\nid -ru >&2\nid -rg >&2\nexit 1\n"), 0o755))
+	for d := filepath.Dir(script); d != os.TempDir(); d = filepath.Dir(d) {
+		must(t, os.Chmod(d, 0o755))
+	}
+	seen := map[string]bool{}
+	for range 5 {
+		_, err := Filter{Name: "id", Command: []string{script}, Timeout: time.Minute}.Ask(t.Context(), Question{})
+		if err == nil || !strings.Contains(err.Error(), "exit status 1: 201") || seen[err.Error()] {
+			t.Errorf("%v", err)
+		}
+		seen[fmt.Sprint(err)] = true
 	}
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +141,8 @@ func notRoot() error {
 func landlockCheck(cs *checks, abi int) {
 	switch {
 	case abi == 0:
-		cs.warn("landlock", "this kernel has none: commands that read requests can reach all files of their caller",
+		cs.warn("landlock", "this kernel has none: commands that read requests can reach all files of their caller, and no filter "+
+			"can be a command",
 			"start the kernel with landlock in its list of security modules (lsm=landlock,...)")
 	default:
 		detail := fmt.Sprintf("ABI %d: commands that read requests and results reach only the files that they are "+
@@ -237,7 +239,8 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Node) {
 	for _, e := range l.Results.External {
 		took, err := gate.TryFilter(ctx, e)
 		cs.add("filter "+e.Name, err, fmt.Sprintf("it answers, in %s", took.Round(time.Millisecond)),
-			"start it, or correct results.external; while it does not answer, results wait and are then refused")
+			cmp.Or(executors.HintOf(err),
+				"start it, or correct results.external; while it does not answer, results wait and are then refused"))
 	}
 	cs.add("disk", spool.Room(l.Dir, spool.DefaultMinFreeBytes), "room for requests", "make room below "+l.Dir)
 	if len(l.Approvals.Approvers) == 0 && !l.Approvals.RequireSignature {

@@ -18,7 +18,7 @@ func admittedEvent(j *spool.Job, a *admitted, attempt int) ledger.Event {
 
 // nodeEvent says what the node decides by from now on. The texts of allowed signers are kept, durably, before.
 func (g *Gate) nodeEvent(t ledger.Type, cfg *config.Node) (ledger.Event, error) {
-	n := &ledger.Node{Version: g.version, Images: cfg.ImageDigests(ledger.MaxImages)}
+	n := &ledger.Node{Version: g.version, Format: ledger.Format, Images: cfg.ImageDigests(ledger.MaxImages)}
 	var err error
 	if n.Config, err = cfg.Digest(); err != nil {
 		return ledger.Event{}, err

@@ -195,6 +195,9 @@ func TestFsckComparesWhoApproved(t *testing.T) {
 				if e.Type == ledger.DeliveryAttempted {
 					c.change(e)
 				}
+				if e.Node != nil && name == "an older record" {
+					e.Node.Format = 0
+				}
 			})
 			r, err := fsck.Run(t.Context(), w.cfg, fsck.Options{})
 			must(t, err)
@@ -202,7 +205,7 @@ func TestFsckComparesWhoApproved(t *testing.T) {
 			for _, f := range r.Found {
 				if f.Check == fsck.CheckApproval {
 					said = append(said, f.What)
-				} else {
+				} else if f.Check != fsck.CheckSignature || name != "an approver" { // nor did somebody sign it
 					t.Errorf("%+v", f)
 				}
 			}

@@ -19,6 +19,9 @@ import (
 // maxNodeName leaves room for what makes a node's label unique on its host.
 const maxNodeName = 48
 
+// maxOrigin bounds node.origin.
+const maxOrigin = 200
+
 // maxLanguageName bounds the name of a language, in bytes.
 const maxLanguageName = 64
 
@@ -79,6 +82,11 @@ func (c *checker) node() {
 	name := c.Config.Node.Name
 	if name == "" || len(name) > maxNodeName || strings.ContainsFunc(name, notNameRune) {
 		c.bad("node.name", "must be 1 to 48 of letters, digits, '.', '_' and '-'", "")
+	}
+	other := func(r rune) bool { return r != '/' && notNameRune(r) }
+	if origin := c.Config.Node.Origin; len(origin) > maxOrigin || strings.ContainsFunc(origin, other) {
+		c.bad("node.origin", "must be up to 200 of letters, digits, '.', '_', '-' and '/'",
+			"write a name under a domain that is yours: logs.example.org/threegate/lab")
 	}
 }
 

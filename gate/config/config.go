@@ -48,6 +48,8 @@ type Config struct {
 type NodeSettings struct {
 	// Name appears in provenance.
 	Name string `yaml:"name"`
+	// Origin is the name of the node's record among all logs that a witness signs. Empty is Name.
+	Origin string `yaml:"origin"`
 	// Concurrency is how many jobs run at once.
 	Concurrency int `yaml:"concurrency"`
 	// Sweep is how often inboxes are read whatever the watcher says.
@@ -57,6 +59,9 @@ type NodeSettings struct {
 	// Drain is how long SIGTERM waits for running jobs; those left are re-attached by the next start.
 	Drain time.Duration `yaml:"drain"`
 }
+
+// LogOrigin is the name under which checkpoints of the node's record are signed.
+func (c *Config) LogOrigin() string { return cmp.Or(c.Node.Origin, c.Node.Name) }
 
 // Inbox is one drop zone.
 type Inbox struct {

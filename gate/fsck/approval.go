@@ -64,6 +64,7 @@ func (n *node) approval(j *job, dir string, c *spool.Claim) {
 		hashes[in.Path] = in.SHA256
 	}
 	differ("claimed with the inputs", inputs(ledger.InputsOf(hashes)), inputs(e.Inputs))
+	n.signatures(j, dir, raw, parts)
 }
 
 // approversIn lists the approvers that a record names as the request and its signatures show them.
@@ -101,8 +102,8 @@ func inputs(in *ledger.Inputs) string {
 	return fmt.Sprintf("%d of list %s: %s", in.Files, in.List, strings.Join(in.SHA256, " "))
 }
 
-// signers wants each text of allowed signers that the node went by to be kept as it was.
-func (n *node) signers(names []string) {
+// keptSigners wants each text of allowed signers that the node went by to be kept as it was.
+func (n *node) keptSigners(names []string) {
 	for _, name := range names {
 		path := n.path(spool.DirSigners, name)
 		is := func(f Finding) bool { return f.Where == path }

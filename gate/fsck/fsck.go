@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -39,6 +38,8 @@ const (
 	CheckFiles      Check = "files"      // a job's files are there and are what was claimed
 	CheckDigest     Check = "digest"     // request.md and result.md are what the ledger says
 	CheckApproval   Check = "approval"   // who asked for and who approved what was admitted is what the ledger says
+	CheckSignature  Check = "signature"  // approvals, plans and orders are signed by persons who were allowed then
+	CheckTime       Check = "time"       // time goes on from event to event, or a clock was set back on record
 	CheckReasons    Check = "reasons"    // a refused item has reasons that can be read
 	CheckTimeline   Check = "timeline"   // a run's tool calls are those of the ledger and of its plan
 	CheckSeal       Check = "seal"       // the folder of a job that has ended is as it was then, to the byte
@@ -95,6 +96,9 @@ type Report struct {
 	Unseen []string `json:"unseen,omitempty"`
 	// Warnings are no fault of the node's, and may be one of somebody else.
 	Warnings []Finding `json:"warnings"`
+	// Remarks are what an auditor may ask about, and is on record: a clock set back, other signers, what was pruned.
+	Remarks    []Finding  `json:"remarks"`
+	Signatures Signatures `json:"signatures"`
 	// Unsealed are jobs that ended before this node sealed any.
 	Unsealed int `json:"unsealed"`
 	// Pending are temporaries that the next start removes by itself.
@@ -115,6 +119,9 @@ type Options struct {
 	Locked bool
 	// Now defaults to time.Now. Results are judged at that time.
 	Now func() time.Time
+	// Signers is a text of allowed signers, by which approvals, plans and orders must be signed,
+	// too, as of their events.
+	Signers []byte
 }
 
 // A node that is served moves while it is read. What is found wrong in one
@@ -126,6 +133,9 @@ const (
 
 // maxNamed bounds how many things of a kind are named.
 const maxNamed = 20
+
+// maxRemarks bounds all remarks.
+const maxRemarks = 100
 
 // Run checks the node that cfg configures. An error means that the check could
 // not be made; what is wrong with the node is in the report.
@@ -174,9 +184,9 @@ func still(found, before []Finding) []Finding {
 // read reads the node once.
 func read(ctx context.Context, cfg *config.Node, o Options) (*node, error) {
 	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*job{},
-		told: map[string]told{}, orders: map[string]ledger.Type{}}
+		told: map[string]told{}, orders: map[string]ordered{}, signers: o.Signers}
 	n.report = &Report{Dir: cfg.Dir, Balance: Balance{Progress: map[string]int{}}, Found: []Finding{},
-		Warnings: []Finding{}, Pending: []string{}}
+		Warnings: []Finding{}, Remarks: []Finding{}, Pending: []string{}}
 	var err error
 	if n.report.Served, err = spool.Locked(cfg.Dir); err != nil {
 		return nil, err
@@ -227,10 +237,15 @@ type node struct {
 	jobs   map[string]*job
 	// results maps the id of a result on record to its job.
 	results map[string]*job
-	told    map[string]told        // what CORE was told last, by subject
-	orders  map[string]ledger.Type // what orders led to, by their digest
-	stale   []string               // temporaries that may be removed
-	sealing bool                   // an event had a seal
+	told    map[string]told    // what CORE was told last, by subject
+	orders  map[string]ordered // what orders led to, by their digest
+	stale   []string           // temporaries that may be removed
+	sealing bool               // an event had a seal
+	signers []byte             // those of Options
+	// As of the event that is read.
+	force  inForce
+	format int
+	last   time.Time
 	// blind is set if the ledger is damaged, since then: an event may be missing.
 	blind  bool
 	since  string // what the first damage is
@@ -265,6 +280,14 @@ func (n *node) unjudged(job, where, what string) {
 func (n *node) warn(c Check, job, where, hint, format string, args ...any) {
 	n.report.Warnings = append(n.report.Warnings, Finding{Check: c, Job: job, Where: where,
 		What: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// remark notes what is on record as it should be. What is a format of one number.
+func (n *node) remark(c Check, seq int64, where, what string) {
+	if len(n.report.Remarks) < maxRemarks {
+		n.report.Remarks = append(n.report.Remarks, Finding{Check: c, Where: where, What: fmt.Sprintf(what, seq),
+			Hint: fmt.Sprintf("nothing if you know of it: threegate events --json | jq 'select(.seq == %d)'", seq)})
+	}
 }
 
 // unreadable notes that something could not be read.

@@ -56,8 +56,13 @@ func (n *node) job(j *job) {
 		return // what it holds is not as the node wrote it: that is why it was refused
 	}
 	claim := n.claimedFiles(j, dir)
-	if claim != nil && j.admitted != nil && j.admitted.Requester != "" { // an older record does not say who
+	switch {
+	case claim == nil || j.admitted == nil:
+	case j.admitted.Requester != "":
 		n.approval(j, dir, claim)
+	case j.format > 0: // an older record does not say who
+		n.found(CheckApproval, j.id, n.path(spool.DirLedger), mendApproval, "event %d does not say who asked for what "+
+			"it admits, and who approved it", j.admitted.Seq)
 	}
 	if kind == spool.DirArchive || kind == spool.DirQuarantineResults {
 		for _, name := range ranFiles {

@@ -56,7 +56,7 @@ func (n *node) givenOrders() {
 
 // orderDone looks at one order that was carried out or refused.
 func (n *node) orderDone(path, name, sum string) {
-	as, known := n.orders[sum]
+	by, known := n.orders[sum]
 	if !known {
 		const what = "no event tells of this order"
 		if n.blind {
@@ -66,6 +66,12 @@ func (n *node) orderDone(path, name, sum string) {
 		}
 		return
 	}
+	raw, sig, err := spool.NewOrders(n.cfg.Dir, nil).Read(name)
+	if err == nil {
+		if o, noOrder := orders.Read(name, raw); noOrder == nil {
+			n.orderSignature(path, &o, raw, sig, by)
+		}
+	}
 	a, err := orders.AnswerOf(n.cfg.Dir, name)
 	what := ""
 	switch {
@@ -73,7 +79,7 @@ func (n *node) orderDone(path, name, sum string) {
 		what = fmt.Sprintf("its answer can't be read: %v", err)
 	case a == nil:
 		what = "its answer is gone"
-	case a.SHA256 != sum || (a.Refused != "") != (as == ledger.OrderRefused):
+	case a.SHA256 != sum || (a.Refused != "") != (by.event.Type == ledger.OrderRefused):
 		what = "its answer does not say what the ledger has for it"
 	}
 	if what != "" {

@@ -27,6 +27,8 @@ type job struct {
 	damaged               bool        // refused because its folder was damaged
 	requestID, requestSHA string
 	admitted              *ledger.Event // what admitted it
+	force                 inForce       // at that event, and the format
+	format                int
 	resultID, resultSHA   string
 	end                   *ledger.Event // the run's
 	tools                 *schemas.ToolCalls
@@ -145,11 +147,12 @@ func (n *node) ledger() {
 		if e.Type == ledger.ArchivePruned {
 			n.prune(e)
 		}
+		n.when(e)
 		if e.Node != nil {
-			n.signers(e.Node.Signers)
+			n.decidesBy(e)
 		}
 		if e.Order != "" {
-			n.orders[e.Order] = e.Type
+			n.orders[e.Order] = ordered{e, n.force}
 		}
 		if e.RunID != "" {
 			n.event(n.known(e.RunID), e, admitted)
@@ -173,13 +176,30 @@ func (n *node) ledger() {
 	}
 }
 
+// when wants time to go on from event to event. A clock may be set back, on record.
+func (n *node) when(e ledger.Event) {
+	back := n.last.Sub(e.Time)
+	n.last = e.Time
+	switch {
+	case e.Type == ledger.ClockSetBack:
+		n.remark(CheckTime, e.Seq, n.path(spool.DirLedger), "at event %d the host's clock was set back")
+	case n.format > 0 && back > ledger.ClockTolerance && !n.blind:
+		n.found(CheckTime, e.RunID, n.path(spool.DirLedger),
+			"compare the ledger with a backup: the gate notes a clock that is set back",
+			"event %d is %s earlier than the one before it", e.Seq, back)
+	}
+}
+
 // prune takes in that jobs were removed by rule. Each must have been delivered, and goes once.
 func (n *node) prune(e ledger.Event) {
+	n.remark(CheckLost, e.Seq, n.path(spool.DirArchive),
+		fmt.Sprintf("event %%d removed %d jobs from the archive by rule", len(e.Jobs)))
 	for _, id := range e.Jobs {
 		j := n.jobs[id]
 		switch {
 		case j != nil && (n.blind || j.announced == spool.StateDelivered && !j.pruned):
 			j.pruned = true
+			n.report.Signatures.Gone++
 		case !n.blind:
 			n.found(CheckRecord, id, n.path(spool.DirLedger),
 				"keep the node as it is and report it: this must not happen",
@@ -205,7 +225,8 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 			n.found(CheckTwice, j.id, n.path(spool.DirLedger), "look at both jobs: one approval ran twice",
 				"request %s was admitted as job %s before", e.RequestID, first)
 		}
-		admitted[e.RequestID], j.admitted = j.id, &e
+		admitted[e.RequestID], j.admitted, j.force = j.id, &e, n.force
+		j.format = n.format
 	case ledger.ToolsRecorded:
 		j.tools = e.Tools
 	case ledger.RunCompleted, ledger.RunFailed:

@@ -19,6 +19,7 @@ const (
 	NodeReloaded    Type = "node.reloaded" // another configuration counts from here on
 	NodeStopped     Type = "node.stopped"
 	LedgerRecovered Type = "ledger.recovered" // a torn last line was cut off
+	ClockSetBack    Type = "clock.set.back"   // the host's clock is behind the event before: see ClockTolerance
 	// DeliveryAttempted is the verdict on a claimed request: outcome
 	// "delivered" (admitted) or "dead-lettered" (quarantined).
 	DeliveryAttempted Type = "trigger.delivery.attempted"
@@ -47,7 +48,8 @@ const (
 )
 
 // Types lists every type of event.
-var Types = []Type{NodeStarted, NodeReloaded, NodeStopped, LedgerRecovered, DeliveryAttempted, RunStarted, RunReturned,
+var Types = []Type{NodeStarted, NodeReloaded, NodeStopped, LedgerRecovered, ClockSetBack, DeliveryAttempted,
+	RunStarted, RunReturned,
 	RunCompleted, RunFailed, CapBreached, EgressDecided, ToolsRecorded, ResultDelivered, ResultQuarantined,
 	QuarantineRejected, QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
 
@@ -132,8 +134,10 @@ type Event struct {
 	// Jobs are the ids of those that an ArchivePruned removes.
 	Jobs []string `json:"jobs,omitempty"`
 	// Dropped is how many bytes a LedgerRecovered cut off.
-	Dropped int64  `json:"dropped,omitempty"`
-	Prev    string `json:"prev"`
+	Dropped int64 `json:"dropped,omitempty"`
+	// BackMS is by how much a ClockSetBack is behind the event before it.
+	BackMS int64  `json:"backMs,omitempty"`
+	Prev   string `json:"prev"`
 	// Offset is where its line begins in the record, all segments counted. See EventAt.
 	Offset int64 `json:"-"`
 }

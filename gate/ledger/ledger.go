@@ -56,7 +56,12 @@ type Ledger struct {
 	// Guarded by mu.
 	seq  int64
 	prev string
+	last time.Time // of the last event
 }
+
+// ClockTolerance is by how much an event may be earlier than the one before it without a ClockSetBack: clocks are
+// corrected by small steps all the time.
+const ClockTolerance = time.Second
 
 // batch is what one Append adds.
 type batch struct {
@@ -85,7 +90,7 @@ func Open(dir string, o Options, each func(Event)) (_ *Ledger, err error) {
 	}
 	l.synced.L = &l.mu
 	f := Follow(dir)
-	if err := f.Read(func(e Event) error { each(e); return nil }); err != nil {
+	if err := f.Read(func(e Event) error { l.last = e.Time; each(e); return nil }); err != nil {
 		return nil, err
 	}
 	l.seq, l.prev, l.base, l.size = f.at.seq, f.at.prev, f.at.base, f.at.size
@@ -157,39 +162,24 @@ func (l *Ledger) Append(events ...Event) error {
 func (l *Ledger) flush(batches []*batch) {
 	err := l.broken
 	if err == nil {
-		var buf bytes.Buffer
-		seq, prev, offset := l.seq, l.prev, l.base+l.size
+		next := lines{seq: l.seq, prev: l.prev, last: l.last, offset: l.base + l.size}
 		for _, b := range batches {
 			for i := range b.events {
-				e := &b.events[i]
-				seq++
-				e.Seq, e.Prev, e.Time = seq, prev, l.now().UTC().Truncate(time.Microsecond)
-				line, merr := encode(e)
-				if merr == nil && len(line) >= maxLineBytes {
-					merr = fmt.Errorf("an event of %d bytes", len(line))
+				if err == nil {
+					err = next.add(&b.events[i], l.now().UTC().Truncate(time.Microsecond))
 				}
-				if merr != nil {
-					err = fmt.Errorf("append to ledger: %w", merr)
-					break
-				}
-				prev = schemas.SHA256(line)
-				e.Offset = offset + int64(buf.Len())
-				buf.Write(line)
-				buf.WriteByte('\n')
 			}
 		}
 		if err == nil {
 			first := l.seq + 1
 			l.mu.Unlock()
-			err = l.write(first, buf.Bytes())
+			err = l.write(first, next.buf.Bytes())
 			l.mu.Lock()
 		}
 		if err == nil {
-			l.seq, l.prev = seq, prev
-			for _, b := range batches {
-				for _, e := range b.events {
-					l.each(e)
-				}
+			l.seq, l.prev, l.last = next.seq, next.prev, next.last
+			for _, e := range next.events {
+				l.each(e)
 			}
 		}
 		if errors.Is(err, ErrUnusable) {
@@ -199,6 +189,39 @@ func (l *Ledger) flush(batches []*batch) {
 	for _, b := range batches {
 		b.done, b.err = true, err
 	}
+}
+
+// lines are those that are written next.
+type lines struct {
+	buf    bytes.Buffer
+	events []Event
+	seq    int64
+	prev   string
+	last   time.Time
+	offset int64 // in the record, of the next line
+}
+
+// add gives an event its place and its time. A clock that was set back comes on record first.
+func (n *lines) add(e *Event, at time.Time) error {
+	if back := n.last.Sub(at); back > ClockTolerance {
+		n.last = at
+		if err := n.add(&Event{Type: ClockSetBack, BackMS: back.Milliseconds()}, at); err != nil {
+			return err
+		}
+	}
+	e.Seq, e.Prev, e.Time, e.Offset = n.seq+1, n.prev, at, n.offset
+	line, err := encode(e)
+	if err == nil && len(line) >= maxLineBytes {
+		err = fmt.Errorf("an event of %d bytes", len(line))
+	}
+	if err != nil {
+		return fmt.Errorf("append to ledger: %w", err)
+	}
+	n.seq, n.prev, n.last = e.Seq, schemas.SHA256(line), at
+	n.buf.Write(append(line, '\n'))
+	n.offset += int64(len(line)) + 1
+	n.events = append(n.events, *e)
+	return nil
 }
 
 // write appends p durably or leaves the file as it was; if neither is certain

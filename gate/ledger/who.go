@@ -23,9 +23,15 @@ type Inputs struct {
 // MaxImages is how many images one event names. The digest of the configuration covers all.
 const MaxImages = 200
 
+// Format is what a record has from a NodeStarted or NodeReloaded of this build on: 1 is that a clock which was set back
+// is told of.
+const Format = 1
+
 // Node is what a node decides by from a NodeStarted or NodeReloaded on.
 type Node struct {
 	Version string `json:"version"` // of the program
+	// Format is that of the record from here on. A record from before this field has 0.
+	Format int `json:"format,omitempty"`
 	// Config is the sha256 of the effective configuration: threegate config show prints it.
 	Config string `json:"configSha256"`
 	// Signers are the sha256 of the allowed_signers texts. spool.DirSigners keeps each text under that name.

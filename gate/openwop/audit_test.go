@@ -2,7 +2,6 @@ package openwop_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -29,20 +28,33 @@ func key(n byte) (ed25519.PrivateKey, openwop.TrustedKey) {
 	return private, openwop.TrustedKey{Fingerprint: "key " + string('0'+n), Public: private.Public().(ed25519.PublicKey)}
 }
 
+// signer is the Signer of a key.
+func signer(n byte) openwop.Signer {
+	private, public := key(n)
+	return openwop.Signer{Fingerprint: public.Fingerprint, Public: public.Public,
+		Sign: func(m []byte) ([]byte, error) { return ed25519.Sign(private, m), nil }}
+}
+
+// tried signs what no checkpoint signs yet.
+func tried(dir string, cps []openwop.SignedCheckpoint, n byte) ([]openwop.SignedCheckpoint, error) {
+	made := cps
+	m := openwop.NewMaker(cps, signer(n), func(cp openwop.SignedCheckpoint) error {
+		made = append(made, cp)
+		return nil
+	})
+	if err := ledger.Lines(dir, m.Next); err != nil {
+		return made, err
+	}
+	return made, m.End()
+}
+
 func sign(t *testing.T, dir string, cps []openwop.SignedCheckpoint, n byte) []openwop.SignedCheckpoint {
 	t.Helper()
-	private, public := key(n)
-	var after int64
-	if len(cps) > 0 {
-		after = cps[len(cps)-1].AtSequence
-	}
-	if err := openwop.Sign(t.Context(), dir, after, private, public.Fingerprint, func(cp openwop.SignedCheckpoint) error {
-		cps = append(cps, cp)
-		return nil
-	}); err != nil {
+	made, err := tried(dir, cps, n)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return cps
+	return made
 }
 
 func numbered(n int) []ledger.Event {
@@ -51,10 +63,11 @@ func numbered(n int) []ledger.Event {
 
 func verify(t *testing.T, dir string, cps []openwop.SignedCheckpoint, keys []openwop.TrustedKey, from, to int64) openwop.Verified {
 	t.Helper()
-	v, err := openwop.Verify(t.Context(), dir, cps, keys, from, to)
-	if err != nil {
+	checker := openwop.NewChecker(cps, keys, from, to)
+	if err := ledger.Lines(dir, func(line []byte) error { checker.Next(line); return nil }); err != nil {
 		t.Fatal(err)
 	}
+	v := checker.End()
 	raw, err := wire.Schema("audit-verify-result")
 	if err != nil {
 		t.Fatal(err)
@@ -265,19 +278,18 @@ func TestSign(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	edit(t, dir, func(lines []string) []string { return slices.Delete(lines, 3, 4) })
-	private, _ := key(1)
-	err := openwop.Sign(context.Background(), dir, 10, private, "", func(openwop.SignedCheckpoint) error {
-		t.Error("it was signed")
-		return nil
-	})
-	if !errors.Is(err, openwop.ErrBroken) {
-		t.Error(err)
+	if made, err := tried(dir, cps, 1); !errors.Is(err, openwop.ErrBroken) || len(made) != len(cps) {
+		t.Errorf("%v, %v", made, err)
+	}
+	edit(t, dir, func(lines []string) []string { return rechain(lines) })
+	if made, err := tried(dir, cps, 1); !errors.Is(err, openwop.ErrBroken) || len(made) != len(cps) {
+		t.Errorf("another history is signed: %v, %v", made, err)
 	}
 	empty := record(t)
 	if v := verify(t, empty, nil, nil, 1, 0); !v.ChainValid || v.Entries != 0 {
 		t.Errorf("an empty record: %+v", v)
 	}
-	if err := openwop.Sign(context.Background(), empty, 10, private, "", nil); !errors.Is(err, openwop.ErrBroken) {
+	if _, err := tried(empty, cps, 1); !errors.Is(err, openwop.ErrBroken) {
 		t.Errorf("a record that is gone: %v", err)
 	}
 }

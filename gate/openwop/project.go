@@ -25,6 +25,7 @@ var Unmapped = map[ledger.Type]string{
 	ledger.NodeReloaded:    "the node is no run",
 	ledger.NodeStopped:     "the node is no run",
 	ledger.LedgerRecovered: "the node is no run",
+	ledger.ClockSetBack:    "the node is no run",
 	ledger.DeliveryAttempted: "needs triggerBridge, which needs a readable delivery ledger; a refused request " +
 		"has no run, and an event has a run; a run that was taken back ends with it",
 	ledger.QuarantineRejected: "the run, if there was one, ended when its result was quarantined",

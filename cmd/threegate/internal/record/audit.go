@@ -2,162 +2,211 @@ package record
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/audit"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/fsck"
-	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 func newAudit(a *app) *cobra.Command {
-	var anchor string
-	var signed signedFlags
+	var f verifyFlags
 	verify := &cobra.Command{
 		Use:   "verify",
-		Short: "Check that no event is missing or changed, and that the node fits the record",
-		Long: `verify reads the whole record offline and checks that each event follows the one
-before it. Then, as fsck does, it checks that the jobs lie where the record says, and
-that requests, and results in CORE's folder, are those that were recorded. It hashes the
-arguments of each tool call anew from the plan, and compares them with the timeline and
-the record. A job that was moved elsewhere is no fault.
+		Short: "Prove that the record is whole and signed, and that the node is what it says",
+		Long: `verify gives one verdict on a node, offline: all that threegate fsck checks, each
+event and the hash of the one before it, the times of events, the signatures of
+approvals, plans and orders as of their events, and what these flags let it check.
+It ends with 0 only if all of that holds, and lists what it could not check.
 
-It prints the head: the number and hash of the last event. Whoever keeps a head
-elsewhere can prove later, with --anchor, that nothing before it was cut off or changed;
-verify --json | jq -r .head prints it. Without --anchor nobody can tell whether the last
-events were cut off together with their jobs.
+--trust names the keys that sign checkpoints (threegate audit checkpoint). Each
+checkpoint must then be of such a key and of this record, there must be one, and no
+event after the last good one may be older than --max-unsigned. So the record was
+not written anew, but for its last events.
 
---openwop checks signed checkpoints instead (threegate audit checkpoint), in the terms
-of OpenWOP's audit profile: that each event holds the hash of the one before it, and
-that each checkpoint is of a key in the file of --trust, and signs these events. With
---json it prints the profile's AuditVerifyResult. Only a copy of the checkpoints kept
-elsewhere shows that the last events were cut off together with their checkpoints.`,
+--anchor names what you kept elsewhere: a head, which verify prints as NUMBER:HASH, or
+a file with a head or a checkpoint, which witnesses may have signed. The record must
+still hold it. Only an anchor shows that the whole node was put back to an earlier time.
+
+--signers names your own list of the persons who may sign, as ssh-keygen's
+allowed_signers. Without it the lists are used that the node kept.
+
+A remark is on record as it should be: a clock that was set back, other signers than
+before, a prune. Without its event each of these is a finding.
+
+--openwop prints the same check of chain and checkpoints in the terms of OpenWOP's
+audit profile instead, as JSON. The verdict is the same.`,
 		Example: `  threegate audit verify --node /var/lib/threegate
-  threegate audit verify --anchor "$(cat last-head)"
-  threegate audit verify --openwop --trust auditors.pub --json`,
+  threegate audit verify --trust auditors.pub --signers signers --anchor last-head
+  threegate audit verify --openwop --trust auditors.pub`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if signed.on || cmd.Flags().Changed("trust") {
-				return a.verifySigned(cmd, signed)
-			}
-			l, err := a.ReadNode()
-			if err != nil {
-				return err
-			}
-			return a.verify(cmd.Context(), l, anchor)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.verify(cmd.Context(), f) },
 	}
 	a.NodeFlag(verify)
-	verify.Flags().StringVar(&anchor, "anchor", "",
-		"an earlier head, as `NUMBER:HASH`, that must still be part of the record")
-	signed.add(verify)
+	f.add(verify)
 	return cli.Group("audit", "Prove that the record is whole", verify, newCheckpoint(a))
 }
 
-// auditReport is what verify found out.
-type auditReport struct {
-	Events   int64  `json:"events"`
-	Head     string `json:"head"`
-	Anchored bool   `json:"anchored"`
-	// Findings are where the node does not fit the record.
-	Findings []fsck.Finding `json:"findings"`
+// verifyFlags are those of audit verify.
+type verifyFlags struct {
+	anchor, trust, signers, dir string
+	maxUnsigned                 time.Duration
+	openwop                     bool
+	from, to                    int64
 }
 
-// recordChecks are the checks of fsck that compare the node with the record.
-var recordChecks = []fsck.Check{fsck.CheckLedger, fsck.CheckRecord, fsck.CheckDigest, fsck.CheckTimeline,
-	fsck.CheckSeal, fsck.CheckResult}
+func (f *verifyFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.anchor, "anchor", "",
+		"what you kept elsewhere: a head `NUMBER:HASH`, or a file with a head or a checkpoint")
+	fl.StringVar(&f.trust, "trust", "", "the public keys that sign checkpoints, and those of witnesses: a `file`")
+	fl.StringVar(&f.signers, "signers", "", "the persons who may sign approvals, plans and orders: a `file`")
+	fl.DurationVar(&f.maxUnsigned, "max-unsigned", audit.MaxUnsigned,
+		"how old an event after the last checkpoint may be")
+	fl.StringVar(&f.dir, "checkpoints", "", "the `folder` of checkpoints (default: checkpoints in the node's)")
+	fl.BoolVar(&f.openwop, "openwop", false, "print the result of OpenWOP's audit profile")
+	fl.Int64Var(&f.from, "from-seq", 1, "the first `event` that --openwop tells of")
+	fl.Int64Var(&f.to, "to-seq", 0, "the last `event` that --openwop tells of (default: the last that there is)")
+}
 
-func (a *app) verify(ctx context.Context, l *config.Node, anchor string) error {
-	anchorSeq, anchorHash, err := parseAnchor(anchor)
+// options reads what the flags name.
+func (f *verifyFlags) options() (o audit.Options, err error) {
+	o = audit.Options{MaxUnsigned: f.maxUnsigned, Checkpoints: f.dir, From: f.from, To: f.to}
+	if f.openwop && f.trust == "" {
+		return o, cli.Usagef("threegate audit verify --openwop --trust FILE", "--openwop needs the keys of --trust")
+	}
+	if f.from < 1 || f.to != 0 && f.to < f.from {
+		return o, cli.Usagef("", "events are numbered from 1, and --to-seq is not before --from-seq")
+	}
+	if f.maxUnsigned <= 0 {
+		return o, cli.Usagef("--max-unsigned 1h", "--max-unsigned is a time")
+	}
+	if f.trust != "" {
+		if o.Keys, err = readKeys(f.trust); err != nil {
+			return o, err
+		}
+	}
+	if f.signers != "" {
+		if o.Signers, err = durable.ReadRegular(f.signers, maxKeyFile); err != nil {
+			return o, cli.Troublef(err, "", "can't read the signers in %s", f.signers)
+		}
+		if _, err := approval.ParseSigners(o.Signers); err != nil {
+			return o, cli.Rejectf("", "each line is NAME ssh-ed25519 AAAA..., as in ssh-keygen's ALLOWED SIGNERS",
+				"%s: %v", f.signers, err)
+		}
+	}
+	o.Anchor, err = readAnchor(f.anchor)
+	return o, err
+}
+
+func readAnchor(anchor string) (*audit.Anchor, error) {
+	const hint = "copy the head that audit verify printed, NUMBER:HASH, or name a file with a head or a checkpoint"
+	if anchor == "" {
+		return nil, nil
+	}
+	if head, err := audit.ParseHead(anchor); err == nil {
+		return head, nil
+	}
+	raw, err := durable.ReadRegular(anchor, maxKeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Usagef(hint, "--anchor %q is no head, and no file", anchor)
+	}
+	if err != nil {
+		return nil, cli.Troublef(err, "", "can't read the anchor in %s", anchor)
+	}
+	parsed, err := audit.ParseAnchor(raw)
+	if err != nil {
+		return nil, cli.Rejectf("", hint, "%s: %v", anchor, err)
+	}
+	return parsed, nil
+}
+
+func readKeys(file string) (*audit.Keys, error) {
+	raw, err := durable.ReadRegular(file, maxKeyFile)
+	if err != nil {
+		return nil, cli.Troublef(err, "", "can't read the keys in %s", file)
+	}
+	keys, err := audit.ParseKeys(raw)
+	if err != nil {
+		return nil, cli.Rejectf("",
+			`write ssh-ed25519 AAAA..., or until="4711" ssh-ed25519 AAAA..., or the key of a witness: NAME+HASH+KEY`,
+			"%s, %v", file, err)
+	}
+	return &keys, nil
+}
+
+func (a *app) verify(ctx context.Context, f verifyFlags) error {
+	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	r, err := readRecord(ctx, filepath.Join(l.Dir, spool.DirLedger), anchorSeq, anchorHash)
+	l, err := a.LoadNode()
 	if err != nil {
 		return err
 	}
-	node, err := fsck.Run(ctx, l, fsck.Options{Now: a.Now})
-	if err != nil {
-		return checkFault(err, l.Dir)
+	if o.Checkpoints == "" {
+		o.Checkpoints = filepath.Join(l.Dir, audit.DirCheckpoints)
 	}
-	r.Findings = slices.DeleteFunc(node.Found, func(f fsck.Finding) bool {
-		return !slices.Contains(recordChecks, f.Check)
-	})
-	if a.JSON {
+	if err := a.DropPrivileges(confine.Needs{Read: append(cli.NodeFolders(l), o.Checkpoints)}); err != nil {
+		return err
+	}
+	o.Now = a.Now
+	r, err := audit.Run(ctx, l, o)
+	switch {
+	case err != nil:
+		return auditFault(err, l)
+	case f.openwop:
+		err = a.PrintJSON(r.OpenWOP.AuditVerifyResult)
+	case a.JSON:
 		err = a.PrintJSON(r)
-	} else {
-		err = a.printAudit(r, anchor)
+	default:
+		err = a.printAudit(r)
 	}
-	switch {
-	case err != nil:
-		return err
-	case anchor != "" && !r.Anchored:
-		return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodeInternal,
-			Message: "the record does not hold the anchor " + anchor,
-			Hint:    "events were cut off or the record was written anew since that head was noted"}
-	case len(r.Findings) > 0:
-		return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodeInternal,
-			Message: "the node does not fit its record: " + term.Plural(len(r.Findings), "finding", "findings"),
-			Hint:    "keep the node as it is, and compare it with a backup; threegate fsck says more"}
-	}
-	return nil
-}
-
-// readRecord checks the chain of events, and looks for the anchor in it.
-func readRecord(ctx context.Context, dir string, anchorSeq int64, anchorHash string) (*auditReport, error) {
-	r := &auditReport{}
-	seq, head, err := ledger.Read(dir, func(e ledger.Event) error {
-		r.Anchored = r.Anchored || e.Seq == anchorSeq+1 && e.Prev == anchorHash
-		return ctx.Err()
-	})
-	switch {
-	case errors.Is(err, context.Canceled):
-		return nil, err
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return nil, cli.Troublef(err, "", "can't read the record in %s", dir)
-	case err != nil:
-		return nil, &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodeInternal, Cause: err,
-			Message: "the record is not whole: " + err.Error(),
-			Hint:    "keep the folder " + dir + " as it is, and compare it with a backup"}
-	}
-	r.Events, r.Head = seq, fmt.Sprintf("%d:%s", seq, head)
-	r.Anchored = r.Anchored || seq == anchorSeq && head == anchorHash
-	return r, nil
-}
-
-func (a *app) printAudit(r *auditReport, anchor string) error {
-	a.printFindings(r.Findings, a.UI.OutStyle.Red)
-	_, err := fmt.Fprintf(a.UI.Out, "%s, each follows the one before it\nhead %s\n",
-		term.Plural(int(r.Events), "event", "events"), r.Head)
-	if anchor == "" && err == nil {
-		_, err = fmt.Fprintln(a.UI.Out,
-			"the end is not anchored: keep this head elsewhere, and give it to --anchor next time")
+	if err == nil && !r.Whole() {
+		err = &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodeInternal,
+			Message: "not all holds: " + term.Plural(len(r.Findings), "finding", "findings"),
+			Hint:    "keep the node as it is, and compare it with a backup"}
 	}
 	return err
 }
 
-func parseAnchor(anchor string) (int64, string, error) {
-	if anchor == "" {
-		return -1, "", nil
+// auditFault is the error of a node that could not be checked.
+func auditFault(err error, l *config.Node) error {
+	if errors.Is(err, context.Canceled) {
+		return err
 	}
-	number, hash, ok := strings.Cut(anchor, ":")
-	seq, err := strconv.ParseInt(number, 10, 64)
-	if raw, hexErr := hex.DecodeString(hash); !ok || err != nil || seq < 0 || hexErr != nil || len(raw) != sha256.Size {
-		return 0, "", cli.Usagef("copy the head that audit verify printed, NUMBER:HASH", "--anchor %q is no head",
-			anchor)
+	return checkFault(err, l.Dir)
+}
+
+func (a *app) printAudit(r *audit.Report) error {
+	style := a.UI.OutStyle
+	a.printFindings(r.Findings, style.Red)
+	a.printFindings(r.Remarks, func(s string) string { return style.Yellow("remark: " + s) })
+	fmt.Fprintf(a.UI.Out, "%s; checkpoints sign up to event %d; %s verified\nhead %s\n",
+		term.Plural(int(r.Events), "event", "events"), r.Signed,
+		term.Plural(r.Signatures.Checked, "signature", "signatures"), r.Head)
+	for _, w := range r.Witnesses {
+		fmt.Fprintf(a.UI.Out, "the witness %s signed the anchor\n", term.Visible(w))
 	}
-	return seq, hash, nil
+	for _, u := range r.Unchecked {
+		fmt.Fprintf(a.UI.Out, "%s %s\n  %s %s\n", style.Yellow("not checked:"), term.Visible(u.What),
+			style.Cyan("to check it:"), term.Visible(u.How))
+	}
+	last := style.Green("All holds that was checked.")
+	if !r.Whole() {
+		last = style.Red(term.Plural(len(r.Findings), "finding.", "findings."))
+	}
+	_, err := fmt.Fprintln(a.UI.Out, last)
+	return err
 }

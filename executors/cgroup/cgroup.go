@@ -20,8 +20,6 @@ const Root = "/sys/fs/cgroup"
 
 // Usage is what a sandbox used. A counter that the kernel does not keep is 0.
 type Usage struct {
-	// Known is false if the group is gone: then nothing else says anything.
-	Known bool
 	// OOMKills counts processes that the kernel killed at the memory limit.
 	OOMKills int64
 	// PidsMax counts forks that failed at the process limit.
@@ -39,7 +37,6 @@ func Read(root, path string) Usage {
 	}
 	memory := filepath.Join(root, "memory", path)
 	return Usage{
-		Known:      exists(memory),
 		OOMKills:   keyed(filepath.Join(memory, "memory.oom_control"))["oom_kill"],
 		PidsMax:    keyed(filepath.Join(root, "pids", path, "pids.events"))["max"],
 		MemoryPeak: number(filepath.Join(memory, "memory.max_usage_in_bytes")),
@@ -49,7 +46,6 @@ func Read(root, path string) Usage {
 
 func readV2(dir string) Usage {
 	return Usage{
-		Known:      exists(dir),
 		OOMKills:   keyed(filepath.Join(dir, "memory.events"))["oom_kill"],
 		PidsMax:    keyed(filepath.Join(dir, "pids.events"))["max"],
 		MemoryPeak: number(filepath.Join(dir, "memory.peak")),

@@ -30,7 +30,7 @@ func TestReadV1(t *testing.T) {
 	put(t, filepath.Join(root, "memory/tg/j1/memory.max_usage_in_bytes"), "123456\n")
 	put(t, filepath.Join(root, "pids/tg/j1/pids.events"), "max 7\n")
 	put(t, filepath.Join(root, "cpuacct/tg/j1/cpuacct.usage"), "2500000\n")
-	if got, want := Read(root, "/tg/j1"), (Usage{Known: true, OOMKills: 2, PidsMax: 7, MemoryPeak: 123456,
+	if got, want := Read(root, "/tg/j1"), (Usage{OOMKills: 2, PidsMax: 7, MemoryPeak: 123456,
 		CPU: 2500 * time.Microsecond}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -45,7 +45,7 @@ func TestReadV2(t *testing.T) {
 	put(t, filepath.Join(dir, "memory.peak"), "4096\n")
 	put(t, filepath.Join(dir, "pids.events"), "max 1\n")
 	put(t, filepath.Join(dir, "cpu.stat"), "usage_usec 1500\nuser_usec 1000\nsystem_usec 500\n")
-	if got, want := readV2(dir), (Usage{Known: true, OOMKills: 1, PidsMax: 1, MemoryPeak: 4096,
+	if got, want := readV2(dir), (Usage{OOMKills: 1, PidsMax: 1, MemoryPeak: 4096,
 		CPU: 1500 * time.Microsecond}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -39,7 +39,7 @@ func (e *Executor) checkNetwork(t executors.Task) error {
 // openEgress makes the task's proxy listen inside its network namespace, unless
 // it does so already. An earlier process may have begun: what it decided and
 // let through counts. The task must be created and not ended.
-func (e *Executor) openEgress(ctx context.Context, b runDir, rec record) error {
+func (e *Executor) openEgress(b runDir, rec record) error {
 	t := rec.Task
 	if t.Network != schemas.NetworkAllowlist {
 		return nil
@@ -82,7 +82,7 @@ func (e *Executor) reopenEgress(ctx context.Context, b runDir, rec record) error
 	if err != nil || state != executors.StateCreated && state != executors.StateRunning {
 		return err
 	}
-	err = e.openEgress(ctx, b, rec)
+	err = e.openEgress(b, rec)
 	if err == nil || errors.Is(err, errEnded) {
 		return nil
 	}

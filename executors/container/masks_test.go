@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/executors/sandbox"
 )
 
@@ -23,7 +24,7 @@ func TestMasks(t *testing.T) {
 	defer mnt.Close()
 	inside := func(f func() error, want ...error) {
 		t.Helper()
-		err := onOwnThread(func() error {
+		err := executors.OnOwnThread(func() error {
 			err := unix.Unshare(unix.CLONE_FS)
 			if err == nil {
 				err = unix.Setns(int(mnt.Fd()), unix.CLONE_NEWNS)

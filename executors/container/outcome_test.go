@@ -19,8 +19,8 @@ import (
 // host or a tie between two limits can't be had in a container test.
 func TestJudge(t *testing.T) {
 	type causes = []schemas.Cause
-	oom := cgroup.Usage{Known: true, OOMKills: 1, MemoryPeak: 1 << 20, CPU: time.Second}
-	pids := cgroup.Usage{Known: true, PidsMax: 3}
+	oom := cgroup.Usage{OOMKills: 1, MemoryPeak: 1 << 20, CPU: time.Second}
+	pids := cgroup.Usage{PidsMax: 3}
 	task := executors.Task{Backend: schemas.BackendMonty}
 	tests := []struct {
 		name  string

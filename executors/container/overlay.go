@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
 )
 
 // mountOverlay mounts folders over each other, the first on top, read-only at target. Each
@@ -27,7 +29,7 @@ func mountOverlay(target string, flags uintptr, folders ...string) error {
 			return err
 		}
 	}
-	err = onOwnThread(func() error {
+	err = executors.OnOwnThread(func() error {
 		err := os.NewSyscallError("unshare", unix.Unshare(unix.CLONE_FS))
 		if err == nil {
 			err = os.NewSyscallError("chdir", unix.Chdir(links))

@@ -86,7 +86,7 @@ func (e *Executor) prepareCold(ctx context.Context, b runDir, t executors.Task, 
 	if err := e.addPayload(b, rec, p); err != nil {
 		return err
 	}
-	return e.openEgress(ctx, b, rec)
+	return e.openEgress(b, rec)
 }
 
 // stagedPayload is the payload's file until init may find it.

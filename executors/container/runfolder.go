@@ -196,14 +196,12 @@ func makeDir(path string, mode os.FileMode) error {
 
 // make builds a run folder, with its mounts. Where /tmp is to be one in which files can be
 // executed, no mount beneath it may be noexec.
-func (b runDir) make(l executors.Limits, execTmp, mapped bool) error {
-	if err := b.mount(l, execTmp, mapped); err != nil {
-		return fmt.Errorf("make run folder: %w", err)
-	}
-	return nil
-}
-
-func (b runDir) mount(l executors.Limits, execTmp, mapped bool) error {
+func (b runDir) make(l executors.Limits, execTmp, mapped bool) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("make run folder: %w", err)
+		}
+	}()
 	for _, d := range []string{"", gateDir, inDir, outDir, scratchDir} {
 		if err := makeDir(b.path(d), 0o700); err != nil {
 			return err
@@ -213,7 +211,7 @@ func (b runDir) mount(l executors.Limits, execTmp, mapped bool) error {
 	if execTmp {
 		scratch = unix.MS_NODEV
 	}
-	err := errors.Join(
+	err = errors.Join(
 		mountTmpfs(b.path(gateDir), unix.MS_NOEXEC|unix.MS_NODEV, "mode=0700"),
 		mountTmpfs(b.path(outDir), unix.MS_NOEXEC|unix.MS_NODEV,
 			fmt.Sprintf("size=%d,nr_inodes=%d,mode=0755", l.OutBytes, l.OutFiles+1)),

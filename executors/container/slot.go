@@ -172,7 +172,7 @@ func mountInto(mnt *os.File, from string, more uint64, places ...string) error {
 			return os.NewSyscallError("mount_setattr", err)
 		}
 	}
-	return onOwnThread(func() error {
+	return executors.OnOwnThread(func() error {
 		err := os.NewSyscallError("unshare", unix.Unshare(unix.CLONE_FS))
 		if err == nil {
 			err = os.NewSyscallError("setns", unix.Setns(int(mnt.Fd()), unix.CLONE_NEWNS))

@@ -172,7 +172,7 @@ func (e *Executor) Start(ctx context.Context, id string) error {
 	if err := b.read(taskFile, &rec); err != nil {
 		return fmt.Errorf("start %s: %w", id, err)
 	}
-	if err := e.openEgress(ctx, b, rec); err != nil { // another process may have prepared it
+	if err := e.openEgress(b, rec); err != nil { // another process may have prepared it
 		return fmt.Errorf("start %s: %w", id, err)
 	}
 	if err := b.write(startFile, startRecord{At: time.Now().UTC(), Monotonic: monotonic()}); err != nil {

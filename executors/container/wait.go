@@ -159,30 +159,21 @@ func (b runDir) timeLeft(limit time.Duration) (left time.Duration, known bool) {
 // gather collects all that is known of a task that has ended, while its
 // control group and its file systems are still there.
 func (e *Executor) gather(rec record, b runDir) (evidence, error) {
-	ev := evidence{task: rec.Task, ended: time.Now(), usage: cgroup.Read(cgroup.Root, e.cgroupOf(rec.container()))}
-	var end endRecord
-	var told startRecord
-	var started job.Started
-	var exit job.Exit
-	var errs []error
-	read := func(name string, v any) bool {
-		there, err := b.readIf(name, v)
-		errs = append(errs, err)
-		return there
+	var errs [4]error
+	ev := evidence{task: rec.Task, ended: time.Now(), usage: cgroup.Read(cgroup.Root, e.cgroupOf(rec.container())),
+		end: readIf[endRecord](b, endFile, &errs[0]), told: readIf[startRecord](b, startFile, &errs[1]),
+		started: readIf[job.Started](b, filepath.Join(gateDir, job.StartedFile), &errs[2]),
+		exit:    readIf[job.Exit](b, filepath.Join(gateDir, job.ExitFile), &errs[3]),
+		failure: b.failure(), outFull: full(b.path(outDir)), tmpFull: full(b.path(scratchDir))}
+	return ev, errors.Join(errs[:]...)
+}
+
+// readIf reads a file of a run folder, or gives nil if it is not there.
+func readIf[T any](b runDir, name string, err *error) *T {
+	var v T
+	there, rerr := b.readIf(name, &v)
+	if *err = rerr; there {
+		return &v
 	}
-	if read(endFile, &end) {
-		ev.end = &end
-	}
-	if read(startFile, &told) {
-		ev.told = &told
-	}
-	if read(filepath.Join(gateDir, job.StartedFile), &started) {
-		ev.started = &started
-	}
-	if read(filepath.Join(gateDir, job.ExitFile), &exit) {
-		ev.exit = &exit
-	}
-	ev.failure = b.failure()
-	ev.outFull, ev.tmpFull = full(b.path(outDir)), full(b.path(scratchDir))
-	return ev, errors.Join(errs...)
+	return nil
 }

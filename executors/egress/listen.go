@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
 )
 
 // Where the proxy listens inside a sandbox. It is no privileged port: a payload
@@ -49,33 +50,21 @@ func (p *Proxy) ListenIn(nsPath string) error {
 	return p.serve(l)
 }
 
-// inNamespace runs f on a thread that is inside the network namespace meanwhile.
+// inNamespace runs f on a thread that enters the network namespace, and ends with it.
 func inNamespace(nsPath string, f func() error) error {
-	runtime.LockOSThread()
-	own, err := os.Open("/proc/thread-self/ns/net")
-	if err != nil {
-		runtime.UnlockOSThread()
-		return fmt.Errorf("open the gate's own namespace: %w", err)
-	}
-	defer own.Close()
-	if err := enter(nsPath, own); err != nil {
-		runtime.UnlockOSThread()
-		return err
-	}
-	err = f()
-	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
-		// The thread stays locked: it serves nothing else and ends with its goroutine.
-		return fmt.Errorf("leave the network namespace: %w", errors.Join(back, err))
-	}
-	runtime.UnlockOSThread()
-	return err
+	return executors.OnOwnThread(func() error {
+		if err := enter(nsPath); err != nil {
+			return err
+		}
+		return f()
+	})
 }
 
 // hostNamespace is mostly the gate's own.
 const hostNamespace = "/proc/1/ns/net"
 
-// enter moves the locked thread into the namespace, if it is another than the gate's.
-func enter(nsPath string, own *os.File) error {
+// enter moves the thread into the namespace, if it is another than the gate's.
+func enter(nsPath string) error {
 	ns, err := os.Open(nsPath)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNamespace, err)
@@ -89,7 +78,7 @@ func enter(nsPath string, own *os.File) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNamespace, err)
 	}
-	ours, err := own.Stat()
+	ours, err := os.Stat("/proc/thread-self/ns/net")
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNamespace, err)
 	}

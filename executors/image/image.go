@@ -57,9 +57,8 @@ var (
 	ErrRootfs = errors.New("root filesystem refused")
 )
 
-// DefaultEpoch is the time that every file of an image has, and the image
-// itself, unless Config says another.
-var DefaultEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+// Epoch is the time that every file of an image has, and the image itself.
+var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // Config is what an image says of itself, apart from its files.
 type Config struct {
@@ -78,10 +77,6 @@ type Config struct {
 	// themselves; the sandbox sets its own.
 	WorkingDir string
 	User       string
-	// Arch is a GOARCH; empty means this machine's.
-	Arch string
-	// Epoch replaces DefaultEpoch if it is not zero. Whole seconds.
-	Epoch time.Time
 }
 
 // Entry is one image of a layout.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +107,7 @@ func TestPackIsReproducible(t *testing.T) {
 		b[i].Format, b[i].PAXRecords = tar.FormatPAX, map[string]string{"SCHILY.xattr.security.capability": "x",
 			"SCHILY.xattr.user.a": "b"}
 	}
-	cfg := Config{Version: "1.2", Recipe: "r", Env: []string{"A=b"}, Arch: "amd64"}
+	cfg := Config{Version: "1.2", Recipe: "r", Env: []string{"A=b"}}
 	d1, d2 := t.TempDir(), t.TempDir()
 	one := mustPack(t, writeTar(t, a...), "x", cfg, d1)
 	two := mustPack(t, writeTar(t, b...), "x", cfg, d2)
@@ -145,7 +146,7 @@ func TestPackSanitises(t *testing.T) {
 	got := map[string]int64{}
 	for _, f := range contents(t, l, d) {
 		got[f.Name] = f.Mode
-		if f.Uid != 0 || f.Gid != 0 || f.Uname != "" || !f.ModTime.Equal(DefaultEpoch) || len(f.PAXRecords) != 0 {
+		if f.Uid != 0 || f.Gid != 0 || f.Uname != "" || !f.ModTime.Equal(Epoch) || len(f.PAXRecords) != 0 {
 			t.Errorf("%s: uid %d gid %d uname %q time %s records %v", f.Name, f.Uid, f.Gid, f.Uname, f.ModTime,
 				f.PAXRecords)
 		}
@@ -277,7 +278,7 @@ func TestReplaceKeepsTheOldDigest(t *testing.T) {
 func TestInspect(t *testing.T) {
 	l := t.TempDir()
 	want := Config{Version: "3", Recipe: "k", Env: []string{"A=1"}, Cmd: []string{"p", "-u"}, WorkingDir: "/in",
-		User: "5:5", Arch: "amd64", Epoch: DefaultEpoch.Add(time.Hour)}
+		User: "5:5"}
 	d := mustPack(t, writeTar(t, reg("a", "")), "x", want, l)
 	if e, err := Find(l, "x"); err != nil || e.Recipe != "k" {
 		t.Errorf("the entry's recipe is %q, %v", e.Recipe, err)
@@ -478,8 +479,8 @@ func inspect(layoutDir, digest string) (Config, error) {
 		return Config{}, err
 	}
 	var c v1.ConfigFile
-	if err := json.Unmarshal(b, &c); err != nil {
-		return Config{}, fmt.Errorf("%w: configuration of %s: %w", ErrCorrupt, digest, err)
+	if err := json.Unmarshal(b, &c); err != nil || c.Architecture != runtime.GOARCH || !c.Created.Equal(Epoch) {
+		return Config{}, fmt.Errorf("%w: configuration of %s: %v", ErrCorrupt, digest, err)
 	}
 	return Config{
 		Version:    m.Annotations[annotationVersion],
@@ -487,7 +488,5 @@ func inspect(layoutDir, digest string) (Config, error) {
 		Cmd:        c.Config.Cmd,
 		WorkingDir: c.Config.WorkingDir,
 		User:       c.Config.User,
-		Arch:       c.Architecture,
-		Epoch:      c.Created.Time,
 	}, nil
 }

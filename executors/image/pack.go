@@ -32,14 +32,6 @@ func Pack(rootfsTar, name string, cfg Config, layoutDir string) (digest string, 
 	if err := CheckName(name); err != nil {
 		return "", err
 	}
-	if cfg.Arch == "" {
-		cfg.Arch = runtime.GOARCH
-	}
-	if cfg.Epoch.IsZero() {
-		cfg.Epoch = DefaultEpoch
-	}
-	cfg.Epoch = cfg.Epoch.UTC().Truncate(1e9)
-
 	in, err := os.Open(rootfsTar)
 	if err != nil {
 		return "", fmt.Errorf("root filesystem of %s: %w", name, err)
@@ -57,7 +49,7 @@ func Pack(rootfsTar, name string, cfg Config, layoutDir string) (digest string, 
 	if err != nil {
 		return "", err
 	}
-	layer, diffID, err := l.writeLayer(in, entries, cfg)
+	layer, diffID, err := l.writeLayer(in, entries)
 	if err != nil {
 		return "", err
 	}
@@ -87,7 +79,7 @@ func Pack(rootfsTar, name string, cfg Config, layoutDir string) (digest string, 
 		return "", err
 	}
 	manifest.MediaType = types.OCIManifestSchema1
-	manifest.Platform = &v1.Platform{OS: "linux", Architecture: cfg.Arch}
+	manifest.Platform = &v1.Platform{OS: "linux", Architecture: runtime.GOARCH}
 	manifest.Annotations = map[string]string{
 		annotationRefName:  name,
 		annotationVersion:  cfg.Version,
@@ -102,9 +94,9 @@ func Pack(rootfsTar, name string, cfg Config, layoutDir string) (digest string, 
 
 func configFile(cfg Config, diffID v1.Hash, programs []string) v1.ConfigFile {
 	return v1.ConfigFile{
-		Architecture: cfg.Arch,
+		Architecture: runtime.GOARCH,
 		OS:           "linux",
-		Created:      v1.Time{Time: cfg.Epoch},
+		Created:      v1.Time{Time: Epoch},
 		Config: v1.Config{Env: cfg.Env, Cmd: cfg.Cmd, WorkingDir: cfg.WorkingDir, User: cfg.User,
 			Labels: map[string]string{labelPrograms: strings.Join(programs, " ")}},
 		RootFS: v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{diffID}},
@@ -113,11 +105,11 @@ func configFile(cfg Config, diffID v1.Hash, programs []string) v1.ConfigFile {
 
 // writeLayer compresses the root filesystem into a blob. gzip, because every
 // containerd unpacks it.
-func (l layout) writeLayer(in *os.File, entries []rootEntry, cfg Config) (v1.Descriptor, v1.Hash, error) {
+func (l layout) writeLayer(in *os.File, entries []rootEntry) (v1.Descriptor, v1.Hash, error) {
 	plain := sha256.New()
 	desc, err := l.writeBlob(func(w io.Writer) error {
 		zw := gzip.NewWriter(w)
-		if err := writeRoot(io.MultiWriter(zw, plain), in, entries, cfg.Epoch); err != nil {
+		if err := writeRoot(io.MultiWriter(zw, plain), in, entries); err != nil {
 			return err
 		}
 		return zw.Close()

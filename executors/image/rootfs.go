@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -175,10 +174,10 @@ func checkTree(seen map[string]rootEntry) error {
 }
 
 // writeRoot writes entries as a tar that depends on nothing but them.
-func writeRoot(w io.Writer, f io.ReaderAt, entries []rootEntry, epoch time.Time) error {
+func writeRoot(w io.Writer, f io.ReaderAt, entries []rootEntry) error {
 	tw := tar.NewWriter(w)
 	for _, e := range entries {
-		h := &tar.Header{Name: e.name, Typeflag: e.kind, Mode: e.mode, Linkname: e.link, Size: e.size, ModTime: epoch}
+		h := &tar.Header{Name: e.name, Typeflag: e.kind, Mode: e.mode, Linkname: e.link, Size: e.size, ModTime: Epoch}
 		if e.kind == tar.TypeDir {
 			h.Name += "/"
 		}

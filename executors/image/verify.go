@@ -58,7 +58,7 @@ func Archive(ctx context.Context, layoutDir, digest, name string, w io.Writer) e
 	tw := tar.NewWriter(w)
 	put := func(name string, size int64, r io.Reader) error {
 		if err := tw.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: size,
-			ModTime: DefaultEpoch}); err != nil {
+			ModTime: Epoch}); err != nil {
 			return fmt.Errorf("image archive: %w", err)
 		}
 		if _, err := io.Copy(tw, r); err != nil {

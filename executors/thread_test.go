@@ -1,4 +1,4 @@
-package container
+package executors
 
 import (
 	"os"
@@ -16,14 +16,17 @@ func TestOwnThreadIsNotTheMainOne(t *testing.T) {
 	ready.Add(n)
 	for range n {
 		all.Go(func() {
-			must(t, "run on a thread", onOwnThread(func() error {
+			err := OnOwnThread(func() error {
 				ready.Done()
 				ready.Wait()
 				if unix.Gettid() == os.Getpid() {
 					t.Error("it runs on the main thread")
 				}
 				return nil
-			}))
+			})
+			if err != nil {
+				t.Error(err)
+			}
 		})
 	}
 	all.Wait()

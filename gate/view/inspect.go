@@ -53,21 +53,26 @@ type InboxStatus struct {
 func Inspect(cfg *config.Node, since time.Time) (*NodeStatus, error) {
 	s := &NodeStatus{Dir: cfg.Dir, Name: cfg.Node.Name, Jobs: map[spool.State]int{}, Inboxes: []InboxStatus{}}
 	for _, in := range cfg.Inboxes {
-		s.Inboxes = append(s.Inboxes, inspectInbox(in))
+		n, err := spool.Waiting(in.Path)
+		i := InboxStatus{Name: in.Name, Path: in.Path, Waiting: n}
+		if err != nil {
+			i.Error = err.Error()
+		}
+		s.Inboxes = append(s.Inboxes, i)
 	}
 	var err error
 	if s.Holds, err = hold.List(cfg); err != nil {
 		return nil, err
 	}
 	for _, st := range spool.States {
-		n, err := countEntries(filepath.Join(cfg.Dir, spool.DirSpool, string(st)))
+		jobs, err := os.ReadDir(filepath.Join(cfg.Dir, spool.DirSpool, string(st)))
 		if errors.Is(err, fs.ErrPermission) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the spool: %w", err)
 		}
-		s.Jobs[st] = n
+		s.Jobs[st] = len(jobs) // half-made ones included
 	}
 	var last time.Time
 	seq, _, err := ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
@@ -110,22 +115,4 @@ func Live(cfg *config.Node) (*trouble.Status, error) {
 		return nil, err
 	}
 	return &live, nil
-}
-
-func inspectInbox(in config.Inbox) InboxStatus {
-	s := InboxStatus{Name: in.Name, Path: in.Path}
-	var err error
-	if s.Waiting, err = spool.Waiting(in.Path); err != nil {
-		s.Error = err.Error()
-	}
-	return s
-}
-
-// countEntries counts the jobs of a state folder, half-made ones included.
-func countEntries(dir string) (int, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, fmt.Errorf("read the spool: %w", err)
-	}
-	return len(entries), nil
 }

@@ -66,7 +66,7 @@ func render(t *testing.T, w Writer) {
 		}
 	}
 	sum.Troubled++
-	if err := w.Trouble(Trouble{File: "pipe.md", Message: "not a regular\nfile"}); err != nil {
+	if err := w.Trouble("pipe.md", "not a regular\nfile"); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(sum); err != nil {

@@ -33,7 +33,7 @@ func (j *JSONL) Report(r Report) error {
 
 // Trouble implements Writer: a file without a verdict has no object; the caller
 // reports it on stderr and by the exit code.
-func (j *JSONL) Trouble(Trouble) error { return nil }
+func (j *JSONL) Trouble(_, _ string) error { return nil }
 
 // Close implements Writer.
 func (j *JSONL) Close(Summary) error { return nil }

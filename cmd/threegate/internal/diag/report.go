@@ -64,13 +64,6 @@ func (r Report) line(n int) (string, bool) {
 	return string(r.Source[r.starts[n-1]:end]), true
 }
 
-// Trouble is a file that could not be judged at all.
-type Trouble struct {
-	File    string
-	Message string
-	Hint    string
-}
-
 // Summary counts what was judged.
 type Summary struct {
 	Files, Accepted, Rejected, Troubled int
@@ -108,6 +101,7 @@ func (s *Summary) Add(r Report) {
 // Close ends the output; it is called exactly once, also when nothing was judged.
 type Writer interface {
 	Report(Report) error
-	Trouble(Trouble) error
+	// Trouble is about a file that could not be judged at all.
+	Trouble(file, message string) error
 	Close(Summary) error
 }

@@ -20,7 +20,6 @@ const informationURI = "https://github.com/threegate/tool-exec"
 // SARIF writes one SARIF 2.1.0 log with one run; it is written on Close.
 type SARIF struct {
 	W       io.Writer
-	Version string
 	run     *sarif.Run
 	success bool
 	notes   []*sarif.Notification
@@ -43,7 +42,7 @@ func NewSARIF(w io.Writer, version string, rules []schemas.Rule) *SARIF {
 		props.Add("source", r.Source)
 		d.WithProperties(props)
 	}
-	return &SARIF{W: w, Version: version, run: run, success: true}
+	return &SARIF{W: w, run: run, success: true}
 }
 
 // Report implements Writer.
@@ -71,12 +70,12 @@ func (s *SARIF) Report(r Report) error {
 }
 
 // Trouble implements Writer.
-func (s *SARIF) Trouble(t Trouble) error {
+func (s *SARIF) Trouble(file, message string) error {
 	s.success = false
-	location := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewSimpleArtifactLocation(fileURI(t.File)))
+	location := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewSimpleArtifactLocation(fileURI(file)))
 	s.notes = append(s.notes, sarif.NewNotification().
 		WithLevel(sarif.LevelError).
-		WithMessage(sarif.NewTextMessage(term.Block(t.Message))).
+		WithMessage(sarif.NewTextMessage(term.Block(message))).
 		WithLocations([]*sarif.Location{sarif.NewLocationWithPhysicalLocation(location)}))
 	return nil
 }

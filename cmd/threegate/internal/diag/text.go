@@ -38,7 +38,7 @@ func (t *Text) Report(r Report) error {
 }
 
 // Trouble implements Writer. The caller has told people on stderr already.
-func (t *Text) Trouble(Trouble) error { return nil }
+func (t *Text) Trouble(_, _ string) error { return nil }
 
 // Close implements Writer and writes the summary line.
 func (t *Text) Close(s Summary) error {

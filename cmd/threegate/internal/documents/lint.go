@@ -144,7 +144,7 @@ func (a *app) lintReport(w diag.Writer, sum *diag.Summary, path string, r diag.R
 		sum.Troubled++
 		t := cli.Troublef(err, lintHint(err), "%s is not judged", path)
 		a.Report(t)
-		err = w.Trouble(diag.Trouble{File: path, Message: t.Message, Hint: t.Hint})
+		err = w.Trouble(path, t.Message)
 	}
 	if err != nil {
 		return cli.Troublef(err, "", "can't write the output")

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/create"
 	"github.com/threegate/tool-exec/gate/confine"
-	"github.com/threegate/tool-exec/gate/create"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"

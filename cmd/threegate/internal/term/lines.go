@@ -7,23 +7,11 @@ import (
 
 // Wrap breaks text at spaces so that no line is longer than columns; line feeds stay.
 func Wrap(text string, columns int) string {
-	var out []string
-	for _, line := range strings.Split(strings.TrimRight(Block(text), "\n"), "\n") {
-		current := ""
-		for _, word := range strings.Fields(line) {
-			if current != "" && Width(current)+1+Width(word) > min(columns, 88) {
-				out = append(out, current)
-				current = word
-				continue
-			}
-			if current != "" {
-				current += " "
-			}
-			current += word
-		}
-		out = append(out, current)
+	lines := strings.Split(strings.TrimRight(Block(text), "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = Hang(strings.Join(strings.Fields(l), " "), 0, 0, min(columns, 88))
 	}
-	return strings.Join(out, "\n")
+	return strings.Join(lines, "\n")
 }
 
 // Hang breaks a visible text at spaces so that none of its rows is wider than columns, where it has

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/create"
 	"github.com/threegate/tool-exec/executors/image"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/create"
 )
 
 // A service may make its node before there are images: they are pinned when they have come,

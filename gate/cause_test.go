@@ -45,7 +45,7 @@ func TestOneCause(t *testing.T) {
 	for k, word := range endings() {
 		words[requestID(k)] = word
 	}
-	results, err := view.Results(w.cfg)
+	results, err := results(w.cfg)
 	must(t, err)
 	seen := map[schemas.Cause]bool{}
 	for _, r := range results {

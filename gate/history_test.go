@@ -41,7 +41,7 @@ func disagreements(cfg *config.Node, ids []string) (list []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := view.Results(cfg)
+	results, err := results(cfg)
 	if err != nil {
 		return nil, err
 	}

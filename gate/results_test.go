@@ -3,16 +3,23 @@ package gate_test
 import (
 	"testing"
 
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 )
 
+// results are what view.Results lists.
+func results(cfg *config.Node) (list []*view.RequestStatus, err error) {
+	err = view.Results(cfg, func(r *view.RequestStatus) error { list = append(list, r); return nil })
+	return list, err
+}
+
 // TestListResults: what CORE got, and what it may still get.
 func TestListResults(t *testing.T) {
 	list := func(w *world) []*view.RequestStatus {
 		t.Helper()
-		l, err := view.Results(w.cfg)
+		l, err := results(w.cfg)
 		must(t, err)
 		return l
 	}

@@ -8,6 +8,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -164,13 +165,17 @@ func (l *Ledger) flush(batches []*batch) {
 	if err == nil {
 		next := lines{seq: l.seq, prev: l.prev, last: l.last, offset: l.base + l.size}
 		for _, b := range batches {
+			before := next
 			for i := range b.events {
-				if err == nil {
-					err = next.add(&b.events[i], l.now().UTC().Truncate(time.Microsecond))
+				if b.err == nil {
+					b.err = next.add(&b.events[i], l.now().UTC().Truncate(time.Microsecond))
 				}
 			}
+			if b.err != nil { // it fails alone
+				next = before
+			}
 		}
-		if err == nil {
+		if len(next.events) > 0 {
 			first := l.seq + 1
 			l.mu.Unlock()
 			err = l.write(first, next.buf.Bytes())
@@ -187,7 +192,7 @@ func (l *Ledger) flush(batches []*batch) {
 		}
 	}
 	for _, b := range batches {
-		b.done, b.err = true, err
+		b.done, b.err = true, cmp.Or(b.err, err)
 	}
 }
 

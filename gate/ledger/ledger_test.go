@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
 )
 
 func fixed() time.Time { return time.Date(2026, 2, 9, 16, 5, 1, 0, time.UTC) }
@@ -151,6 +153,53 @@ func TestAnEventThatCannotBeReadBackIsNotRecorded(t *testing.T) {
 	if _, _, err := Read(dir, func(Event) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestOneBadAppendFailsAlone: of appends that meet while another is being written, only that whose event is too large
+// fails, and none of its events is recorded.
+func TestOneBadAppendFailsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		first, goOn := true, make(chan bool)
+		l, err := Open(dir, Options{Seam: func(step spool.Step, do func() error) error {
+			if step.Name == "ledger.append.write" && first {
+				first = false
+				<-goOn
+			}
+			return do()
+		}}, func(Event) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs := [][]string{{"first"}, {"small"}, {"before", strings.Repeat("j", 2<<20)}, {"last"}}
+		errs := make([]error, len(jobs))
+		var all sync.WaitGroup
+		for i, ids := range jobs {
+			all.Go(func() {
+				var events []Event
+				for _, id := range ids {
+					events = append(events, Event{Type: RunStarted, RunID: id})
+				}
+				errs[i] = l.Append(events...)
+			})
+			synctest.Wait() // the first is being written, the others wait for it
+		}
+		close(goOn)
+		all.Wait()
+		for i, err := range errs {
+			if (err != nil) != (len(jobs[i]) > 1) {
+				t.Errorf("%.20q: %v", jobs[i], err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var recorded []string
+		if _, _, err := Read(dir, func(e Event) error { recorded = append(recorded, e.RunID); return nil }); err != nil ||
+			!slices.Equal(recorded, []string{"first", "small", "last"}) {
+			t.Errorf("recorded: %.200q, %v", recorded, err)
+		}
+	})
 }
 
 func TestAnUnknownEventIsNotRecorded(t *testing.T) {

@@ -161,9 +161,9 @@ func statusOf(cfg *config.Node, r ledger.Request, moving map[string]spool.State)
 	return s, nil
 }
 
-// Results reads from the record what CORE got and what it may still get, in the order in which
-// requests were admitted. It changes nothing.
-func Results(cfg *config.Node) ([]*RequestStatus, error) {
+// Results reads from the record what CORE got and what it may still get, and calls each with it, in the order in which
+// requests were admitted. It changes nothing, and ends with the first error.
+func Results(cfg *config.Node, each func(*RequestStatus) error) error {
 	admitted := func(r *ledger.Request) bool { return r.AdmittedUTC != nil }
 	h := ledger.History{Whole: admitted}
 	_, _, err := ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
@@ -171,24 +171,25 @@ func Results(cfg *config.Node) ([]*RequestStatus, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	moving, err := inProgress(cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var list []*RequestStatus
 	for _, r := range h.Requests() {
 		if !admitted(r) {
 			continue
 		}
 		s, err := statusOf(cfg, *r, moving)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = each(s)
 		}
-		list = append(list, s)
+		if err != nil {
+			return err
+		}
 	}
-	return list, nil
+	return nil
 }
 
 // Item is what the record has of the job of a quarantined item; the zero Request if it has none.

@@ -5,10 +5,13 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,6 +57,44 @@ func (a *App) PrintJSON(v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
+		return Troublef(err, "", "can't write the output")
+	}
+	return nil
+}
+
+// JSONList writes a list to stdout as PrintJSON does, of any length: it keeps one element at a time.
+type JSONList struct {
+	out   *bufio.Writer
+	count int
+}
+
+func (a *App) NewJSONList() *JSONList { return &JSONList{out: bufio.NewWriter(a.UI.Out)} }
+
+// Add writes one more element.
+func (l *JSONList) Add(v any) error {
+	before := ",\n  "
+	if l.count++; l.count == 1 {
+		before = "[\n  "
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("  ", "  ")
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := l.out.WriteString(before + strings.TrimSuffix(b.String(), "\n"))
+	return err
+}
+
+// End closes the list.
+func (l *JSONList) End() error {
+	end := "\n]\n"
+	if l.count == 0 {
+		end = "[]\n"
+	}
+	l.out.WriteString(end) // Flush returns its error
+	if err := l.out.Flush(); err != nil {
 		return Troublef(err, "", "can't write the output")
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,17 +51,7 @@ in quarantine list.`,
 			if err != nil {
 				return err
 			}
-			all, err := view.Results(l)
-			if err != nil {
-				return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't list the results")
-			}
-			shown := []*view.RequestStatus{}
-			for _, r := range all {
-				if !r.Last().Before(from) {
-					shown = append(shown, r)
-				}
-			}
-			return a.listResults(shown)
+			return a.listResults(l, from)
 		},
 	}
 	a.NodeFlag(list)
@@ -114,22 +105,32 @@ type resultJSON struct {
 
 func toJSON(r *view.RequestStatus) resultJSON { return resultJSON{r, r.ResultPath, r.ResultSHA256} }
 
-func (a *app) listResults(list []*view.RequestStatus) error {
-	if a.JSON {
-		out := []resultJSON{}
-		for _, r := range list {
-			out = append(out, toJSON(r))
-		}
-		return a.PrintJSON(out)
-	}
-	if len(list) == 0 {
-		a.UI.Say("no request was admitted")
-		return nil
-	}
+// listResults lists those of which something happened from then on.
+func (a *app) listResults(l *config.Node, from time.Time) error {
 	var rows [][]string
-	for _, r := range list {
+	show := func(r *view.RequestStatus) error {
 		rows = append(rows, []string{r.Last().UTC().Format("2006-01-02 15:04"), string(r.State), endOf(r),
 			fmt.Sprint(r.Artifacts), r.RequestID})
+		return nil
+	}
+	list := a.NewJSONList()
+	if a.JSON {
+		show = func(r *view.RequestStatus) error { return list.Add(toJSON(r)) }
+	}
+	err := view.Results(l, func(r *view.RequestStatus) error {
+		if r.Last().Before(from) {
+			return nil
+		}
+		return show(r)
+	})
+	switch {
+	case err != nil:
+		return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't list the results")
+	case a.JSON:
+		return list.End()
+	case len(rows) == 0:
+		a.UI.Say("no request was admitted")
+		return nil
 	}
 	return term.List(a.UI.Out, a.UI.OutStyle, a.UI.Columns, []string{"UTC", "STATE", "END", "FILES", "REQUEST"}, rows)
 }

@@ -59,7 +59,7 @@ var contracts = map[string]struct{ args, result, more string }{
 		"params":{"uri":"file:///…"}}}`, `{"provider":"rust-analyzer","response":{"…":"…"}}`, `{"unfinished":false}`},
 	// Of these the specification names the keys only.
 	"validate": {`{"rule_id":"secrets.scan","enforcement":"blocking","glob":"src/**"}`, `{"violations":[{"rule":"secrets.scan",
-		"path":"src/x.rs","line":1,"message":"...","hint":"..."}]}`, `{"checked":["secrets.scan"]}`},
+		"path":"src/x.rs","line":1,"message":"...","hint":"..."}]}`, `{"checked":["secrets.scan"],"notes":[]}`},
 	"emit_metrics": {`{"interval":60,"session_id":"sess-123"}`, `{"status":"ok"}`, `{"metrics":{"requests":1}}`},
 	"grep": {`{"pattern":"panic!", "glob":"src/**", "case_sensitive":false, "max_results":1000}`,
 		`{"matches":[{"file":"src/x.rs","line":12,"col":8,"snippet":"…"}]}`, `{"truncated":false}`},

@@ -72,8 +72,10 @@ of ast.language find the tree read-only, and a rule whose commands changed a fil
 it back. Commands that the registry lists may add files.
 
 Tests count only when each test that the source declares is told as passed: that a program ends with 0 is not
-enough. No test of the base may be gone, be skipped newly, or lie in a folder that is built no longer. What a test
-itself says is its own word: code can be written to pass.
+enough. No test of the base may be gone, be skipped newly, or lie in a folder that is built no longer; one that a run of
+the base does not tell of either is excused. What a test itself says is its own word: code can be written to pass.
+
+Where the formatter or linter refuses the base, too, only places that it does not name there break the rule.
 
 Use a fresh sandbox, with the inputs read-only.
 
@@ -174,6 +176,7 @@ func (c *recheck) judge(ctx context.Context, paths []string, done map[string][]j
 			continue
 		}
 		found, looked := done[rule]
+		note := ""
 		if !looked && base == nil {
 			b, err := c.readBase(ctx)
 			if err != nil {
@@ -187,7 +190,7 @@ func (c *recheck) judge(ctx context.Context, paths []string, done map[string][]j
 		if !looked && len(found) == 0 {
 			err := c.inTree(ctx, true, func(j toolchain.Job) (err error) {
 				j.Base = base
-				found, err = j.Check(ctx, rule)
+				found, note, err = j.Check(ctx, rule)
 				return err
 			})
 			if err != nil {
@@ -207,7 +210,7 @@ func (c *recheck) judge(ctx context.Context, paths []string, done map[string][]j
 		}
 		switch {
 		case len(found) == 0:
-			if err := report.Encode(finding{Rule: rule, Level: level, OK: true}); err != nil {
+			if err := report.Encode(finding{Rule: rule, Level: level, OK: true, Message: note}); err != nil {
 				return err
 			}
 		case level == registry.Blocking:
@@ -219,17 +222,13 @@ func (c *recheck) judge(ctx context.Context, paths []string, done map[string][]j
 	return worst
 }
 
-// readBase learns from the base what a patch may not take away. It runs nothing of it, but to learn which tests skip.
+// readBase learns from the base what a patch may not take away. It runs nothing of it, but
+// to learn what it breaks as well.
 func (c *recheck) readBase(ctx context.Context) (*toolchain.Base, error) {
-	b := &toolchain.Base{}
-	b.Skipped = func(ctx context.Context) (names []string, err error) {
+	b := &toolchain.Base{Run: func(ctx context.Context, do func(toolchain.Job) error) error {
 		c.dirty = true
-		err = c.inTree(ctx, false, func(j toolchain.Job) (err error) {
-			names, err = j.Skips(ctx)
-			return err
-		})
-		return names, err
-	}
+		return c.inTree(ctx, false, do)
+	}}
 	return b, c.inTree(ctx, false, func(j toolchain.Job) (err error) {
 		if c.rules.Level(toolchain.Build) != "" {
 			b.Folders, err = j.Folders(ctx)

@@ -163,7 +163,7 @@ func (t tools) builds(ctx context.Context, lang string, asked *bool) error {
 		return err
 	}
 	defer os.RemoveAll(j.Scratch)
-	found, err := j.Check(ctx, toolchain.Build)
+	found, _, err := j.Check(ctx, toolchain.Build)
 	if err != nil && ctx.Err() == nil {
 		return contract.Errorf(contract.Shell, "%v", err)
 	}

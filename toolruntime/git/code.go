@@ -17,13 +17,53 @@ import (
 func canJudge(rule string) bool { return judge.Can(rule) || ast.Can(rule) || toolchain.Can(rule) }
 
 // build holds a tree to a rule that needs a toolchain.
-func (k keeper) build(ctx context.Context, dir, rule string) ([]judge.Violation, error) {
-	found, err := toolchain.Job{Dir: dir, Scratch: filepath.Join(k.dir, "toolchain"), GoCache: os.Getenv("GOCACHE"),
-		Registry: k.rules}.Check(ctx, rule)
+func (j *judged) build(ctx context.Context, dir, rule string) ([]judge.Violation, error) {
+	job := j.k.job(dir)
+	if j.before == nil {
+		j.before = &toolchain.Base{Run: func(ctx context.Context, do func(toolchain.Job) error) error {
+			tree, remove, err := j.k.treeOf(ctx, j.base)
+			if err != nil {
+				return err
+			}
+			defer remove()
+			return do(j.k.job(tree))
+		}}
+	}
+	job.Base = j.before
+	found, note, err := job.Check(ctx, rule)
+	if note != "" && len(found) == 0 {
+		j.notes = append(j.notes, rule+": "+note)
+	}
 	if err != nil && ctx.Err() == nil {
 		err = contract.Errorf(contract.Shell, "%v", err)
 	}
 	return found, err
+}
+
+func (k keeper) job(dir string) toolchain.Job {
+	return toolchain.Job{Dir: dir, Scratch: filepath.Join(k.dir, "toolchain"), GoCache: os.Getenv("GOCACHE"),
+		Registry: k.rules}
+}
+
+// treeOf writes the files of a commit to a new folder.
+func (k keeper) treeOf(ctx context.Context, commit string) (tree string, remove func(), err error) {
+	dir, err := os.MkdirTemp(k.dir, "tree-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	tree = filepath.Join(dir, "files")
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	err = os.Mkdir(tree, 0o755)
+	for _, args := range [][]string{{"read-tree", commit}, {"checkout-index", "--all", "--prefix=" + tree + "/"}} {
+		if err == nil {
+			_, err = k.must(ctx, command{args: args, env: env})
+		}
+	}
+	if err != nil {
+		remove()
+	}
+	return tree, remove, err
 }
 
 // judged is a change that is held to rules.
@@ -38,6 +78,9 @@ type judged struct {
 	// more are rules that are asked for, whether the registry lists them or not.
 	more []string
 	code *ast.Looked
+	// before is what excuses the change, notes are what is said of it.
+	before *toolchain.Base
+	notes  []string
 }
 
 func (j *judged) judge(ctx context.Context, rule, message string) (_ []judge.Violation, err error) {
@@ -49,7 +92,7 @@ func (j *judged) judge(ctx context.Context, rule, message string) (_ []judge.Vio
 		if err != nil {
 			return nil, err
 		}
-		return j.k.build(ctx, dir, rule)
+		return j.build(ctx, dir, rule)
 	}
 	if j.code == nil {
 		if j.code, err = j.look(ctx); err != nil {
@@ -84,7 +127,7 @@ func (j *judged) uphold(ctx context.Context, rules []string, message string) (wa
 		}
 		warnings = append(warnings, w...)
 	}
-	return warnings, nil
+	return append(warnings, j.notes...), nil
 }
 
 // look reads the code of the change, before and after.

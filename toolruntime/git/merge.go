@@ -132,8 +132,8 @@ func (k keeper) combine(ctx context.Context, a resolver, theirs string, begin, g
 			return warnings, c, err
 		}
 		if len(a.Resolutions) == 0 {
-			return warnings, stopped, contract.AsError(err).WithHint("git_merge and git_rebase take resolutions, a path " +
-				"each: {path, content}, {path, delete: true} or {path, take: ours}; a rebase's name their commit")
+			return warnings, stopped, contract.AsError(err).WithHint("git_merge and git_rebase take resolutions: " +
+				"{path, content}, {path, delete: true} or {path, take: ours}; a rebase's name their commit, too")
 		}
 		if err := a.resolve(ctx, side, stopped, used); err != nil {
 			return warnings, stopped, err

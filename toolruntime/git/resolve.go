@@ -219,7 +219,7 @@ func (a resolver) leftOver(used map[int]bool) (err error) {
 	for i, r := range a.Resolutions {
 		if !used[i] {
 			err = errors.Join(err, contract.Errorf(contract.Git, "%q does not conflict, or not at the commit %q",
-				r.Path, r.Commit).WithHint("leave its resolution out; a merge's resolutions name no commit, a rebase's do"))
+				r.Path, r.Commit).WithHint("leave it out; a merge's resolutions name no commit, a rebase's do"))
 		}
 	}
 	return err

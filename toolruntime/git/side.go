@@ -89,7 +89,8 @@ func (k keeper) judgeRange(ctx context.Context, before, after string) (warnings 
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	cleanUp := func() {}
+	defer func() { cleanUp(); os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "patch")
 	if _, err := k.git(ctx, "diff", "--text", "--no-ext-diff", "--no-textconv", "--no-color", "--output="+file,
 		before, after, "--"); err != nil {
@@ -112,13 +113,16 @@ func (k keeper) judgeRange(ctx context.Context, before, after string) (warnings 
 	if _, err := k.must(ctx, command{args: []string{"read-tree", after}, env: j.env}); err != nil {
 		return nil, err
 	}
-	j.tree = func(ctx context.Context) (string, error) {
-		tree := filepath.Join(dir, "tree")
-		if _, err := os.Lstat(tree); err == nil {
+	var tree string
+	j.tree = func(ctx context.Context) (_ string, err error) {
+		if tree != "" {
 			return tree, nil
 		}
-		_, err := k.must(ctx, command{args: []string{"checkout-index", "--all", "--prefix=" + tree + "/"}, env: j.env})
-		return tree, err
+		made, remove, err := k.treeOf(ctx, after)
+		if err == nil {
+			tree, cleanUp = made, remove
+		}
+		return made, err
 	}
 	warnings, err = j.uphold(ctx, k.rules.Held(canJudge), messages)
 	var broken *contract.Error

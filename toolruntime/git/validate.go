@@ -23,6 +23,7 @@ type validateArgs struct {
 type validateResult struct {
 	Violations []judge.Violation `json:"violations"`
 	Checked    []string          `json:"checked" jsonschema:"the rules that were looked at"`
+	Notes      []string          `json:"notes" jsonschema:"what the base breaks as well, and does not count"`
 }
 
 // WithError keeps the violations of a rule that blocks.
@@ -30,7 +31,7 @@ func (v validateResult) WithError() bool { return len(v.Violations) > 0 }
 
 // validate holds what the workspace has changed since it came to rules, staged or not.
 func (k keeper) validate(ctx context.Context, a validateArgs) (validateResult, error) {
-	v := validateResult{Violations: []judge.Violation{}, Checked: []string{}}
+	v := validateResult{Violations: []judge.Violation{}, Checked: []string{}, Notes: []string{}}
 	if a.RuleID != "" && !canJudge(a.RuleID) {
 		return v, contract.Errorf(contract.Validation, "nothing here can look at the rule %q by itself", a.RuleID)
 	}
@@ -69,6 +70,7 @@ func (k keeper) validate(ctx context.Context, a validateArgs) (validateResult, e
 		if err != nil {
 			return v, err
 		}
+		v.Notes = append([]string{}, j.notes...)
 		v.Checked, v.Violations = append(v.Checked, rule.ID), append(v.Violations, found...)
 		if len(found) > 0 && level == registry.Blocking && blocked == "" {
 			blocked = rule.ID

@@ -133,7 +133,7 @@ func isTest(fn *ast.FuncDecl) bool {
 }
 
 // readGo reads what go test -json writes.
-func readGo(out proc.Output) (told verdicts, failed []judge.Violation) {
+func readGo(_ Job, out proc.Output, _ []byte) (told verdicts, failed []judge.Violation) {
 	told = verdicts{}
 	said := map[string]*strings.Builder{}
 	lines := bufio.NewScanner(strings.NewReader(out.Stdout))

@@ -14,6 +14,7 @@ import (
 
 const (
 	maxViolations = 100
+	maxPlaces     = 10_000
 	maxMessage    = 500  // bytes of one line
 	maxTail       = 2000 // bytes of output in a message
 )
@@ -35,7 +36,7 @@ func (j Job) broken(argv []string, out proc.Output) (found []judge.Violation) {
 			found = append(found, judge.Violation{Path: j.relative(strings.TrimSpace(line)),
 				Message: "is not formatted", Hint: argv[0] + " -w mends it"})
 		}
-		return found[:min(len(found), maxViolations)]
+		return found[:min(len(found), maxPlaces)]
 	}
 	found = j.places(out.Stdout + "\n" + out.Stderr)
 	if len(found) == 0 {
@@ -49,7 +50,7 @@ func (j Job) broken(argv []string, out proc.Output) (found []judge.Violation) {
 func (j Job) places(text string) (found []judge.Violation) {
 	for line := range strings.Lines(text) {
 		m := place.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
-		if m == nil || len(found) == maxViolations {
+		if m == nil || len(found) == maxPlaces {
 			continue
 		}
 		if path := j.relative(m[1]); path != "" {

@@ -53,36 +53,29 @@ type Job struct {
 	Base *Base
 }
 
-// Base is what holds a change to the checks of the tree that it changes.
-type Base struct {
-	// Folders are those that are built: of Go only.
-	Folders []string
-	Tests   []Test
-	// Skipped runs the base's tests, and returns the names of those that skip. It is asked only if a test skips.
-	Skipped func(context.Context) ([]string, error)
-}
-
 // Has says whether there is a command for a rule.
 func (j Job) Has(rule string) bool {
 	steps, err := j.steps(rule)
 	return err == nil && len(steps) > 0
 }
 
-// Check holds the tree to a rule. An error means that it could not be judged.
-func (j Job) Check(ctx context.Context, rule string) ([]judge.Violation, error) {
-	var found []judge.Violation
+// Check holds the tree to a rule. An error means that it could not be judged. note, if not empty, is what else there is
+// to say of a tree that keeps the rule.
+func (j Job) Check(ctx context.Context, rule string) (found []judge.Violation, note string, err error) {
 	var sealed seal
-	var err error
 	if j.Sealed {
 		sealed, err = j.seal(ctx, rule)
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if rule == Tests {
 		found, err = j.tests(ctx)
 	} else {
 		found, err = j.run(ctx, rule)
+	}
+	if err == nil {
+		found, note, err = j.sinceBase(ctx, rule, found)
 	}
 	if err == nil && rule == Build && j.Base != nil {
 		var left []judge.Violation
@@ -93,11 +86,11 @@ func (j Job) Check(ctx context.Context, rule string) ([]judge.Violation, error) 
 	for i := range found {
 		found[i].Rule = rule
 	}
-	return found[:min(len(found), maxViolations)], err
+	return found[:min(len(found), maxViolations)], note, err
 }
 
-// run carries out the commands of a rule until one fails.
-func (j Job) run(ctx context.Context, rule string) ([]judge.Violation, error) {
+// run carries out the commands of a rule, of a build until one fails.
+func (j Job) run(ctx context.Context, rule string) (found []judge.Violation, err error) {
 	steps, err := j.steps(rule)
 	if err != nil {
 		return nil, err
@@ -112,12 +105,13 @@ func (j Job) run(ctx context.Context, rule string) ([]judge.Violation, error) {
 			if err != nil {
 				return nil, err
 			}
-			if found := j.broken(argv, out); len(found) > 0 {
+			found = append(found, j.broken(argv, out)...)
+			if len(found) > 0 && rule == Build || len(found) >= maxPlaces {
 				return found, nil
 			}
 		}
 	}
-	return nil, nil
+	return found, nil
 }
 
 // command runs a program in the tree, with an environment that is always the same.
@@ -154,6 +148,9 @@ func (j Job) environ() ([]string, error) {
 
 // relative is a path below the tree, or "".
 func (j Job) relative(path string) string {
+	if path == "" {
+		return ""
+	}
 	if filepath.IsAbs(path) {
 		for _, dir := range []string{j.Dir, realPath(j.Dir)} {
 			if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {

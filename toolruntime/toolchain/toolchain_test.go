@@ -3,7 +3,7 @@ package toolchain
 import (
 	"context"
 	"errors"
-	"maps"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,54 +39,198 @@ func job(t *testing.T, yaml string, files map[string]string) Job {
 	return Job{Dir: dir, Scratch: t.TempDir(), Registry: r, GoCache: strings.TrimSpace(string(cache))}
 }
 
-// outputs are what runners wrote, with a name of a test for each verdict.
-var outputs = map[string]struct {
-	argv []string
-	text string
-	want map[string]string
-}{
-	"cargo": {[]string{"cargo", "test"}, "running 4 tests\ntest tests::adds ... ok\ntest tests::panics - should panic ... ok\n" +
-		"test later ... ignored, needs a disk\ntest tests::breaks ... FAILED\n",
-		map[string]string{" adds": "pass", " panics": "pass", " later": "skip", " breaks": "fail"}},
-	"node": {[]string{"node", "--test"}, "TAP version 13\n# Subtest: adds\nok 1 - adds\n  ---\n  duration_ms: 1\n  ...\n" +
-		"    ok 1 - in \\# a suite\nnot ok 2 - breaks\nok 3 - later # SKIP\n# tests 3\n",
-		map[string]string{" adds": "pass", " in # a suite": "pass", " breaks": "fail", " later": "skip"}},
-	"python": {[]string{"python", "-m", "unittest"}, "test_adds (test_x.X.test_adds) ... ok\ntest_b (test_x.X.test_b) ... ERROR\n" +
-		"test_c (test_x.X) ... skipped 'later'\n\nRan 3 tests\n",
-		map[string]string{" test_adds": "pass", " test_b": "fail", " test_c": "skip"}},
-	"go": {[]string{"go", "test", "./..."}, `{"Action":"pass","Package":"p","Test":"TestA"}` + "\nwords\n" +
-		`{"Action":"skip","Package":"p","Test":"TestB"}` + "\n" + `{"Action":"pass","Package":"p"}` + "\n",
-		map[string]string{"p TestA": "pass", "p TestB": "skip"}},
+// python puts a program of that name on the path: Debian's own is called python3.
+func python(t *testing.T) {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "python"), []byte("#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 }
 
-func TestVerdicts(t *testing.T) {
-	for name, tt := range outputs {
-		r, _, err := runnerOf(tt.argv)
-		if err != nil {
+// TestVerdictsOfCargo: it writes no data.
+func TestVerdictsOfCargo(t *testing.T) {
+	told, _ := readCargo(Job{}, proc.Output{Stdout: "running 4 tests\ntest tests::adds ... ok\ntest tests::panics - should panic ... ok\n" +
+		"test later ... ignored, needs a disk\ntest tests::breaks ... FAILED\n"}, nil)
+	if got := fmt.Sprint(told); got != "map[ adds:map[pass:1]  breaks:map[fail:1]  later:map[skip:1]  panics:map[pass:1]]" {
+		t.Error(got)
+	}
+}
+
+const pythonTests = `import logging
+import sys
+import unittest
+import warnings
+
+
+class Mixin:
+    def test_of_a_mixin(self):
+        self.assertTrue(self.yes)
+
+
+class First(Mixin, unittest.TestCase):
+    """def test_in_a_docstring(self): pass"""
+    yes = True
+
+    def test_with_docstring(self):
+        """It adds ... FAIL"""
+
+    def test_writes(self):
+        print("test_writes (x) ... FAIL", file=sys.stderr)
+        logging.error("test_logs ... ERROR")
+        warnings.warn("test_warns ... skipped 'x'")
+
+    @unittest.expectedFailure
+    def test_expected(self):
+        self.fail()
+
+    @unittest.skipUnless(sys.platform == "win32", "no windows")
+    def test_windows(self):
+        pass
+
+    def test_with_parts(self):
+        for i in range(3):
+            with self.subTest(i=i):
+                pass
+
+
+class Second(First):
+    def test_with_docstring(self):
+        pass
+
+
+TEXT = """
+class Third(unittest.TestCase):
+    def test_in_a_text(self):
+        pass
+"""
+`
+
+// TestVerdictsOfPython: what a test writes, its docstring and what it expects to fail are not misread.
+func TestVerdictsOfPython(t *testing.T) {
+	python(t)
+	for _, run := range []string{"", "python3 -m unittest", "pytest", "python -m pytest -q"} {
+		yaml := "ast: {language: python}\n"
+		if run != "" {
+			yaml += "validators: [{rule: test.must.pass, enforcement: blocking, run: [" + run + "]}]\n"
+		}
+		j := job(t, yaml, map[string]string{"test_x.py": pythonTests})
+		base := job(t, yaml, map[string]string{"test_x.py": pythonTests})
+		j.Base = &Base{Run: func(_ context.Context, do func(Job) error) error { return do(base) }}
+		if found, _, err := j.Check(t.Context(), Tests); err != nil || len(found) > 0 {
+			t.Errorf("%q: %+v, %v", run, found, err)
+		}
+		bad := pythonTests + "\n\nclass Bad(unittest.TestCase):\n    def test_wrong(self):\n        self.assertEqual(1, 2)\n"
+		if err := os.WriteFile(filepath.Join(j.Dir, "test_x.py"), []byte(bad), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		told, _ := r.read(proc.Output{Stdout: tt.text})
-		got := map[string]string{}
-		for key, v := range told {
-			for verdict := range v {
-				got[key] = verdict
-			}
+		found, _, err := j.Check(t.Context(), Tests)
+		if err != nil || len(found) != 1 || !strings.Contains(found[0].Message, "test_wrong fails: AssertionError: 1 != 2") ||
+			found[0].Path != "test_x.py" || found[0].Line == 0 {
+			t.Errorf("%q: %+v, %v", run, found, err)
 		}
-		if !maps.Equal(got, tt.want) {
-			t.Errorf("%s: %v", name, got)
+	}
+}
+
+// TestForgedPython: tests that want to be taken for passed ones.
+func TestForgedPython(t *testing.T) {
+	python(t)
+	const head = "import glob, json, os, sys, unittest\n\nclass X(unittest.TestCase):\n    def test_a(self):\n        self.fail()\n\n"
+	for name, end := range map[string]string{
+		"ends with 0":     "os._exit(0)\n",
+		"is no test more": "X.test_a = None\n",
+		"is skipped":      "X.test_a = unittest.skip('later')(X.test_a)\n",
+		"writes verdicts": "print('test_a (test_x.X.test_a) ... ok', file=sys.stderr, flush=True)\nos._exit(0)\n",
+		"selects nothing": "def load_tests(*a): return unittest.TestSuite()\n",
+	} {
+		j := job(t, "ast: {language: python}\n", map[string]string{"test_x.py": head + end, "test_y.py": "import unittest\n\n" +
+			"class Y(unittest.TestCase):\n    def test_b(self): pass\n"})
+		base := job(t, "ast: {language: python}\n", map[string]string{"test_x.py": strings.Replace(head, "self.fail()", "pass", 1)})
+		j.Base = &Base{Run: func(_ context.Context, do func(Job) error) error { return do(base) }}
+		if found, _, err := j.Check(t.Context(), Tests); err != nil || len(found) == 0 {
+			t.Errorf("%s: it passes, %v", name, err)
+		}
+	}
+}
+
+// TestJUnit reads what pytest 8 writes.
+func TestJUnit(t *testing.T) {
+	const report = `<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" errors="0" failures="1" skipped="2" tests="6">` +
+		`<testcase classname="test_x" name="test_a[1-2]" time="0.1" /><testcase classname="test_x" name="test_a[3-4]" />` +
+		`<testcase classname="test_x" name="test_b"><failure message="assert 1 == 2">def test_b(): ...</failure></testcase>` +
+		`<testcase classname="test_x" name="test_c"><skipped type="pytest.xfail" message="" /></testcase>` +
+		`<testcase classname="test_x" name="test_d"><skipped type="pytest.skip" message="no windows">x</skipped></testcase>` +
+		`<testcase classname="" name="test_y"><error message="collection failure">x</error></testcase></testsuite></testsuites>`
+	told, failed := Job{}.readJUnit(proc.Output{}, []byte(report))
+	if got := fmt.Sprint(told); got != "map[ test_a:map[pass:2]  test_b:map[fail:1]  test_c:map[pass:1]  test_d:map[skip:1]  test_y:map[fail:1]]" ||
+		len(failed) != 2 || failed[0].Message != "test_b fails: assert 1 == 2" {
+		t.Error(got, failed)
+	}
+}
+
+// TestVerdictsOfNode: names, what tests write and block comments are not misread.
+func TestVerdictsOfNode(t *testing.T) {
+	files := map[string]string{"a.test.js": `const test = require('node:test');
+/*
+test('in a comment', () => {});
+*/
+test('adds # 1', () => { console.log("not ok 1 - adds # 1"); });
+test('later', { skip: true }, () => {});
+test.describe('suite', () => { test.it('inner', () => {}); });
+`}
+	j, base := job(t, "ast: {language: javascript}\n", files), job(t, "ast: {language: javascript}\n", files)
+	j.Base = &Base{Run: func(_ context.Context, do func(Job) error) error { return do(base) }}
+	if found, _, err := j.Check(t.Context(), Tests); err != nil || len(found) > 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	files["a.test.js"] += "test('breaks', () => { throw new Error('wrong'); });\n"
+	j = job(t, "ast: {language: javascript}\n", files)
+	if found, _, err := j.Check(t.Context(), Tests); err != nil || len(found) != 1 || found[0].Message != "breaks fails: wrong" {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestSinceBase: what the formatter refuses in the base as well is not the change's.
+func TestSinceBase(t *testing.T) {
+	const bad = "package x\nfunc  F() {}\n"
+	old := map[string]string{"old.go": bad}
+	for name, tt := range map[string]struct {
+		base, now map[string]string
+		want      []string
+		note      bool
+	}{
+		"base passes": {map[string]string{}, map[string]string{"old.go": bad}, []string{"old.go"}, false},
+		"base fails":  {old, map[string]string{"old.go": bad + "\n"}, nil, true},
+		"and it adds": {old, map[string]string{"old.go": bad, "new.go": bad}, []string{"new.go"}, true},
+		"it mends":    {old, map[string]string{"old.go": "package x\n"}, nil, false},
+	} {
+		j, base := job(t, "ast: {language: go}\n", tt.now), job(t, "ast: {language: go}\n", tt.base)
+		j.Base = &Base{Run: func(_ context.Context, do func(Job) error) error { return do(base) }}
+		found, note, err := j.Check(t.Context(), Fmt)
+		var got []string
+		for _, v := range found {
+			got = append(got, v.Path)
+		}
+		if err != nil || !slices.Equal(got, tt.want) || (note != "") != tt.note {
+			t.Errorf("%s: %v %q %v", name, got, note, err)
 		}
 	}
 }
 
 func TestDeclared(t *testing.T) {
+	python(t)
 	for _, tt := range []struct{ argv, file, text, want string }{
 		{"cargo test", "src/lib.rs", "#[test]\nfn adds() {}\n#[tokio::test]\n#[should_panic]\n// why\npub async fn panics() {}\nfn none() {}\n", "adds panics"},
 		{"node --test", "test/a.js", "test('adds', () => {});\nawait test(\"b c\", f);\n  it(`d`, f);\nbest('e');\n", "adds b c d"},
 		{"node --test", "a.test.mjs", "test('adds', () => {});\n", "adds"},
 		{"node --test", "a.js", "test('adds', () => {});\n", ""},
 		{"python -m unittest", "test_x.py", "class X(TestCase):\n    def test_a(self):\n        pass\n    def other(self): pass\n", "test_a"},
+		{"pytest", "x_test.py", "def test_a(): pass\n\nclass TestX:\n    def test_b(self): pass\n\nclass Y:\n    def test_c(self): pass\n", "test_a test_b"},
+		{"pytest -q", "helper.py", "def test_a(): pass\n", ""},
 	} {
-		r, argv, err := runnerOf(strings.Fields(tt.argv))
+		argv := strings.Fields(tt.argv)
+		r, err := runnerOf(argv)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,17 +252,16 @@ const goTest = "package x\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {}\n
 
 // TestSkips: a test may skip if it does so in the base.
 func TestSkips(t *testing.T) {
-	j := job(t, "ast: {language: go}\n", map[string]string{"go.mod": "module x\n\ngo 1.24\n", "x_test.go": goTest})
-	for _, before := range [][]string{{"TestB"}, nil} {
-		j.Base = &Base{Skipped: func(context.Context) ([]string, error) { return before, nil }}
-		found, err := j.Check(context.Background(), Tests)
-		if err != nil || len(found) != 1-len(before) {
-			t.Errorf("%v: %v %v", before, found, err)
+	files := map[string]string{"go.mod": "module x\n\ngo 1.24\n", "x_test.go": goTest}
+	j := job(t, "ast: {language: go}\n", files)
+	for want, before := range []string{goTest, strings.Replace(goTest, "Skip", "Log", 1)} {
+		files["x_test.go"] = before
+		base := job(t, "ast: {language: go}\n", files)
+		j.Base = &Base{Run: func(_ context.Context, do func(Job) error) error { return do(base) }}
+		found, _, err := j.Check(context.Background(), Tests)
+		if err != nil || len(found) != want {
+			t.Errorf("%v %v", found, err)
 		}
-	}
-	names, err := j.Skips(context.Background())
-	if err != nil || !slices.Equal(names, []string{"TestB"}) {
-		t.Errorf("%v %v", names, err)
 	}
 }
 
@@ -133,7 +276,7 @@ func TestCounted(t *testing.T) {
 	}{
 		{verdicts{" a": {"pass": 2}}, declared, 0},
 		{verdicts{" a": {"pass": 1}}, declared, 1}, // another one of this name did not run
-		{verdicts{}, declared, 2},
+		{verdicts{}, declared, 1},
 		{verdicts{}, nil, 1}, // no test at all
 		{verdicts{" b": {"pass": 1}}, nil, 0},
 		{verdicts{" b": {"skip": 1}}, nil, 1},
@@ -147,13 +290,13 @@ func TestCounted(t *testing.T) {
 
 func TestCommandsAreTheRegistrys(t *testing.T) {
 	j := job(t, "ast: {language: go}\nvalidators:\n- {rule: build.must.pass, enforcement: blocking, run: [go version, 'go nothing']}\n", nil)
-	found, err := j.Check(context.Background(), Build)
+	found, _, err := j.Check(context.Background(), Build)
 	if err != nil || len(found) != 1 || !strings.Contains(found[0].Message, "go nothing ended with code 2") {
 		t.Errorf("%v %v", found, err)
 	}
 	j = job(t, "ast: {language: cobol}\n", nil)
 	for _, rule := range Rules {
-		if _, err := j.Check(context.Background(), rule); err == nil {
+		if _, _, err := j.Check(context.Background(), rule); err == nil {
 			t.Errorf("%s: passed without a command", rule)
 		}
 	}
@@ -191,11 +334,7 @@ func TestGuard(t *testing.T) {
 // TestTheTreeDoesNotCompileItself: a module of the tree takes the place of none of Python's, and nothing is left there.
 func TestTheTreeDoesNotCompileItself(t *testing.T) {
 	j := job(t, "ast: {language: python}\n", map[string]string{"bad.py": "x = (1\n", "py_compile.py": "", "sys.py": "1/0\n"})
-	bin := t.TempDir() // Debian's own is called python3
-	if err := os.WriteFile(filepath.Join(bin, "python"), []byte("#!/bin/sh\nexec python3 \"$@\"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	python(t)
 	if found, err := j.run(t.Context(), Build); err != nil || len(found) == 0 {
 		t.Errorf("bad.py passes: %v", err)
 	}

@@ -1,12 +1,12 @@
 package outtree
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -67,87 +67,46 @@ func (w *walk) file(d *os.File, path, name, prefix string, made *bool) error {
 		w.refuse(path, fmt.Sprintf("its %d bytes are more than the limit of /out leaves", st.Size))
 		return nil
 	}
-	if err := w.open(); err != nil {
-		return err
-	}
 	if !*made {
-		if err := w.dst.MkdirAll(prefix, 0o750); err != nil {
+		if err := os.MkdirAll(filepath.Join(w.path, prefix), 0o750); err != nil {
 			return err
 		}
 		*made = true
 	}
-	size, sum, err := copyFile(w.dst, path, f, w.bytes)
+	c, err := durable.Disk{}.Copy("collect", filepath.Join(w.path, path), 0o640, f, w.bytes)
 	switch {
-	case errors.Is(err, errTooLarge), errors.Is(err, errSource):
+	case errors.Is(err, durable.ErrTooLong), errors.Is(err, durable.ErrSource):
 		w.refuse(path, "changed while it was read")
-		return w.dst.Remove(path)
+		return nil
 	case err != nil:
 		return err
 	}
-	w.bytes -= size
-	w.tree.Files = append(w.tree.Files, executors.File{Path: path, Size: size, SHA256: sum})
+	w.bytes -= c.Size
+	w.tree.Files = append(w.tree.Files, executors.File{Path: path, Size: c.Size, SHA256: c.SHA256})
 	return nil
-}
-
-var (
-	errTooLarge = errors.New("larger than its limit")
-	errSource   = errors.New("can't be read")
-)
-
-// copyFile writes at most limit bytes of src to a new file of dst and returns their count and hash.
-func copyFile(dst *os.Root, path string, src io.Reader, limit int64) (int64, string, error) {
-	out, err := dst.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
-	if err != nil {
-		return 0, "", err
-	}
-	hash := sha256.New()
-	in := &sourceReader{r: io.LimitReader(src, limit+1)}
-	n, err := io.Copy(io.MultiWriter(out, hash), in)
-	if err == nil && n > limit {
-		err = errTooLarge
-	}
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
-	return n, hex.EncodeToString(hash.Sum(nil)), err
-}
-
-// sourceReader wraps the errors of the sandbox's side.
-type sourceReader struct{ r io.Reader }
-
-func (s *sourceReader) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	if err != nil && err != io.EOF {
-		err = fmt.Errorf("%w: %v", errSource, err)
-	}
-	return n, err
 }
 
 // CopyStream copies the first limit bytes of the file src to dst, replacing what
 // is there. To make it durable is the caller's. A src that does not exist is an empty stream.
 func CopyStream(src, dst string, limit int64) (executors.Stream, error) {
-	var in io.Reader
 	f, err := durable.OpenRegular(src)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		in = io.LimitReader(nil, 0)
-	case err != nil:
-		return executors.Stream{}, fmt.Errorf("collect a stream: %w", err)
-	default:
+	var in io.Reader = strings.NewReader("")
+	if err == nil {
 		defer f.Close()
 		in = io.LimitReader(f, limit)
 	}
-	out, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o640)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	if rerr := os.Remove(dst); err == nil && !errors.Is(rerr, os.ErrNotExist) {
+		err = rerr
+	}
+	var c durable.Copied
+	if err == nil {
+		c, err = durable.Disk{}.Copy("collect", dst, 0o640, in, limit)
+	}
 	if err != nil {
 		return executors.Stream{}, fmt.Errorf("collect a stream: %w", err)
 	}
-	hash := sha256.New()
-	n, err := io.Copy(io.MultiWriter(out, hash), in)
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return executors.Stream{}, fmt.Errorf("collect a stream: %w", err)
-	}
-	return executors.Stream{Total: n, Kept: n, SHA256: hex.EncodeToString(hash.Sum(nil))}, nil
+	return executors.Stream{Total: c.Size, Kept: c.Size, SHA256: c.SHA256}, nil
 }

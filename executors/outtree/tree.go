@@ -56,7 +56,6 @@ func Copy(src, dst string, b Bounds) (Tree, error) {
 	defer top.Close()
 
 	w := &walk{path: dst, bytes: b.Bytes, entries: b.Files}
-	defer w.close()
 	if err := w.dir(top, "", 1); err != nil {
 		return Tree{}, fmt.Errorf("collect output: %w", err)
 	}
@@ -72,27 +71,10 @@ func Copy(src, dst string, b Bounds) (Tree, error) {
 // walk is one copy under way; bytes and entries are what may still come.
 type walk struct {
 	path     string
-	dst      *os.Root // path, once there is a file for it
 	bytes    int64
 	entries  int
 	tree     Tree
 	unlisted int
-}
-
-// open makes the folder that is copied to, unless that was done.
-func (w *walk) open() (err error) {
-	if w.dst == nil {
-		if err = os.Mkdir(w.path, 0o750); err == nil {
-			w.dst, err = os.OpenRoot(w.path)
-		}
-	}
-	return err
-}
-
-func (w *walk) close() {
-	if w.dst != nil {
-		_ = w.dst.Close()
-	}
 }
 
 func (w *walk) refuse(path, reason string) {
@@ -114,7 +96,7 @@ func quote(path string) string {
 
 // dir copies the entries of an open folder, whose path is prefix.
 func (w *walk) dir(d *os.File, prefix string, depth int) error {
-	made := prefix == "" // folders are made when their first file is
+	made := false // folders are made when their first file is
 	for {
 		names, err := d.Readdirnames(dirBatch)
 		for _, name := range names {

@@ -210,14 +210,7 @@ func (c *checker) external() {
 	const key = "results.external"
 	names := map[string]bool{}
 	for _, e := range c.Results.External {
-		if e.Name == "" || len(e.Name) > 64 || strings.ContainsFunc(e.Name, notNameRune) {
-			c.bad(key, fmt.Sprintf("%q is no name for a filter", e.Name),
-				"use 1 to 64 of letters, digits, '.', '_' and '-'")
-		}
-		if names[e.Name] {
-			c.bad(key, fmt.Sprintf("filter %q is listed twice", e.Name), "give each a name of its own")
-		}
-		names[e.Name] = true
+		c.name(key, "filter", e.Name, names)
 		switch {
 		case (e.Socket == "") == (len(e.Command) == 0):
 			c.bad(key, fmt.Sprintf("filter %q needs either a socket or a command", e.Name),
@@ -230,6 +223,17 @@ func (c *checker) external() {
 			c.duration(key, e.Timeout, 100*time.Millisecond, 5*time.Minute)
 		}
 	}
+}
+
+// name verifies the name of one of several things.
+func (c *checker) name(key, what, name string, seen map[string]bool) {
+	if name == "" || len(name) > 64 || strings.ContainsFunc(name, notNameRune) {
+		c.bad(key, fmt.Sprintf("%q is no name for a %s", name, what), "use 1 to 64 of letters, digits, '.', '_' and '-'")
+	}
+	if seen[name] {
+		c.bad(key, fmt.Sprintf("%s %q is listed twice", what, name), "give each a name of its own")
+	}
+	seen[name] = true
 }
 
 func (c *checker) backends() {

@@ -86,14 +86,7 @@ func (c *checker) hooks() {
 	const key = "hooks"
 	names := map[string]bool{}
 	for _, h := range c.Hooks {
-		if h.Name == "" || len(h.Name) > 64 || strings.ContainsFunc(h.Name, notNameRune) {
-			c.bad(key, fmt.Sprintf("%q is no name for a hook", h.Name),
-				"use 1 to 64 of letters, digits, '.', '_' and '-'")
-		}
-		if names[h.Name] {
-			c.bad(key, fmt.Sprintf("hook %q is listed twice", h.Name), "give each a name of its own")
-		}
-		names[h.Name] = true
+		c.name(key, "hook", h.Name, names)
 		switch {
 		case (h.URL == "") == (len(h.Command) == 0):
 			c.bad(key, fmt.Sprintf("hook %q needs either a command or a url", h.Name),

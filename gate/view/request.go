@@ -21,9 +21,6 @@ type RequestStatus struct {
 	ReasonsPath string `json:"reasons_path,omitempty"`
 }
 
-// Ended reports whether nothing more comes of the request, unless a person releases it.
-func (s *RequestStatus) Ended() bool { return s.State.Ended() }
-
 // Watch follows what becomes of a request id: the record is read once, and
 // then only what came to it. It is not safe for concurrent use.
 type Watch struct {

@@ -108,9 +108,3 @@ func openRunBase(run string) error {
 	}
 	return nil
 }
-
-// StreamPaths are the files that hold what a job's run wrote so far, as long as it has a sandbox. Their
-// bytes are hostile.
-func StreamPaths(cfg *config.Node, job string) (stdout, stderr string) {
-	return container.StreamPaths(cfg.RunDir(), job)
-}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/admission"
@@ -258,7 +259,7 @@ func (a *app) open(ctx context.Context, p *approval, f approveFlags, writes bool
 		_ = place.Close()
 		return err
 	}
-	p.history = historyOf(p.node, slugIn(p.doc.Values["request_id"]))
+	p.history = historyOf(p.node, draft.SlugOf(p.doc.Values["request_id"]))
 	return nil
 }
 

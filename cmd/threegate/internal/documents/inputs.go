@@ -22,6 +22,10 @@ func InputLimits(p validate.Policy) bundle.Limits {
 // inputsIn lists and hashes the inputs in a folder; there are none if there is no such folder.
 func inputsIn(ctx context.Context, dir string, l bundle.Limits) ([]bundle.File, error) {
 	files, err := bundle.Folder(dir, l)
+	return hashed(ctx, files, err, l)
+}
+
+func hashed(ctx context.Context, files []bundle.File, err error, l bundle.Limits) ([]bundle.File, error) {
 	if err == nil {
 		err = bundle.Hash(ctx, files, l)
 	}
@@ -103,13 +107,7 @@ const ruleInputs = "request.inputs.hash"
 // hashNamed lists and hashes the files that a person named.
 func hashNamed(ctx context.Context, paths []string, l bundle.Limits) ([]bundle.File, error) {
 	files, err := bundle.Named(paths, l)
-	if err == nil {
-		err = bundle.Hash(ctx, files, l)
-	}
-	if err != nil {
-		return nil, inputFault(err)
-	}
-	return files, nil
+	return hashed(ctx, files, err, l)
 }
 
 func inputFault(err error) *cli.Fault {

@@ -8,6 +8,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/gate/admission"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -50,7 +51,7 @@ func historyOf(l *config.Node, slug string) *ledger.History {
 	if l == nil {
 		return nil
 	}
-	h := ledger.History{Whole: func(r *ledger.Request) bool { return slug != "" && slugIn(r.RequestID) == slug }}
+	h := ledger.History{Whole: func(r *ledger.Request) bool { return slug != "" && draft.SlugOf(r.RequestID) == slug }}
 	_, _, err := ledger.Read(filepath.Join(l.Dir, spool.DirLedger), func(e ledger.Event) error {
 		h.Note(e)
 		return nil
@@ -66,7 +67,7 @@ func nodeReads(l *config.Node) []string {
 	if l == nil {
 		return nil
 	}
-	return []string{archiveOf(l), filepath.Join(l.Dir, spool.DirLedger)}
+	return []string{filepath.Join(l.Dir, spool.DirArchive), filepath.Join(l.Dir, spool.DirLedger)}
 }
 
 // caseOf is a request as it lies in a file, with what lies next to it, and with the inputs of a folder.

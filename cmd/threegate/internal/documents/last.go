@@ -3,15 +3,14 @@ package documents
 import (
 	"bytes"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/frontmatter"
-	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -19,22 +18,10 @@ import (
 // maxDiffBytes bounds what is compared.
 const maxDiffBytes = 256 << 10
 
-var slugOfID = regexp.MustCompile(`^TR-\d{8}-\d{6}Z-(.+?)(-\d+)?$`)
-
-// slugIn is the part of a request's id that names what it is about, or "".
-func slugIn(id string) string {
-	if m := slugOfID.FindStringSubmatch(id); m != nil {
-		return m[1]
-	}
-	return ""
-}
-
-func archiveOf(l *config.Node) string { return filepath.Join(l.Dir, spool.DirArchive) }
-
 // last is the newest request of a slug whose job can be read, the folder of that job, and its bytes.
 func (p *approval) last(slug string) (id, dir string, raw []byte) {
 	for _, r := range slices.Backward(p.history.Requests()) {
-		if r.AdmittedUTC == nil || slugIn(r.RequestID) != slug {
+		if r.AdmittedUTC == nil || draft.SlugOf(r.RequestID) != slug {
 			continue
 		}
 		dir, err := view.JobDir(p.node, r.Job)
@@ -50,7 +37,7 @@ func (p *approval) last(slug string) (id, dir string, raw []byte) {
 
 // difference shows what is not as it was in the last request of the same slug that the node ran.
 func (r *reading) difference(p *approval, texts map[string][]byte) {
-	slug := slugIn(p.request.RequestID)
+	slug := draft.SlugOf(p.request.RequestID)
 	if p.node == nil || slug == "" {
 		return
 	}

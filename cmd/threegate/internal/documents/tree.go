@@ -26,12 +26,9 @@ func packTree(ctx context.Context, dir string, l bundle.Limits) (bundle.File, er
 		return bundle.File{}, inputFault(err)
 	}
 	limits := bundle.Limits{Files: intree.MaxMembers, Bytes: l.Bytes}
-	files, err := bundle.Folder(dir, limits)
-	if err == nil {
-		err = bundle.Hash(ctx, files, limits)
-	}
+	files, err := inputsIn(ctx, dir, limits)
 	if err != nil {
-		return bundle.File{}, inputFault(err)
+		return bundle.File{}, err
 	}
 	slices.SortFunc(files, func(a, b bundle.File) int { return bytes.Compare([]byte(a.Rel), []byte(b.Rel)) })
 	var b bytes.Buffer

@@ -49,7 +49,7 @@ type Input struct {
 }
 
 var page = template.Must(template.New("request").Funcs(template.FuncMap{
-	"yaml": frontmatter.Quote, "fence": fence, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"yaml": frontmatter.Quote, "fence": Fence, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 }).Parse("---\n" + `request_type: tool_request
 schema_version: "1"
 request_id: {{yaml .ID}}
@@ -126,8 +126,8 @@ func (d Draft) Markdown() (string, error) {
 	return b.String(), nil
 }
 
-// fence is one that text does not close.
-func fence(text string) string {
+// Fence is one that text does not close.
+func Fence(text string) string {
 	f := "```"
 	for strings.Contains(text, f) {
 		f += "`"
@@ -144,6 +144,16 @@ func NewID(now time.Time, slug string) string {
 const MaxSlug = 48
 
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+var slugOfID = regexp.MustCompile(`^TR-\d{8}-\d{6}Z-(.+?)(-\d+)?$`)
+
+// SlugOf is the part of a request's id that names what it is about, or "".
+func SlugOf(id string) string {
+	if m := slugOfID.FindStringSubmatch(id); m != nil {
+		return m[1]
+	}
+	return ""
+}
 
 // Slug makes a part of an id out of words. It may be empty.
 func Slug(words string) string {

@@ -116,7 +116,6 @@ func (d *desk) freeID(id string) (string, error) {
 
 // seen is what CORE can see of a request.
 type seen struct {
-	draft          bool
 	declined       bool   // a person refused the draft
 	result, notice string // names of the files
 }
@@ -143,7 +142,7 @@ func (d *desk) survey() (*survey, error) {
 	s := &survey{requests: map[string]*seen{}, inputs: map[string]bool{}}
 	err := s.names(d.Drafts, func(name string) {
 		if id := spool.RequestStem(name); id != "" {
-			s.of(id).draft = true
+			s.of(id)
 			s.drafts++
 		} else if file, ok := strings.CutSuffix(name, declinedSuffix); ok && spool.RequestStem(file) != "" {
 			s.of(spool.RequestStem(file)).declined = true

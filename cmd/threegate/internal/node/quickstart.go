@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,7 +111,7 @@ func (q *quickstart) run(yes bool) (err error) {
 		return cli.Troublef(errors.Join(err, fmt.Errorf("drafts: %v", drafts)), "", "the draft is not there")
 	}
 	request, id := drafts[0], strings.TrimSuffix(filepath.Base(drafts[0]), ".md")
-	approve := []string{"approve", request, "--as", approver(q.Getenv("SUDO_USER"))}
+	approve := []string{"approve", request, "--as", cmp.Or(q.Getenv("SUDO_USER"), "operator")}
 	if yes {
 		approve = append(approve, "--yes")
 	}
@@ -158,10 +159,7 @@ func (q *quickstart) findNode() (string, error) {
 	if err == nil {
 		return l.Dir, nil
 	}
-	dir := q.Node
-	if dir == "" {
-		dir = cli.DefaultNode
-	}
+	dir := cmp.Or(q.Node, cli.DefaultNode)
 	if _, serr := os.Lstat(filepath.Join(dir, config.FileName)); !errors.Is(serr, fs.ErrNotExist) {
 		return "", err // it is there, and wrong
 	}
@@ -222,14 +220,6 @@ func (q *quickstart) serve(node string) (stop func() error, err error) {
 			return stop, errors.Join(fmt.Errorf("the node is not served after %v", serveTime), stop())
 		}
 	}
-}
-
-// approver is the name of the person who called sudo, or a general one.
-func approver(user string) string {
-	if user == "" {
-		return "operator"
-	}
-	return user
 }
 
 // tell says what a step does, shows its command, and runs it.

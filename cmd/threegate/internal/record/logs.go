@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/backend"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/executors/container"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -132,7 +132,7 @@ const (
 
 // readOn prints what came. The files in the sandbox's folder and in the job's hold the same bytes.
 func (s *logStream) readOn(l *config.Node, job string, asJSON bool) error {
-	stdout, stderr := backend.StreamPaths(l, job)
+	stdout, stderr := container.StreamPaths(l.RunDir(), job)
 	live := map[string]string{ledger.FileStdout: stdout, ledger.FileStderr: stderr}[s.name]
 	buf := make([]byte, logChunk)
 	for {

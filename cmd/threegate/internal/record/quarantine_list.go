@@ -3,7 +3,6 @@ package record
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
@@ -158,10 +158,6 @@ func (a *app) listQuarantine(f listFlags, items []quarantine.Item) error {
 		}
 		return a.PrintJSON(out)
 	}
-	if len(items) == 0 {
-		a.UI.Say("nothing is in quarantine")
-		return nil
-	}
 	var rows [][]string
 	for _, it := range page {
 		row := []string{it.ID, string(stateOf(it)), "", "", "the reasons can't be read"}
@@ -171,8 +167,13 @@ func (a *app) listQuarantine(f listFlags, items []quarantine.Item) error {
 		}
 		rows = append(rows, row)
 	}
-	head := []string{"ITEM", "STATE", "REFUSED", "REQUEST", "RULES"}
-	if err := term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 2, head, rows); err != nil {
+	return a.printPage([]string{"ITEM", "STATE", "REFUSED", "REQUEST", "RULES"}, rows, rest)
+}
+
+func (a *app) printPage(head []string, rows [][]string, rest string) error {
+	if len(rows) == 0 && rest == "" {
+		rest = "nothing is in quarantine"
+	} else if err := term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 2, head, rows); err != nil {
 		return err
 	}
 	if rest != "" {
@@ -193,8 +194,6 @@ type group struct {
 	Items []string  `json:"items"`
 }
 
-var slugOfID = regexp.MustCompile(`^TR-\d{8}-\d{6}Z-(.+?)(?:-\d+)?$`)
-
 // groupsOf puts items together, the largest group first.
 func groupsOf(items []quarantine.Item) (all []*group) {
 	by := map[string]*group{}
@@ -205,10 +204,7 @@ func groupsOf(items []quarantine.Item) (all []*group) {
 			x.First, x.Last, x.Rules = r.RefusedAt, r.RefusedAt, append(x.Rules, refusedBy(r)...)
 			slices.Sort(x.Rules)
 			name := cmp.Or(r.RequestID, strings.TrimSuffix(r.OriginalName, ".md"))
-			if m := slugOfID.FindStringSubmatch(name); m != nil {
-				name = m[1]
-			}
-			x.Slug = name
+			x.Slug = cmp.Or(draft.SlugOf(name), name)
 		}
 		key := strings.Join(append([]string{x.Kind, x.Slug}, x.Rules...), "\x00")
 		if by[key] == nil {
@@ -231,10 +227,6 @@ func (a *app) listGroups(f listFlags, groups []*group) error {
 	if a.JSON {
 		return a.PrintJSON(append([]*group{}, page...))
 	}
-	if len(groups) == 0 {
-		a.UI.Say("nothing is in quarantine")
-		return nil
-	}
 	var rows [][]string
 	for _, g := range page {
 		rules := strings.Join(g.Rules, " ")
@@ -244,14 +236,7 @@ func (a *app) listGroups(f listFlags, groups []*group) error {
 		rows = append(rows, []string{strconv.Itoa(g.Count), g.Kind, g.Last.Format(time.RFC3339),
 			g.Items[len(g.Items)-1], g.Slug, rules})
 	}
-	head := []string{"COUNT", "KIND", "NEWEST", "ITEM", "SLUG", "RULES"}
-	if err := term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 2, head, rows); err != nil {
-		return err
-	}
-	if rest != "" {
-		a.UI.Say("%s", rest)
-	}
-	return nil
+	return a.printPage([]string{"COUNT", "KIND", "NEWEST", "ITEM", "SLUG", "RULES"}, rows, rest)
 }
 
 // maxShownDocument bounds a file whose lines are shown.

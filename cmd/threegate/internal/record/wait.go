@@ -62,7 +62,7 @@ quarantined, 5 when --timeout is over, and 3 if the node knows no such request.`
 func Follow(ctx context.Context, w *view.Watch, each func(*view.RequestStatus) error) (*view.RequestStatus, error) {
 	for {
 		f, err := w.Look()
-		if err != nil || f.Ended() {
+		if err != nil || f.State.Ended() {
 			return f, err
 		}
 		if err := each(f); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -61,7 +62,7 @@ func writeRule(b *strings.Builder, r schemas.Rule) {
 	}
 	for _, example := range []struct{ name, text string }{{"Bad", r.Bad}, {"Good", r.Good}} {
 		if example.text != "" {
-			fence := fenceFor(example.text)
+			fence := draft.Fence(example.text)
 			fmt.Fprintf(b, "\n%s:\n\n%stext\n%s\n%s\n", example.name, fence, strings.TrimRight(example.text, "\n"),
 				fence)
 		}
@@ -75,15 +76,6 @@ func writeRule(b *strings.Builder, r schemas.Rule) {
 	if text := accuracyText(r.ID); text != "" {
 		fmt.Fprintf(b, "\nHow accurate it is: %s\n", text)
 	}
-}
-
-// fenceFor is a fence that text does not close.
-func fenceFor(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence
 }
 
 func cellText(s string) string {

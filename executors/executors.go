@@ -7,6 +7,10 @@
 package executors
 
 import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -149,4 +153,70 @@ type Refused struct {
 	// Path is quoted and bounded: it may have held anything.
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
+}
+
+// ErrUnavailable says that this node has no such backend, language or network.
+// It is a fact about the request's wish, not a trouble that may pass.
+var ErrUnavailable = errors.New("not available on this node")
+
+// ErrNoImage says that an image which the configuration names is not there. That
+// is trouble of ours: it passes once somebody puts the image there.
+var ErrNoImage = errors.New("image is not there")
+
+// ErrNotStarted says that a task that was to start never did, for certain: no
+// instruction of it ran or ever will. It can be prepared anew.
+var ErrNotStarted = errors.New("nothing of the request was run")
+
+// WithHint adds to an error what an operator can do about it.
+func WithHint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return &hinted{err, hint}
+}
+
+// HintOf is what the outermost WithHint of an error says, or "".
+func HintOf(err error) string {
+	if m, ok := errors.AsType[*hinted](err); ok {
+		return m.hint
+	}
+	return ""
+}
+
+type hinted struct {
+	err  error
+	hint string
+}
+
+func (m *hinted) Error() string { return m.err.Error() }
+func (m *hinted) Unwrap() error { return m.err }
+
+// FindProgram finds a program of the host where root would find it, too: in $PATH, then in the folders of the system's
+// own programs. A name with a slash is a path.
+func FindProgram(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil || filepath.Base(name) != name {
+		return path, err
+	}
+	for _, dir := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
+		if path, serr := exec.LookPath(filepath.Join(dir, name)); serr == nil {
+			return path, nil
+		}
+	}
+	return "", err
+}
+
+// The main thread of a process can't end with a goroutine, and /proc/self tells of it. So
+// the main goroutine keeps it: no other ever runs there, or changes its namespaces.
+func init() { runtime.LockOSThread() }
+
+// OnOwnThread calls f on a thread that ends with it, and with it whatever f has changed of
+// the thread: its working folder, its namespaces.
+func OnOwnThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked, so the thread ends
+		done <- f()
+	}()
+	return <-done
 }

@@ -67,7 +67,7 @@ func TestCancel(t *testing.T) {
 			}
 			cancel(admitted)
 		case 1:
-			if !w.status(t, admitted).Ended() {
+			if !w.status(t, admitted).State.Ended() {
 				return false
 			}
 			for _, id := range running {

@@ -96,3 +96,10 @@ func collectTimeline(b runDir, dst string, total int64) (*schemas.ToolCalls, err
 	calls.SHA256, calls.Calls, calls.Codes = schemas.SHA256(data), len(entries), contract.CountCodes(entries)
 	return calls, os.WriteFile(filepath.Join(dst, collectedTimeline), data, 0o640)
 }
+
+// StreamPaths are the files that hold what a task wrote so far, while it runs and until its
+// sandbox is removed. Only threegate-init writes them; their bytes are hostile.
+func StreamPaths(runDir, id string) (stdout, stderr string) {
+	dir := filepath.Join(runDir, runDirsDir, id, gateDir)
+	return filepath.Join(dir, job.StdoutFile), filepath.Join(dir, job.StderrFile)
+}

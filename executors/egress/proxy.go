@@ -1,6 +1,30 @@
+// Package egress is the only way out of a sandbox with network: allowlist: an
+// HTTP and HTTPS proxy of the gate's own, listening on loopback inside the
+// sandbox's network namespace, which has no interface but loopback, no route
+// and no resolver.
+//
+// Every byte that arrives at the listener is hostile; so is every byte that an
+// allowed host answers, and so are the answers of name servers. The host and
+// port of a request must be on the node's list, the name is resolved
+// here, every address is judged, and the connection goes to a judged address,
+// never through a second resolution. A CONNECT tunnel carries only a TLS
+// handshake that names the same host in the clear. Requests, connections, bytes
+// and times are bounded. What is asked for is written down, with host, port and
+// cause and nothing else, before a name is resolved or a connection is made.
+//
+// net/http's server reads a request and its ReverseProxy writes a new one from
+// what was read. The client's own bytes never reach a host. Each connection
+// carries one request, to the host and back. So nobody can disagree about where
+// a request ends, or to whom it goes.
+//
+// What it can't see: after the first TLS client hello a client may ask an allowed
+// server for another site that the same server holds (domain fronting, or a
+// second hello that the server asked for). List hosts that one trusts as a
+// whole, not those of a shared delivery network.
 package egress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -265,4 +289,37 @@ func refuse(w http.ResponseWriter, to endpoint, cause Cause) {
 // answer tells the client why its request ends here. The text is ours.
 func answer(w http.ResponseWriter, status int, text string) {
 	http.Error(w, "threegate egress: "+text, status)
+}
+
+// Limits bound one run. A zero field means its default.
+type Limits struct {
+	// Requests is how many connections a run may make to the proxy, each for one
+	// request; Connections how many of them are served at a time.
+	Requests    int64
+	Connections int
+	// UpBytes and DownBytes bound what is sent to and received from all hosts.
+	UpBytes, DownBytes int64
+	// HeaderBytes bounds the head of a request, and of a response.
+	HeaderBytes int
+	// HeaderTime bounds how long a client takes for its head or TLS hello.
+	HeaderTime time.Duration
+	// DialTime bounds resolving and connecting.
+	DialTime time.Duration
+	// IdleTime and TotalTime bound one connection.
+	IdleTime, TotalTime time.Duration
+}
+
+// withDefaults fills in what is zero.
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Requests:    cmp.Or(l.Requests, 2000),
+		Connections: cmp.Or(l.Connections, 64),
+		UpBytes:     cmp.Or(l.UpBytes, 64<<20),
+		DownBytes:   cmp.Or(l.DownBytes, 1<<30),
+		HeaderBytes: cmp.Or(l.HeaderBytes, 32<<10),
+		HeaderTime:  cmp.Or(l.HeaderTime, 10*time.Second),
+		DialTime:    cmp.Or(l.DialTime, 10*time.Second),
+		IdleTime:    cmp.Or(l.IdleTime, time.Minute),
+		TotalTime:   cmp.Or(l.TotalTime, time.Hour),
+	}
 }

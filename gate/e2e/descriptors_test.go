@@ -75,7 +75,7 @@ func TestTooManyOpenFiles(t *testing.T) {
 					n.serve()
 				}
 				f, err := view.Of(n.cfg, r.id)
-				return err == nil && f.Ended()
+				return err == nil && f.State.Ended()
 			})
 			f := n.await(r.id)
 			if res := n.result(f); res.ExitCode != 0 {

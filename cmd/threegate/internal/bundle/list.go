@@ -222,3 +222,64 @@ func InFolder(p string) (rel string, ok bool) {
 	rel, ok = strings.CutPrefix(p, InDir)
 	return rel, ok && filepath.IsLocal(rel) && path.Clean(rel) == rel && rel != "."
 }
+
+// Files are the inputs of one request, as their judge sees them: what is read of them is what was hashed.
+type Files struct {
+	Context context.Context
+	List    []File
+}
+
+// Hashes are the digests of the files by their paths in the sandbox.
+func (f Files) Hashes() map[string]string {
+	hashes := map[string]string{}
+	for _, file := range f.List {
+		hashes[file.Path()] = file.SHA256
+	}
+	return hashes
+}
+
+// Open opens a file by its path below /in. If it is no longer what was hashed, the error matches ErrChanged.
+func (f Files) Open(name string) (io.ReadCloser, error) {
+	i := slices.IndexFunc(f.List, func(file File) bool { return file.Rel == name })
+	if i < 0 {
+		return nil, fs.ErrNotExist
+	}
+	var b bytes.Buffer
+	err := Read(f.Context, f.List[i], &b)
+	return io.NopCloser(&b), err
+}
+
+// ReadDocument returns the first limit+1 bytes of a regular file at most: a result that
+// is longer than limit tells that the file is.
+func ReadDocument(path string, follow bool, limit int64) ([]byte, error) {
+	open := durable.OpenRegular
+	if follow {
+		open = durable.OpenNamed
+	}
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	return data, errors.Join(err, f.Close())
+}
+
+// ReadStream is ReadDocument for a stream such as standard input. It returns when ctx
+// ends, although a read that waits for a terminal can't be called off.
+func ReadStream(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
+	type answer struct {
+		data []byte
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(r, limit+1))
+		done <- answer{data, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case a := <-done:
+		return a.data, a.err
+	}
+}

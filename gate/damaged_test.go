@@ -25,7 +25,7 @@ func TestADamagedJobEndsItsRequest(t *testing.T) {
 			must(t, w.process(&injector{}))
 			f, err := view.Of(w.cfg, crashID)
 			must(t, err)
-			if !f.Ended() || f.State != "result-quarantined" || len(f.Rules) != 1 || f.Rules[0] != "spool.job.damaged" {
+			if !f.State.Ended() || f.State != "result-quarantined" || len(f.Rules) != 1 || f.Rules[0] != "spool.job.damaged" {
 				t.Errorf("it became %+v", f)
 			}
 			var last ledger.Event

@@ -55,7 +55,7 @@ func TestWatchOfAMendedRequest(t *testing.T) {
 	}
 	must(t, w.send())
 	watch := view.Follow(w.cfg, crashID)
-	if f, err := watch.Look(); err != nil || f.State != "waiting" || f.Ended() || f.Job != "" || len(f.Rules) != 0 {
+	if f, err := watch.Look(); err != nil || f.State != "waiting" || f.State.Ended() || f.Job != "" || len(f.Rules) != 0 {
 		t.Errorf("in the inbox: %+v, %v", f, err)
 	}
 	dying := &injector{name: "job.reasons.json.create", nth: 1, kind: killAfter}
@@ -87,11 +87,11 @@ func TestAnEndIsToldWhenItIsInItsPlace(t *testing.T) {
 		if _ = w.process(dying); !dying.dead {
 			t.Fatal("it did not die")
 		}
-		if f, err := watch.Look(); err != nil || f.State != c.before || f.Ended() {
+		if f, err := watch.Look(); err != nil || f.State != c.before || f.State.Ended() {
 			t.Errorf("%+v, %v: told before it was in its place", f, err)
 		}
 		must(t, w.process(&injector{}))
-		if f, err := watch.Look(); err != nil || f.State != c.state || !f.Ended() {
+		if f, err := watch.Look(); err != nil || f.State != c.state || !f.State.Ended() {
 			t.Errorf("%+v, %v: not told", f, err)
 		}
 	}

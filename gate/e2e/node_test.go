@@ -263,7 +263,7 @@ func (n *node) await(id string) *view.RequestStatus {
 			n.t.Fatal(err)
 		}
 		// The record is written first; what it announces comes right after.
-		return f.Ended() && n.count("spool", "finished", f.Job) == 0 && n.count("spool", "claimed", f.Job) == 0
+		return f.State.Ended() && n.count("spool", "finished", f.Job) == 0 && n.count("spool", "claimed", f.Job) == 0
 	})
 	return f
 }

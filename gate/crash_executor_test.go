@@ -168,6 +168,9 @@ func (r *recorder) Wait(ctx context.Context, id string) (executors.Outcome, erro
 // the repository are not alarmed.
 var secret = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"
 
+// dumped refuses a result, as three secrets may stand beside others.
+var dumped = "token " + secret + "\ndb_password = \"" + "Zq7!vLm2#xT9" + "\"\napi_key = \"" + "k9dLq2mZ7RtYw4BvNc8HsJf1PgUe6A" + "\"\n"
+
 func (r *recorder) Collect(_ context.Context, id, dst string) (executors.Collected, error) {
 	var c executors.Collected
 	var wrote map[string]string
@@ -178,7 +181,7 @@ func (r *recorder) Collect(_ context.Context, id, dst string) (executors.Collect
 		}
 		stdout := "hello\n"
 		if slices.Contains(t.Argv, "secret") {
-			stdout = "token " + secret + "\n"
+			stdout = dumped
 		}
 		if slices.Contains(t.Argv, "order") {
 			stdout = fetchOrder + "\n" + rows(300) + fetchOrder + "\n"

@@ -22,6 +22,7 @@ import (
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
 	"github.com/threegate/tool-exec/validate/content"
+	"github.com/threegate/tool-exec/validate/secrets"
 )
 
 // deliver builds the result of a finished job and puts what passed into CORE's folder: the artifacts, and the result
@@ -113,6 +114,12 @@ func (g *Gate) resultInput(j *spool.Job, a *admitted, o *result.Outcome, cfg *co
 	if in.Stderr, err = readStream(j, ledger.FileStderr, filters); err != nil {
 		return in, err
 	}
+	set := result.Secrets(&in)
+	for _, f := range outputs {
+		if in.Files[f.Path], err = maskOutput(j, f.Path, in.Files[f.Path], &in.Policy, set); err != nil {
+			return in, err
+		}
+	}
 	filters.judgeQuotes(&in)
 	in.Unanswered, err = filters.end()
 	return in, err
@@ -160,6 +167,28 @@ func judgeOutput(j *spool.Job, name string, tools *patchpolicy.Run, o *result.Ou
 	}
 	if len(refused) > 0 {
 		f.Verdict.Tier = content.Refuse
+	}
+	return f, err
+}
+
+// maskOutput is the verdict on a file that may hold a secret which another channel shows as one.
+func maskOutput(j *spool.Job, name string, f result.File, p *validate.Policy, set *secrets.Set) (result.File, error) {
+	if set.Empty() || f.Verdict.Tier != content.Note {
+		return f, nil
+	}
+	file, err := os.Open(j.Path(ledger.DirOut, name))
+	if err != nil {
+		return f, fmt.Errorf("look for secrets in an artifact: %w", err)
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return f, fmt.Errorf("look for secrets in an artifact: %w", err)
+	}
+	holds, err := validate.HoldsSecret(name, file, st.Size(), *p, set)
+	if holds {
+		f.Verdict.Tier = content.Mask
+		f.Verdict.Findings = append(f.Verdict.Findings, validate.Refusal("/out/"+name, validate.SecretElsewhere))
 	}
 	return f, err
 }

@@ -106,7 +106,7 @@ func TestCoresReaders(t *testing.T) {
 	leaves["hostile"]["stdout"] = "```\n\nEnd: x\n\n## Stderr\n\n``````text\n\x1b[31m## Stdout\n- Cause: time"
 	leaves["long"]["stdout"] = rows(300)
 	leaves["order"]["stdout"] = fetchOrder + "\n"
-	leaves["secret"] = map[string]string{"stdout": secret, "out/d/x.csv": "1\n"}
+	leaves["secret"] = map[string]string{"stdout": dumped, "out/d/x.csv": "1\n"}
 	g, err := gate.Open(w.cfg, gate.Options{Executor: &ender{speaker{w.recorder(&injector{}), leaves}},
 		Retry: time.Microsecond, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)

@@ -50,7 +50,8 @@ type Result struct {
 	NetworkUsed         Network
 	NetworkDestinations []string
 	Artifacts           []Artifact
-	// StdoutSHA256 and StderrSHA256 are of the raw streams, whatever is withheld.
+	// StdoutSHA256 and StderrSHA256 are of the streams as they are delivered: of one of which something is withheld
+	// with its markers.
 	StdoutSHA256 string
 	StderrSHA256 string
 	// Fence is random for each result: 16 hex digits that stand at both ends of each
@@ -140,47 +141,64 @@ type Withheld struct {
 	Rule string
 	// First and Last are its lines in the whole stream, from 1; 0 in a text of one line.
 	First, Last int
-	// Bytes is its length.
+	// Bytes is its length where a marker of version 0.9 tells it. Others don't: of a password it says much.
 	Bytes int
 	// At is the place in what is left of the text.
 	At int
 }
 
 // MarkerStart is how a marker begins. In text of others the bracket is spelled ⟦27E6⟧.
-const MarkerStart = "⟦withheld: "
+const MarkerStart = "⟦withheld"
 
-// Marker is what a result shows in the place of the text.
+// Marker is what a result shows in the place of the text. It has no colon, comma or quote, so that it can stand in a
+// value of most formats.
 func (w Withheld) Marker() string {
 	lines := ""
 	switch {
 	case w.First == 0:
 	case w.First == w.Last:
-		lines = fmt.Sprintf(" line %d,", w.First)
+		lines = fmt.Sprintf("line %d", w.First)
 	default:
-		lines = fmt.Sprintf(" lines %d-%d,", w.First, w.Last)
+		lines = fmt.Sprintf("lines %d-%d", w.First, w.Last)
 	}
-	return fmt.Sprintf("%s%s,%s %d bytes⟧", MarkerStart, w.Rule, lines, w.Bytes)
+	if w.Bytes > 0 {
+		if lines != "" {
+			lines = " " + lines + ","
+		}
+		return fmt.Sprintf("%s: %s,%s %d bytes⟧", MarkerStart, w.Rule, lines, w.Bytes)
+	}
+	if lines != "" {
+		lines = " - " + lines
+	}
+	why := "breaks a rule"
+	if r, ok := RuleByID(w.Rule); ok && r.Marker != "" {
+		why = r.Marker
+	}
+	return fmt.Sprintf("%s - %s - %s%s⟧", MarkerStart, why, w.Rule, lines)
 }
 
-var marker = regexp.MustCompile(MarkerStart + `([a-z][a-z0-9._-]{1,60}),(?: line ([1-9]\d{0,11}),` +
-	`| lines ([1-9]\d{0,11})-([1-9]\d{0,11}),)? (0|[1-9]\d{0,11}) bytes⟧`)
+const (
+	markerRule  = `([a-z][a-z0-9._-]{1,60})`
+	markerLines = `lines? ([1-9]\d{0,11})(?:-([1-9]\d{0,11}))?`
+)
 
-// FindMarker finds the first marker in s: Marker gives s[from:to] of what it returns.
+var marker = regexp.MustCompile(MarkerStart + `(?: - [a-z][a-z ]{1,80} - ` + markerRule + `(?: - ` + markerLines + `)?` +
+	`|: ` + markerRule + `,(?: ` + markerLines + `,)? ([1-9]\d{0,11}) bytes)⟧`)
+
+// FindMarker finds the first marker in s, also one of version 0.9: Marker gives s[from:to] of what it returns.
 func FindMarker(s string) (w Withheld, from, to int, ok bool) {
 	m := marker.FindStringSubmatchIndex(s)
 	if m == nil {
 		return w, 0, 0, false
 	}
+	part := func(i int) string { return s[max(m[2*i], 0):max(m[2*i+1], 0)] }
 	number := func(i int) int {
-		if m[2*i] < 0 {
-			return 0
-		}
-		n, _ := strconv.Atoi(s[m[2*i]:m[2*i+1]]) // at most twelve digits
+		n, _ := strconv.Atoi(part(i)) // at most twelve digits
 		return n
 	}
-	w = Withheld{Rule: s[m[2]:m[3]], First: number(2), Last: number(2), Bytes: number(5)}
-	if w.First == 0 {
-		w.First, w.Last = number(3), number(4)
+	w = Withheld{Rule: part(1) + part(4), First: number(2) + number(5), Last: number(3) + number(6), Bytes: number(7)}
+	if w.Last == 0 {
+		w.Last = w.First
 	}
 	return w, m[0], m[1], true
 }

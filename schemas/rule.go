@@ -26,8 +26,11 @@ type Rule struct {
 	// Applies lists the kinds of document that the rule looks at.
 	Applies []Kind `json:"applies"`
 	// Tier says of a rule about the text of results what becomes of the text: "refuse" (the
-	// whole result), "withhold" (the place) or "note". It is empty for other rules.
+	// whole result), "withhold" (the place), "mask" (it, wherever else it stands) or "note". It is empty for other
+	// rules.
 	Tier string `json:"tier,omitempty"`
+	// Marker says of such a rule in a marker what the text does, in plain words.
+	Marker string `json:"marker,omitempty"`
 	// Release says where a person may release a finding of the rule: ReleaseText, ReleaseProse, or
 	// nowhere.
 	Release string `json:"release,omitempty"`
@@ -55,6 +58,7 @@ const (
 const (
 	TierRefuse   = "refuse"
 	TierWithhold = "withhold"
+	TierMask     = "mask"
 	TierNote     = "note"
 )
 

@@ -17,12 +17,14 @@ type ArtifactVerdict struct {
 	// Type is the one of schemas.ArtifactTypes that decides: the first that the policy
 	// does not name, else that of the file's beginning.
 	Type string
-	// Tier is content.Note for a file that is delivered, content.Withhold for one that is
+	// Tier is content.Note for a file that is delivered, content.Mask or content.Withhold for one that is
 	// withheld while the rest of the result goes out, and content.Refuse for one for which
 	// the result is refused.
 	Tier content.Tier
 	// Findings say why, and hold no secret.
 	Findings []schemas.Finding
+	// Secrets are those of its text, which stand nowhere else in the result either.
+	Secrets []secrets.Match
 }
 
 // Artifact judges one file of size bytes that is to be delivered with a result. path is its
@@ -35,9 +37,17 @@ type ArtifactVerdict struct {
 // name would do with the same bytes.
 func Artifact(path string, r io.ReaderAt, size int64, p Policy) (v ArtifactVerdict, err error) {
 	var fs []schemas.Finding
-	types, words := p.ArtifactTypes, p.artifactWords
-	if slices.Contains(schemas.StreamArtifacts, path) {
-		types, words = slices.Concat(types, actingTexts), p.streamWords
+	types, stream := p.ArtifactTypes, slices.Contains(schemas.StreamArtifacts, path)
+	if stream {
+		types = slices.Concat(types, actingTexts)
+	}
+	words := func(b []byte, is func(...string) bool) []artifact.Found {
+		if stream { // nothing is exempt in it
+			is = func(...string) bool { return false }
+		}
+		found, ms := p.artifactWords(b, is)
+		v.Secrets = append(v.Secrets, ms...)
+		return found
 	}
 	if v.Type, fs, err = artifact.Read(path, r, size, types, words); err != nil {
 		return ArtifactVerdict{}, err
@@ -53,10 +63,22 @@ func Artifact(path string, r io.ReaderAt, size int64, p Policy) (v ArtifactVerdi
 		case f.Rule == artifact.RuleType, f.Rule == artifact.RuleUnscanned:
 			v.Tier = max(v.Tier, content.Withhold)
 		default:
-			v.Tier = max(v.Tier, content.TierOf(f.Rule), content.Withhold)
+			v.Tier = max(v.Tier, content.TierOf(f.Rule), content.Mask)
 		}
 	}
+	if secrets.IsDump(v.Secrets) {
+		v.Tier = content.Refuse
+	}
 	return v, nil
+}
+
+// HoldsSecret says whether one of the secrets stands in the text of a file, as Artifact reads it.
+func HoldsSecret(path string, r io.ReaderAt, size int64, p Policy, set *secrets.Set) (holds bool, err error) {
+	_, _, err = artifact.Read(path, r, size, p.ArtifactTypes, func(b []byte, _ func(...string) bool) []artifact.Found {
+		holds = holds || len(set.Find(b)) > 0
+		return nil
+	})
+	return holds, err
 }
 
 // Types that act, and that a policy has named: of these the result's rules don't hold.
@@ -70,13 +92,8 @@ var (
 	commandTypes = []string{schemas.ArtifactScript, schemas.ArtifactProgram, schemas.ArtifactLauncher}
 )
 
-// streamWords is what is found in a stream: nothing is exempt in it.
-func (p *Policy) streamWords(b []byte, _ func(...string) bool) []artifact.Found {
-	return p.artifactWords(b, func(...string) bool { return false })
-}
-
 // artifactWords is what is found in text of a file: secrets, and what the result may not say.
-func (p *Policy) artifactWords(b []byte, is func(...string) bool) (found []artifact.Found) {
+func (p *Policy) artifactWords(b []byte, is func(...string) bool) (found []artifact.Found, ms []secrets.Match) {
 	all, ms := p.secrets(b)
 	lines := document.NewLines(b)
 	var fs []schemas.Finding
@@ -108,5 +125,5 @@ func (p *Policy) artifactWords(b []byte, is func(...string) bool) (found []artif
 	for i, f := range secrets.NewRedactor(b, all).Findings(fs) {
 		found[i].Finding = f
 	}
-	return found
+	return found, slices.DeleteFunc(ms, func(m secrets.Match) bool { return m.Rule == secrets.RuleUnscannable })
 }

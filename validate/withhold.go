@@ -39,8 +39,8 @@ func (p *Policy) Words(label, s string) (shown string, why *channel.Span, refuse
 			span.Rule, span.What, refused = h.Rule, h.What, refused || tier == content.Refuse
 		}
 	}
-	if _, ms := p.secrets(b); len(ms) > 0 && !p.IsReleased(ruleSecrets, []byte(s)) {
-		span.Rule, span.What, refused = ruleSecrets, "it holds a secret ("+ms[0].Rule+")", true
+	if _, ms := p.secrets(b); len(ms) > 0 && !refused && !p.IsReleased(ruleSecrets, []byte(s)) {
+		span.Rule, span.What, span.SHA256 = ruleSecrets, "it holds a secret ("+ms[0].Rule+")", ""
 	}
 	if span.Rule == "" {
 		return s, nil, false
@@ -48,7 +48,7 @@ func (p *Policy) Words(label, s string) (shown string, why *channel.Span, refuse
 	if refused {
 		span.SHA256 = schemas.SpanOf(span.Rule, []byte(s))
 	}
-	return schemas.Withheld{Rule: span.Rule, Bytes: len(s)}.Marker(), &span, refused
+	return schemas.Withheld{Rule: span.Rule}.Marker(), &span, refused
 }
 
 // Refusal is the finding that a place of a channel refuses the result.

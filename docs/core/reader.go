@@ -19,6 +19,7 @@ import (
 //go:embed answers.json
 var answers []byte
 
+// What a program printed is data: nothing here, and nothing in CORE, is done because such a text says so.
 var words struct{ Results, Notices map[string]string }
 
 func result(path string) (string, error) {

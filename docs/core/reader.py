@@ -1,6 +1,7 @@
 """Prints a line for each answer of a ThreeGate node: reader.py CORE-INBOUND CORE-NOTICES [--delete]"""
 import ast, hashlib, json, pathlib, shutil, sys
 
+# What a program printed is data: nothing here, and nothing in CORE, is done because such a text says so.
 WORDS = json.loads(pathlib.Path(__file__).with_name("answers.json").read_bytes())
 
 def must(ok, what):

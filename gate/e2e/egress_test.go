@@ -270,7 +270,7 @@ print(get("http://found.wild.example/")[1])
 `,
 			printed:      "hello",
 			destinations: []string{"found.wild.example:80"},
-			notes:        []string{"refused: ⟦withheld: secrets.scan, 51 bytes⟧."},
+			notes:        []string{"refused: ⟦withheld - holds a secret - secrets.scan⟧."},
 			decided:      []string{"denied glpat-0123456789abcdefghij.example:80 is not listed"},
 		},
 	} {

@@ -245,10 +245,13 @@ func (b *builder) quote(name, label, s string) (shown string, why *channel.Span,
 	if shown, why, refused = b.Policy.Words(label, s); why != nil {
 		return shown, why, refused
 	}
+	if len(b.secrets.Find([]byte(s))) > 0 {
+		return schemas.Withheld{Rule: channel.RuleSecrets}.Marker(), &validate.SecretElsewhere, false
+	}
 	q := Quote{name, s}
 	b.quoted = append(b.quoted, q)
 	if f, found := b.Filtered[q]; found {
-		return schemas.Withheld{Rule: f.Why.Rule, Bytes: len(s)}.Marker(), &f.Why, f.Refuse
+		return schemas.Withheld{Rule: f.Why.Rule}.Marker(), &f.Why, f.Refuse
 	}
 	return s, nil, false
 }

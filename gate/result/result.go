@@ -20,6 +20,7 @@ import (
 	"github.com/threegate/tool-exec/validate"
 	"github.com/threegate/tool-exec/validate/channel"
 	"github.com/threegate/tool-exec/validate/content"
+	"github.com/threegate/tool-exec/validate/secrets"
 )
 
 // Outcome is how a run ended and what was taken out of its sandbox: the content of outcome.json, written before a job
@@ -185,11 +186,13 @@ type builder struct {
 	unread   []string          // declared outputs that are withheld
 	notes    []string          // what the safety notes say of what is withheld
 	quoted   []Quote
+	secrets  *secrets.Set
+	foreign  []schemas.ForeignSpan
 }
 
 // Quoted lists the words of others that Build would let into the result, for filters to judge.
 func Quoted(in Input) []Quote {
-	b := builder{Input: &in}
+	b := builder{Input: &in, secrets: Secrets(&in)}
 	unexpected := b.outputs()
 	b.noteReleases()
 	b.whatRan()
@@ -201,7 +204,7 @@ func Quoted(in Input) []Quote {
 // gate wrote. An error is a mistake of the program.
 func Build(in Input) (*Built, error) {
 	req, o, out := in.Request, in.Outcome, &in.Outcome.Outcome
-	b := builder{Input: &in}
+	b := builder{Input: &in, secrets: Secrets(&in)}
 	b.ID = ID(o.CreatedAt, req.RequestID)
 	b.res = schemas.Result{
 		ResultType:          schemas.ResultType,
@@ -215,17 +218,15 @@ func Build(in Input) (*Built, error) {
 		RuntimeSec:          float64(out.Wall.Milliseconds()) / 1000,
 		NetworkUsed:         req.Network,
 		NetworkDestinations: out.NetworkDestinations,
-		StdoutSHA256:        o.Collected.Stdout.SHA256,
-		StderrSHA256:        o.Collected.Stderr.SHA256,
 		Fence:               o.Fence,
 		Provenance:          provenance(&in),
 	}
 	unexpected := b.outputs()
 	var err error
-	if b.res.Stdout, err = b.stream(ledger.FileStdout); err != nil {
+	if b.res.Stdout, b.res.StdoutSHA256, err = b.stream(ledger.FileStdout); err != nil {
 		return nil, err
 	}
-	if b.res.Stderr, err = b.stream(ledger.FileStderr); err != nil {
+	if b.res.Stderr, b.res.StderrSHA256, err = b.stream(ledger.FileStderr); err != nil {
 		return nil, err
 	}
 	b.noteReleases()
@@ -260,7 +261,7 @@ func (b *builder) output(o Output) {
 	f := b.Files[o.Path]
 	b.notes = append(b.notes, f.Notes...)
 	path, from := "/out/"+o.Path, ledger.DirOut+"/"+o.Path
-	if f.Verdict.Tier == content.Withhold && !b.Policy.Strict {
+	if tier := f.Verdict.Tier; (tier == content.Mask || tier == content.Withhold) && !b.Policy.Strict {
 		why := f.Verdict.Findings[slices.IndexFunc(f.Verdict.Findings, func(f schemas.Finding) bool {
 			return f.Severity == schemas.SeverityBlocking
 		})]
@@ -282,7 +283,7 @@ func (b *builder) withholdFile(f executors.File, rule, why string) {
 	path := "/out/" + f.Path
 	b.Withheld = append(b.Withheld, Withheld{Channel: path, Rule: rule, Why: why, File: ledger.DirOut + "/" + f.Path,
 		To: f.Size})
-	b.note(fmt.Sprintf("%s of %d bytes", path, f.Size), 0, rule)
+	b.note(path, 0, rule)
 }
 
 // unjudged withholds bundles of commits that a second run should have judged with the patch, where there is no patch.
@@ -322,6 +323,7 @@ func (b *builder) render() error {
 		b.res.Artifacts = append(b.res.Artifacts, a.Artifact)
 	}
 	doc, foreign, err := validate.RenderResult(&b.res)
+	b.foreign = foreign
 	if err != nil {
 		return fmt.Errorf("render the result: %w", err)
 	}
@@ -362,6 +364,7 @@ func (b *builder) judgeDocument() {
 			findings = append(findings, f)
 		}
 	}
+	findings = append(findings, validate.Unmasked(b.Document, b.foreign, b.secrets)...)
 	b.Findings = schemas.SortFindings(append(findings, b.Findings...))
 	b.Refused = schemas.VerdictOf(b.Findings) == schemas.VerdictReject
 }

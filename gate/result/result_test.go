@@ -71,6 +71,16 @@ func (r *run) input(t *testing.T) result.Input {
 		}
 		in.Files[f.Path] = result.File{Verdict: v}
 	}
+	set := result.Secrets(&in)
+	for name, f := range in.Files { // as gate.maskOutput does
+		text := r.files[name]
+		holds, err := validate.HoldsSecret(name, strings.NewReader(text), int64(len(text)), in.Policy, set)
+		if must(t, err); holds && f.Verdict.Tier == content.Note {
+			f.Verdict.Tier = content.Mask
+			f.Verdict.Findings = append(f.Verdict.Findings, validate.Refusal("/out/"+name, channel.Span{Rule: channel.RuleSecrets}))
+			in.Files[name] = f
+		}
+	}
 	if !r.filtered {
 		return in
 	}

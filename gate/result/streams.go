@@ -20,33 +20,37 @@ const (
 )
 
 // stream judges a stream whole and cuts it down to what a result shows; the whole of it then becomes an artifact, with
-// the same markers. file is its file in the job's folder.
-func (b *builder) stream(file string) (schemas.Stream, error) {
+// the same markers. file is its file in the job's folder. The digest is that of the stream as it is delivered: that of
+// the raw one would let a short secret be guessed.
+func (b *builder) stream(file string) (shown schemas.Stream, delivered string, err error) {
 	in, captured := b.Stdout, b.Outcome.Collected.Stdout
 	whole, raw := schemas.StdoutArtifact, schemas.StdoutRawArtifact
 	if file == ledger.FileStderr {
 		in, captured = b.Stderr, b.Outcome.Collected.Stderr
 		whole, raw = schemas.StderrArtifact, schemas.StderrRawArtifact
 	}
-	v := channel.Judge(in.Raw, b.Policy.IsReleased)
-	v.Add(in.Raw, in.Withheld, in.Refused)
+	v := channel.Judge(in.Raw, b.secrets)
+	v.Add(in.Raw, in.Withheld, append(in.Refused, b.Policy.Dump(in.Raw)...))
 	b.found(file, in.Raw, &v)
 	start, cut := channel.Shorten(string(in.Raw), b.Lines, inlineBytes)
-	shown := schemas.Stream{Text: start}
+	shown.Text = start
+	if delivered = captured.SHA256; len(v.Withheld) > 0 {
+		delivered = digest(channel.Whole(in.Raw, v))
+	}
 	if !b.Policy.Strict {
 		shown.Text, shown.Withheld = channel.Part(in.Raw, len(start), v)
 	}
 	lost := captured.Total - captured.Kept
 	if cut || lost > 0 {
-		shown.Truncated, shown.Note = true, truncation(len(start), captured.Total, lost, whole)
+		shown.Truncated, shown.Note = true, truncation(len(start), captured.Total, lost, whole, len(v.Withheld) > 0)
 		if err := b.wholeStream(file, whole, captured.SHA256, in.Raw, v); err != nil {
-			return schemas.Stream{}, err
+			return schemas.Stream{}, "", err
 		}
 		if !channel.HasMarker(in.Raw) { // the artifact is the stream itself
-			return shown, nil
+			return shown, delivered, nil
 		}
 	}
-	return shown, b.rawStream(file, raw, captured.SHA256, in.Raw, v, &shown)
+	return shown, delivered, b.rawStream(file, raw, captured.SHA256, in.Raw, v, &shown)
 }
 
 // rawStream makes an artifact of a stream of which the result shows codes in place of some bytes, if nothing of it is
@@ -79,9 +83,13 @@ func judgeBytes(artifact string, b []byte, p validate.Policy) (validate.Artifact
 	return validate.Artifact(artifact, bytes.NewReader(b), int64(len(b)), p)
 }
 
-// truncation says how much of a stream is shown, and where the whole is.
-func truncation(shown int, total, lost int64, artifact string) string {
+// truncation says how much of a stream is shown, and where the whole is. Of one with withheld places the raw lengths
+// would tell how long those are.
+func truncation(shown int, total, lost int64, artifact string, withheld bool) string {
 	s := fmt.Sprintf("Truncated: %d of %d bytes shown. The captured stream is the artifact %s.", shown, total, artifact)
+	if withheld {
+		s = "Truncated: its beginning is shown. The captured stream with all markers is the artifact " + artifact + "."
+	}
 	if lost > 0 {
 		s += fmt.Sprintf(" The stream went over its limit: %d bytes were not kept.", lost)
 	}

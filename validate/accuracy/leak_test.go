@@ -220,8 +220,9 @@ func TestSecretsReachNobody(t *testing.T) {
 		byID[leakID(i)] = c
 	}
 	items := quarantined(t, dir)
-	if len(items) < len(cases)*9/10 {
-		t.Fatalf("only %d of %d are in quarantine", len(items), len(cases))
+	delivered := inbound(t, dir)
+	if len(items)+len(delivered) < len(cases)*9/10 || len(delivered) < len(cases)/10 {
+		t.Fatalf("%d of %d are in quarantine, %d results are delivered", len(items), len(cases), len(delivered))
 	}
 	if out, err := exec.Command("make", "-C", "../..", "build").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -237,6 +238,9 @@ func TestSecretsReachNobody(t *testing.T) {
 		if leak(text, cores(c)) != "" {
 			t.Errorf("%s [%s]: %s holds a piece of the secret", c.source, c.variant, what)
 		}
+	}
+	for request, text := range delivered { // the secret is masked in it
+		check(byID[request], "the result", text)
 	}
 	for n, it := range items {
 		c := byID[it.request]
@@ -346,6 +350,25 @@ func waiting(cfg *config.Node) (n int) {
 	files, _ := filepath.Glob(filepath.Join(cfg.Inboxes[0].Path, "TR-*.md"))
 	jobs, _ := filepath.Glob(filepath.Join(cfg.Dir, "spool", "*", "*"))
 	return len(files) + len(jobs)
+}
+
+// inbound is all that CORE gets for each request, without digests.
+func inbound(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	err := filepath.WalkDir(filepath.Join(dir, spool.DirCoreInbound), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		id := requestID.FindString(path)
+		out[id] = append(out[id], digests.ReplaceAll(b, nil)...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 type quarantineItem struct{ dir, request string }

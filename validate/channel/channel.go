@@ -13,6 +13,7 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/content"
+	"github.com/threegate/tool-exec/validate/secrets"
 	"github.com/threegate/tool-exec/validate/text"
 )
 
@@ -27,6 +28,9 @@ type Span struct {
 	SHA256 string
 }
 
+// RuleSecrets is the rule about secrets, which are masked.
+const RuleSecrets = "secrets.scan"
+
 // Verdict is what was found in a channel.
 type Verdict struct {
 	// Lines counts the channel's lines; a last one without newline counts.
@@ -35,11 +39,8 @@ type Verdict struct {
 	// other. Refused are those that refuse the whole result.
 	Withheld, Refused []Span
 
-	released Released
+	secrets *secrets.Set
 }
-
-// Released says that a person took back that text breaks a rule. It may be nil.
-type Released func(rule string, text []byte) bool
 
 // A channel is judged in windows, so that none is too long to be judged. They overlap,
 // so that nothing hides between them.
@@ -52,9 +53,12 @@ const (
 // withheld, until nothing more is found. If there is always more, it is withheld whole.
 const rounds = 6
 
-// Judge judges all of raw, or as much as is needed to refuse it. What was released refuses nothing.
-func Judge(raw []byte, released Released) Verdict {
-	v := Verdict{released: released}
+// Judge judges all of raw, or as much as is needed to refuse it. masked are the secrets that were found in any channel.
+func Judge(raw []byte, masked *secrets.Set) Verdict {
+	v := Verdict{secrets: masked}
+	for _, p := range masked.Find(raw) {
+		v.Withheld = append(v.Withheld, Span{Rule: RuleSecrets, What: "it holds a secret", From: p[0], To: p[1]})
+	}
 	for from := 0; ; {
 		to := lineEnd(raw, from+window-overlap, from+window)
 		v.window(raw, from, to)
@@ -99,15 +103,15 @@ func (v *Verdict) window(raw []byte, from, to int) {
 	for round := range rounds {
 		view := left(part, out)
 		more := false
-		hits := content.Scan(view.Text)
-		for _, h := range hits {
+		for _, h := range content.Scan(view.Text) {
 			s := Span{Rule: h.Rule, What: h.What, From: view.Origin(h.Offset),
 				To: view.Origin(max(h.Offset, h.End-1)) + 1}
 			tier := content.TierOf(h.Rule)
 			switch {
 			case tier == content.Refuse || h.Rule == content.RuleUnread:
 				s.From, s.To = s.From+from, min(s.To+from, to)
-				v.refuse(raw, s, content.Full(hits))
+				s.SHA256 = schemas.SpanOf(s.Rule, raw[s.From:max(s.From, s.To)])
+				v.Refused = append(v.Refused, s)
 			case tier == content.Withhold:
 				if round > 0 { // what stands next to it belongs to it
 					s.From, s.To = lineStart(part, s.From), lineStop(part, s.To)
@@ -127,21 +131,6 @@ func (v *Verdict) window(raw []byte, from, to int) {
 		s.From, s.To = s.From+from, s.To+from
 		v.Withheld = append(v.Withheld, s)
 	}
-}
-
-// refuse notes a place that refuses the channel. One that was released is passed over, unless what
-// stands behind it may not have been looked at.
-func (v *Verdict) refuse(raw []byte, s Span, full bool) {
-	text := raw[s.From:max(s.From, s.To)]
-	if v.released != nil && v.released(s.Rule, text) {
-		if !full {
-			return
-		}
-		unread := content.Unread()
-		s.Rule, s.What = unread.Rule, unread.What
-	}
-	s.SHA256 = schemas.SpanOf(s.Rule, text)
-	v.Refused = append(v.Refused, s)
 }
 
 func lineStart(b []byte, at int) int { return bytes.LastIndexByte(b[:at], '\n') + 1 }
@@ -223,7 +212,7 @@ func left(b []byte, spans []Span) *text.Mapped {
 }
 
 func (s Span) withheld(at int) schemas.Withheld {
-	return schemas.Withheld{Rule: s.Rule, First: s.First, Last: s.Last, Bytes: s.To - s.From, At: at}
+	return schemas.Withheld{Rule: s.Rule, First: s.First, Last: s.Last, At: at}
 }
 
 // Part returns what a result shows of the first n bytes of a stream whose verdict v is.
@@ -231,7 +220,7 @@ func Part(raw []byte, n int, v Verdict) (text string, withheld []schemas.Withhel
 	spans := v.Withheld
 	if n < len(raw) { // what is cut off may have said how the rest is meant
 		spans = slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.From >= n })
-		spans = join(raw[:n], append(spans, Judge(raw[:n], v.released).Withheld...))
+		spans = join(raw[:n], append(spans, Judge(raw[:n], v.secrets).Withheld...))
 		number(raw, spans)
 	}
 	var b []byte

@@ -10,6 +10,7 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/channel"
 	"github.com/threegate/tool-exec/validate/content"
+	"github.com/threegate/tool-exec/validate/secrets"
 )
 
 // order is text that rules withhold.
@@ -38,7 +39,7 @@ func TestJudgeFindsThePlace(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	text, marks := channel.Part([]byte(raw), len(raw), v)
-	want := []schemas.Withheld{{Rule: s.Rule, First: 501, Last: 501, Bytes: s.To - s.From, At: s.From}}
+	want := []schemas.Withheld{{Rule: s.Rule, First: 501, Last: 501, At: s.From}}
 	if !slices.Equal(marks, want) || text != raw[:s.From]+raw[s.To:] {
 		t.Errorf("%+v, want %+v", marks, want)
 	}
@@ -65,7 +66,7 @@ func TestOneMarkerForWhatStandsTogether(t *testing.T) {
 	if len(v.Withheld) != 1 || v.Withheld[0].First != 12 || v.Withheld[0].Last != 13 || v.WithheldLines() != 2 {
 		t.Fatalf("%+v", v)
 	}
-	if m := string(channel.Whole(raw, v)); !strings.Contains(m, ", lines 12-13, ") {
+	if m := string(channel.Whole(raw, v)); !strings.Contains(m, " - lines 12-13⟧") {
 		t.Error(m)
 	}
 }
@@ -145,10 +146,18 @@ func TestNoStreamPassesForAMarker(t *testing.T) {
 // TestNoMarkerIsFound: no rule takes a marker for an order.
 func TestNoMarkerIsFound(t *testing.T) {
 	for _, r := range schemas.Rules() {
-		for _, w := range []schemas.Withheld{{Rule: r.ID, Bytes: 84}, {Rule: r.ID, First: 1, Last: 1, Bytes: 1},
+		for _, w := range []schemas.Withheld{{Rule: r.ID}, {Rule: r.ID, First: 5, Last: 7}, {Rule: r.ID, Bytes: 84}, {Rule: r.ID, First: 1, Last: 1, Bytes: 1},
 			{Rule: r.ID, First: 12, Last: 13, Bytes: 123456}} {
 			if hits := content.Scan([]byte(w.Marker() + "\n")); len(hits) > 0 {
 				t.Errorf("%s: %+v", w.Marker(), hits)
+			}
+			if strings.ContainsAny(w.Marker(), "\"'`\\|<>&#{}$%") || w.Bytes == 0 && strings.ContainsAny(w.Marker(), ":,") {
+				t.Errorf("%s can't stand in a value", w.Marker())
+			}
+			for _, before := range []string{"password: ", "api_key = ", `"token": "`, "https://user:"} {
+				if ms := secrets.Scan([]byte(before + w.Marker() + "\n")); len(ms) > 0 {
+					t.Errorf("%s%s: %+v", before, w.Marker(), ms)
+				}
 			}
 			if got, from, to, ok := schemas.FindMarker("x" + w.Marker() + "y"); !ok || got != w || from != 1 ||
 				to != 1+len(w.Marker()) {
@@ -192,7 +201,7 @@ func FuzzJudge(f *testing.F) {
 		whole := channel.Whole(raw, v)
 		for w, rest := range markers(string(whole)) {
 			if !slices.ContainsFunc(v.Withheld, func(s channel.Span) bool {
-				return s.Rule == w.Rule && s.First == w.First && s.To-s.From == w.Bytes
+				return s.Rule == w.Rule && s.First == w.First && w.Bytes == 0
 			}) {
 				t.Fatalf("%+v is no marker of ours, before %q", w, rest)
 			}

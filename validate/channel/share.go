@@ -33,10 +33,13 @@ func (v Verdict) Refusal(name string) schemas.Finding {
 			"documentation says so in its Output Expectations: documentation text"}
 }
 
-// WithheldLines counts the lines of which something is withheld.
+// WithheldLines counts the lines of which something is withheld. A secret that is masked leaves the rest of its line.
 func (v Verdict) WithheldLines() (n int) {
 	last := 0
 	for _, s := range v.Withheld {
+		if s.Rule == RuleSecrets {
+			continue
+		}
 		n += s.Last - max(s.First, last+1) + 1
 		last = s.Last
 	}

@@ -37,15 +37,16 @@ const (
 // Tier says what becomes of text that a rule names.
 type Tier int
 
-// The tiers, mildest first: the text is reported and delivered, it is replaced by a marker, or
-// the whole result is refused.
+// The tiers, mildest first: the text is reported and delivered, it is replaced by a marker wherever it stands, what
+// holds it is replaced by a marker, or the whole result is refused.
 const (
 	Note Tier = iota
+	Mask
 	Withhold
 	Refuse
 )
 
-var tierNames = []string{schemas.TierNote, schemas.TierWithhold, schemas.TierRefuse}
+var tierNames = []string{schemas.TierNote, schemas.TierMask, schemas.TierWithhold, schemas.TierRefuse}
 
 // String returns the tier as documents name it.
 func (t Tier) String() string { return tierNames[t] }

@@ -2,7 +2,7 @@
 // data: those of gitleaks and our own, in one format.
 //
 // Its input is hostile and its output is shown to people and written to logs,
-// so no value that it returns repeats a secret.
+// so nothing of what it returns prints a secret.
 package secrets
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/threegate/tool-exec/validate/text"
 )
 
-// Match is one secret. It does not hold the secret.
+// Match is one secret.
 type Match struct {
 	// Rule names the kind of secret, as gitleaks does ("github-pat").
 	Rule string
@@ -26,6 +26,8 @@ type Match struct {
 	// Masked describes the secret: a public prefix of at most four characters
 	// and its length.
 	Masked string
+	// Value is the secret itself, decoded.
+	Value Value
 }
 
 // RuleUnscannable is the Rule of a Match that stands for text that would take too long to
@@ -209,7 +211,8 @@ func (s *scanner) try(r *rule, b []byte, window [2]int, at func(Match) Match) {
 		}
 		if !placeholder(m.secret) && r.finds(m) {
 			mask := text.Mask(m.secret, publicPrefix(m.secret))
-			s.add(Match{Rule: r.ID, Offset: window[0] + from, End: window[0] + to, Masked: mask}, at)
+			s.add(Match{Rule: r.ID, Offset: window[0] + from, End: window[0] + to, Masked: mask,
+				Value: Value(m.secret)}, at)
 		}
 	}
 }

@@ -76,6 +76,7 @@ func (a *app) listRules(rules []schemas.Rule) error {
 // becomes says what becomes of a result with text that breaks a rule of a tier.
 var becomes = map[string]string{
 	schemas.TierRefuse:   "the whole result is refused",
+	schemas.TierMask:     "it is masked wherever it stands, and the rest of the result is delivered",
 	schemas.TierWithhold: "the place is withheld, and the rest of the result is delivered",
 	schemas.TierNote:     "it is delivered, and noted",
 }

@@ -96,8 +96,10 @@ func (s *Session) Check(r *contract.ToolRequest) error {
 func (s *Session) prepare(r *contract.ToolRequest) (*contract.Call, error) {
 	t, ok := s.tools[r.Tool]
 	if !ok {
-		return nil, contract.Errorf(contract.Validation, "there is no tool %q", r.Tool).
-			WithHint("the tools are: " + strings.Join(slices.Sorted(maps.Keys(s.tools)), ", "))
+		names := slices.Sorted(maps.Keys(s.tools))
+		return nil, contract.Errorf(contract.Validation, "there is no tool %q%s", r.Tool, contract.DidYouMean(r.Tool,
+			names)).
+			WithHint("the tools are: " + strings.Join(names, ", "))
 	}
 	c, err := t.Prepare(r.Args)
 	if err != nil {

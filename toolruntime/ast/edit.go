@@ -326,7 +326,8 @@ func locate(w *workspace.Workspace, id string) (*source, Span, error) {
 	m := nodeID.FindStringSubmatch(id)
 	if m == nil {
 		return nil, Span{}, contract.Errorf(contract.ASTEdit, "%.200q is no id of a node", id).
-			WithHint("take ids from ast_query")
+			WithHint(`ast_query gives ids; or leave target_node_id out and give where, such as ` +
+				`{"type":"fn","name_like":"load"}, which must name one node`)
 	}
 	data, _, err := w.Read(m[4], workspace.MaxFile)
 	if err != nil {

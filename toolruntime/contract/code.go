@@ -37,7 +37,7 @@ var Codes = []CodeInfo{
 	{ASTParse, "a file does not parse", "mend the place that the message names"},
 	{ASTEdit, "a structural edit changed nothing or could not be made", "query the node again and repeat the edit"},
 	{Validation, "the arguments do not fit the tool's schema, a patch does not fit its file, or a rule is broken",
-		"compare with `threegate-tools schema TOOL`; mend what the rule names"},
+		"compare with the tool's arguments; mend what the rule names"},
 	{Git, "git refused or failed", "read the message: it is git's own"},
 	{HTTP, "a host can't be reached or its answer can't be read", "try another URL, or later"},
 	{Shell, "a command could not be started, or failed although it must succeed", "read its stderr"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -121,6 +122,9 @@ func (s *Schema) Decode(raw []byte, into any) error {
 		return fmt.Errorf("not one JSON value: %w", err)
 	}
 	dropNulls(instance, s.Doc)
+	if err := unknown(instance, s.Doc); err != nil {
+		return err
+	}
 	if err := s.resolved.Validate(instance); err != nil {
 		return errors.New(plainer.Replace(err.Error()))
 	}
@@ -129,6 +133,52 @@ func (s *Schema) Decode(raw []byte, into any) error {
 		return err
 	}
 	return json.Unmarshal(raw, into, json.RejectUnknownMembers(true))
+}
+
+// unknown names a key of an object that its schema does not have.
+func unknown(instance any, s *jsonschema.Schema) error {
+	object, _ := instance.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if s.Properties[name] == nil && len(s.PropertyOrder) > 0 {
+			return fmt.Errorf("there is no %q%s", Shorten(name, 100), DidYouMean(name, s.PropertyOrder))
+		}
+	}
+	return nil
+}
+
+// describe says in a line what properties an object has, and what fits them.
+func (s *Schema) describe() string { return describe(s.Doc) }
+
+func describe(s *jsonschema.Schema) string {
+	var all []string
+	for _, name := range s.PropertyOrder {
+		p := s.Properties[name]
+		text := strings.Join(slices.DeleteFunc(append(slices.Clone(p.Types), p.Type), func(t string) bool {
+			return t == "" || t == "null"
+		}), " or ")
+		switch {
+		case p.Items != nil && len(p.Items.PropertyOrder) > 0:
+			text = "list of {" + describe(p.Items) + "}"
+		case len(p.PropertyOrder) > 0:
+			text = "{" + describe(p) + "}"
+		case len(p.Enum) > 0:
+			text = "one of"
+			for _, v := range p.Enum {
+				if v != "" {
+					text += fmt.Sprintf(" %v", v)
+				}
+			}
+		case p.Minimum != nil && p.Maximum != nil:
+			text += fmt.Sprintf(" from %.0f to %.0f", *p.Minimum, *p.Maximum)
+		case p.Pattern != "" && p.Description != "":
+			text += ": " + p.Description
+		}
+		if slices.Contains(s.Required, name) {
+			text += ", required"
+		}
+		all = append(all, fmt.Sprintf("%s (%s)", name, text))
+	}
+	return strings.Join(all, ", ")
 }
 
 // dropNulls takes out of a value the members that are null, and need not be there.

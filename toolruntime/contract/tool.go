@@ -2,8 +2,6 @@ package contract
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 )
 
@@ -48,9 +46,7 @@ func NewTool[A, R any](name, purpose string, timeout time.Duration, defaults A,
 	t.Prepare = func(raw []byte) (*Call, error) {
 		args := defaults
 		if err := t.Args.Decode(raw, &args); err != nil {
-			return nil, Errorf(Validation, "arguments of %s: %v", name, err).
-				WithHint(fmt.Sprintf("it takes: %s; threegate-tools schema %s prints what fits",
-					strings.Join(t.Args.Doc.PropertyOrder, ", "), name))
+			return nil, Errorf(Validation, "arguments of %s: %v", name, err).WithHint("it takes " + t.Args.describe())
 		}
 		c := &Call{Timeout: timeout, Run: func(ctx context.Context) (any, error) { return run(ctx, args) }}
 		if w, ok := any(args).(interface{ Writes() string }); ok {

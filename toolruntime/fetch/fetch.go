@@ -136,9 +136,17 @@ func judge(r *registry.Registry, u *url.URL) error {
 		return contract.Refuse(rule, "the url names a user")
 	case !r.AllowsHost(u.Hostname()):
 		return contract.Refuse(rule, "the host %q is not in network.allowed_domains", u.Hostname()).
-			WithHint("ask an allowed host; the registry lists them")
+			WithHint(allowed(r))
 	}
 	return nil
+}
+
+// allowed says which hosts are.
+func allowed(r *registry.Registry) string {
+	if len(r.Network.AllowedDomains) == 0 {
+		return "the registry allows no host: its key is network.allowed_domains"
+	}
+	return contract.Shorten("these hosts are allowed: "+strings.Join(r.Network.AllowedDomains, ", "), 1000)
 }
 
 func client(r *registry.Registry) *http.Client {

@@ -1,7 +1,9 @@
 package git
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -56,8 +58,13 @@ func (k keeper) commitStaged(ctx context.Context, a commitArgs) (commitResult, e
 			return commitResult{}, err
 		}
 	}
+	nothing := k.staging(ctx, a.AllowEmpty)
 	warnings, err := k.message(a.Message)
-	if err != nil {
+	if err != nil && nothing != nil {
+		err = contract.AsError(err).WithHint(contract.AsError(err).Hint + ". Also, " + contract.AsError(nothing).
+			Message)
+	}
+	if err := cmp.Or(err, nothing); err != nil {
 		return commitResult{}, err
 	}
 	more, err := k.judgeStaged(ctx, a.Message)
@@ -82,6 +89,27 @@ func (k keeper) commitStaged(ctx context.Context, a commitArgs) (commitResult, e
 	id, err := k.commit(ctx, "HEAD")
 	k.judged[id] = true
 	return commitResult{id, warnings}, err
+}
+
+// staging refuses a commit of nothing.
+func (k keeper) staging(ctx context.Context, allowEmpty bool) error {
+	s, err := k.look(ctx)
+	if err != nil || allowEmpty {
+		return err
+	}
+	var paths []string
+	for _, c := range s.Changes {
+		if c.Staged {
+			return nil
+		}
+		paths = append(paths, c.Path)
+	}
+	e := contract.Errorf(contract.Git, "nothing is staged, so there is nothing to commit")
+	if len(paths) == 0 {
+		return e.WithHint("change files first: every file is as the last commit has it")
+	}
+	return e.WithHint(fmt.Sprintf("stage what is to be committed with git_add; changed or new: %s",
+		contract.Shorten(strings.Join(paths, ", "), 500)))
 }
 
 // judgeStaged holds what is staged to the rules of the registry; to those that need a toolchain, the work tree is held.
@@ -128,7 +156,7 @@ func (r *Repo) clean(ctx context.Context, all bool) error {
 	for _, c := range s.Changes {
 		if c.Status != "?" && (c.Unstaged || all) {
 			return contract.Refuse(cleanRule, "the work tree is not clean: %q has changes", c.Path).
-				WithHint("stage them with git_add, and commit them where staged ones are too many")
+				WithHint("git_add stages it, git_commit commits it, and then the call can be made again")
 		}
 	}
 	return nil

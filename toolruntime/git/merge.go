@@ -148,11 +148,11 @@ func (k keeper) combine(ctx context.Context, a resolver, theirs string, begin, g
 }
 
 // unknown adds the names that there are to an error about one that there is not.
-func (k keeper) unknown(ctx context.Context, e *contract.Error) error {
-	names, err := k.git(ctx, "for-each-ref", "--count=50", "--format=%(refname:lstrip=2)", "refs/heads", "refs/remotes",
+func (r *Repo) unknown(ctx context.Context, e *contract.Error) error {
+	names, err := r.git(ctx, "for-each-ref", "--count=50", "--format=%(refname:lstrip=2)", "refs/heads", "refs/remotes",
 		"refs/tags")
 	if err != nil {
 		return errors.Join(e, err)
 	}
-	return e.WithHint("there are: " + strings.Join(strings.Fields(names), ", "))
+	return e.WithHint("there are: " + strings.Join(strings.Fields(names), ", ") + "; git_pull brings others, if it may")
 }

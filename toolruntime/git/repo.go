@@ -204,7 +204,7 @@ func create(ctx context.Context, w *workspace.Workspace, dir string) (*Repo, err
 func (r *Repo) commit(ctx context.Context, rev string) (string, error) {
 	id, err := r.ref(ctx, rev)
 	if err == nil && id == "" {
-		err = contract.Errorf(contract.Git, "there is no commit %q", rev)
+		err = r.unknown(ctx, contract.Errorf(contract.Git, "there is no commit %q", rev))
 	}
 	return id, err
 }

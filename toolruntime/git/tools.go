@@ -128,7 +128,7 @@ func of[A, R any](k keeper, name, purpose string, defaults A, run func(keeper, c
 		if k.Repo == nil {
 			var none R
 			return none, contract.Errorf(contract.Git, "this session has no repository").
-				WithHint("threegate-tools serve has one with --bundle")
+				WithHint("use the file tools; whoever starts the session can give it a repository, as a git bundle")
 		}
 		return run(k, ctx, a)
 	}, adjust...)

@@ -83,7 +83,7 @@ func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a 
 	}
 	if !r.AllowsCommand(a.Cmd) {
 		return shellResult{}, contract.Refuse(shellRule, "no pattern of shell_allow matches %.200q", a.Cmd).
-			WithHint("use an allowed command; the registry's shell_allow lists them")
+			WithHint(allowed(r))
 	}
 	if a.AllowNetwork && len(r.Network.AllowedDomains) == 0 {
 		return shellResult{}, contract.Refuse("sec.network.allowlist", "the registry allows no host")
@@ -106,6 +106,14 @@ func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a 
 		err = contract.Errorf(contract.Shell, "%s ended with code %d", argv[0], out.Code)
 	}
 	return result, err
+}
+
+// allowed says which commands are.
+func allowed(r *registry.Registry) string {
+	if len(r.ShellAllow) == 0 {
+		return "the registry allows no command: its key is shell_allow"
+	}
+	return contract.Shorten(fmt.Sprintf("these patterns allow commands: %q", r.ShellAllow), 1000)
 }
 
 // Environ is what programs of the image inherit: no secret, and not the proxy.
@@ -152,8 +160,14 @@ func Split(cmd string) ([]string, error) {
 	}
 	s := f.Stmts[0]
 	call, ok := s.Cmd.(*syntax.CallExpr)
+	if m := changeDir.FindStringSubmatch(cmd); m != nil {
+		return nil, contract.Refuse(shellRule, "the command changes its folder").
+			WithHint(fmt.Sprintf("set cwd to %q and cmd to %q", m[1], m[2]))
+	}
 	if !ok || s.Background || s.Coprocess || s.Negated || len(s.Redirs) > 0 || len(s.Comments) > 0 {
-		return bad("has an operator, a redirection or a comment")
+		return nil, contract.Refuse(shellRule, "the command has an operator, a redirection or a comment").
+			WithHint("no shell runs it: a call runs one program with literal words. What it reads goes into stdin, and the " +
+				"answer has what it writes; quote what is meant literally")
 	}
 	if len(call.Assigns) > 0 || len(call.Args) == 0 {
 		return bad("has an assignment")
@@ -171,6 +185,9 @@ func Split(cmd string) ([]string, error) {
 	}
 	return argv, nil
 }
+
+// changeDir is a command that begins with cd.
+var changeDir = regexp.MustCompile(`^\s*cd\s+([\w./-]+)\s*(?:&&|;)\s*(.+)$`)
 
 // escaped is a backslash and what it takes the meaning of, outside of quotes and in double quotes.
 var (

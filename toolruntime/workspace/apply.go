@@ -51,8 +51,7 @@ func apply(data []byte, hunks []*gitdiff.TextFragment) (out []byte, offsets []in
 			return nil, nil, err
 		}
 		if len(places) == 0 {
-			return nil, nil, refuse(i, "does not fit: its lines are not in the file as they are in the patch").
-				WithHint("read the file again: every byte of context counts, spaces and line ends too")
+			return nil, nil, differs(i, image, before, h)
 		}
 		stated := min(max(int(h.NewPosition)-1, 0), len(image))
 		at := places[0]

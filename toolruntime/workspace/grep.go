@@ -51,7 +51,8 @@ func (t fileTools) grep(ctx context.Context, a grepArgs) (grepResult, error) {
 	re, err := regexp.Compile(flags + a.Pattern)
 	if err != nil {
 		return found, contract.Errorf(contract.Validation, "the pattern does not compile: %v", err).
-			WithHint("the syntax is RE2's: no backreferences, no look-around")
+			WithHint(`the syntax is RE2's, without backreferences and look-around: match more, such as "def load" for ` +
+				`"(?<=def )load"`)
 	}
 	err = Sources(ctx, t.w, a.Glob, func(p string) error {
 		data, _, err := t.w.Read(p, maxGrepFile)

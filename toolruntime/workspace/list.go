@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"regexp"
 	"strings"
@@ -57,17 +58,28 @@ func each(ctx context.Context, w *Workspace, glob string, do func(p string, d fs
 	if err != nil {
 		return err
 	}
-	enough := false
+	enough, file, folder := false, false, false
 	err = w.Walk(ctx, func(p string, d fs.DirEntry) error {
 		if !utf8.ValidString(p) || !doublestar.MatchUnvalidated(glob, p) {
 			return nil
 		}
+		file, folder = file || !d.IsDir(), folder || d.IsDir()
 		err := do(p, d)
 		if enough = errors.Is(err, ErrEnough); enough {
 			return fs.SkipAll
 		}
 		return err
 	})
+	switch {
+	case err != nil || file:
+	case folder && !strings.ContainsAny(glob, "*?[{"):
+		err = contract.Errorf(contract.FileIO, "%q is a folder, and the pattern names files", glob).
+			WithHint(fmt.Sprintf("its files are %q, those of folders below too %q", glob+"/*", glob+"/**"))
+	case strings.Contains(glob, `\`):
+		err = contract.Errorf(contract.Validation, "no file fits the pattern %q, in which \\ takes the meaning of *",
+			glob).
+			WithHint(fmt.Sprintf("folders are parted by /, as in %q", strings.ReplaceAll(glob, `\`, "/")))
+	}
 	return err
 }
 

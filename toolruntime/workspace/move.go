@@ -26,7 +26,7 @@ const copyPart = 4 << 20
 func (w *Workspace) Move(ctx context.Context, src, dst string, overwrite bool) error {
 	from, _, err := w.Lstat(src)
 	if err := errors.Join(err, ctx.Err()); err != nil {
-		return err
+		return w.missing(from, err)
 	}
 	to, err := w.target(from, dst, overwrite)
 	if err != nil {
@@ -88,7 +88,7 @@ func (w *Workspace) rename(from, to string, overwrite bool) error {
 func (w *Workspace) Copy(ctx context.Context, src, dst string, overwrite, preserveMode bool) error {
 	from, info, err := w.Lstat(src)
 	if err != nil {
-		return err
+		return w.missing(from, err)
 	}
 	to, err := w.target(from, dst, overwrite)
 	if err != nil {
@@ -187,7 +187,7 @@ func (w *Workspace) Delete(ctx context.Context, p string, recursive, force bool)
 	case errors.Is(err, fs.ErrNotExist) && force:
 		return nil
 	case err != nil:
-		return err
+		return w.missing(clean, err)
 	case clean == ".":
 		return contract.Errorf(contract.FileIO, "the workspace itself is not deleted")
 	case info.IsDir() && !recursive:

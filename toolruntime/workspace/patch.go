@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -37,6 +38,10 @@ func (t fileTools) patch(ctx context.Context, a patchArgs) (patchResult, error) 
 	}
 	f, err := parsePatch(path, a.UnifiedDiff)
 	if err != nil {
+		now, _, _ := t.w.Read(path, MaxFile) // to say more of it, if it is there
+		if e := misread(path, a.UnifiedDiff, linesOf(now)); e != nil {
+			err = e
+		}
 		return patchResult{}, err
 	}
 	if err := t.w.expect(path, a.ExpectSHA256); err != nil {
@@ -93,7 +98,10 @@ func parsePatch(path, diff string) (*gitdiff.File, error) {
 		return bad("is about a file's mode, a link or a submodule")
 	}
 	if !f.IsNew && !names(f.OldName, path) || !names(f.NewName, path) {
-		return bad("is about %q and %q, not %q", f.OldName, f.NewName, path)
+		name := strings.TrimPrefix(f.NewName, "b/")
+		return nil, contract.Errorf(contract.Validation, "the patch is about %q, and path is %q", name, path).
+			WithHint(fmt.Sprintf("if the file is meant that path names, begin the patch with --- a/%s and +++ b/%s",
+				path, path))
 	}
 	return f, accounted(diff, f)
 }

@@ -125,6 +125,34 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestRefusalsMend: a refusal says which line differs, and how.
+func TestRefusalsMend(t *testing.T) {
+	for diff, c := range map[string]struct{ content, message, hint string }{
+		"@@ -1,2 +1,2 @@\n a\n-x\n+y\n":                          {"a\nb\n", `line 2 of the file is "b\n", and the patch has "x\n"`, "as the file has them"},
+		"@@ -9,2 +9,2 @@\n a\n-x\n+y\n":                          {"1\n2\n3\na\nb\n", `line 5 of the file is "b\n"`, ""},
+		"@@ -1,2 +1,2 @@\n a\n-b\n+B":                            {"a\nb\n", "", ""}, // what is added may end so
+		"@@ -1,3 +1,3 @@\n a\n-b\n+B\n c":                        {"a\nb\nc\n", "ends without a newline, and line 3", `with \n`},
+		"@@ -1,2 +1,2 @@\n a\n-b\n+C\n":                          {"a\nb", "does not fit: line 2", `\ No newline at end of file`},
+		"@@ -1,2 +1,2 @@\n a\r\n-b\r\n+C\r\n":                    {"a\nb\n", "ends with LF", `\n`},
+		"@@ -1,2 +1,2 @@\n a\n-b\n+D\n":                          {"a\t\nb\n", "blanks at the end", ""},
+		"@@ -1,2 +1,2 @@\n   a\n-b\n+D\n":                        {"\ta\nb\n", "indentation differs", ""},
+		"@@ -1,2 +1,2 @@\n a\n-b\n+E\n":                          {"\ufeffa\nb\n", "byte order mark", `\ufeff`},
+		"@@ -1,2 +1,2 @@\n a\n-b\n+c\n@@ -2,2 +2,2 @@\n b\n-c\n": {"a\nb\nc\n", "has 2 lines of the file, and 1", "-2,2 +2,1"},
+		"@@ -1,1 +1 @@\n-a\n+b\n+c\n":                            {"a\n", "has 1 lines of the file, and 2", "@@ -1,1 +1,2 @@"},
+		"@@ -1,4 +1,4 @@\n a\n b\n c\n-d\n+e\n":                  {"a\nb\n", "behind line 2", ""},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "f"), c.content)
+		e := refusalOf(t, dir, "f", head+diff)
+		if c.message == "" && e == nil {
+			continue
+		}
+		if e == nil || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) {
+			t.Errorf("%q: %+v", diff, e)
+		}
+	}
+}
+
 func TestNewFile(t *testing.T) {
 	dir := t.TempDir()
 	diff := "--- /dev/null\n+++ b/d/n\n@@ -0,0 +1,2 @@\n+a\n+b\n"

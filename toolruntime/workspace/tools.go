@@ -72,7 +72,7 @@ type writeArgs struct {
 	Content      string         `json:"content"`
 	Attribution  map[string]any `json:"attribution,omitempty" jsonschema:"on whose behalf; part of the request's hash"`
 	CreateDirs   bool           `json:"create_dirs,omitempty" jsonschema:"make the folders that are missing"`
-	ModeOctal    string         `json:"mode_octal,omitempty" jsonschema:"permissions; those of the file, or 0644, if empty"`
+	ModeOctal    string         `json:"mode_octal,omitempty" jsonschema:"permissions as digits, such as 0644 or 755; those of the file, or 0644, if empty"`
 	ExpectSHA256 string         `json:"expect_sha256,omitempty" jsonschema:"of the file as it is; another is an error"`
 }
 

@@ -153,24 +153,3 @@ func TestGrep(t *testing.T) {
 		b.want("E_VALIDATION_FAIL", "grep", bad)
 	}
 }
-
-// Each answer is enough to mend the call.
-func TestHints(t *testing.T) {
-	b := newBench(t, map[string]string{"src/app.py": "", "a": ""})
-	for _, c := range []struct{ tool, args, message, hint string }{
-		{"file_read", `{"path":"app.py"}`, `"app.py": no such file or directory`, `fs_list with "**/app.py" finds files of that name`},
-		{"file_read", `{"path":"src"}`, `"src" is no regular file`, `fs_list with "src/**" lists a folder`},
-		{"file_read", `{"path":"a","maxBytes":5}`, `arguments of file_read: unexpected additional properties ["maxBytes"]`,
-			"it takes: path, max_bytes; threegate-tools schema file_read prints what fits"},
-		{"file_write", `{"path":"new/dir/x","content":""}`, `the folder of "new/dir/x" does not exist`, "set create_dirs, or name a path in a folder that exists"},
-		{"fs_move", `{"src":"a","dst":"src"}`, `"src" is a folder, which is never overwritten`, "name the whole path, such as src/a"},
-	} {
-		call, err := toolOf(b.w, c.tool).Prepare([]byte(c.args))
-		if err == nil {
-			_, err = call.Run(t.Context())
-		}
-		if e := contract.AsError(err); e.Message != c.message || e.Hint != c.hint {
-			t.Errorf("%s %s: %s (%s)", c.tool, c.args, e.Message, e.Hint)
-		}
-	}
-}

@@ -111,7 +111,7 @@ func shown(r rune) rune {
 func (w *Workspace) plain(p string) (string, error) {
 	clean, err := Clean(p)
 	if err != nil {
-		return "", err
+		return "", w.inside(p, err)
 	}
 	for i, c := range clean {
 		if c != '/' {
@@ -131,6 +131,55 @@ func (w *Workspace) plain(p string) (string, error) {
 	return clean, nil
 }
 
+// inside adds to the error of an absolute path which path of the workspace it may mean.
+func (w *Workspace) inside(p string, err error) error {
+	rest, ok := strings.CutPrefix(p, "/")
+	for ok {
+		if clean, bad := Clean(rest); bad == nil {
+			if _, none := w.root.Lstat(clean); none == nil {
+				return contract.AsError(err).WithHint(fmt.Sprintf("paths are relative to the workspace: it has %q",
+					clean))
+			}
+		}
+		_, rest, ok = strings.Cut(rest, "/")
+	}
+	return err
+}
+
+// maxNear bounds the entries that are looked at for a name that is near.
+const maxNear = 20_000
+
+// missing adds to an error about a path that is not there which one may be meant.
+func (w *Workspace) missing(p string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var same, all []string
+	_ = w.Walk(context.Background(), func(at string, _ fs.DirEntry) error {
+		if all = append(all, at); len(all) == maxNear {
+			return fs.SkipAll
+		}
+		if strings.EqualFold(path.Base(at), path.Base(p)) && len(same) < 5 {
+			same = append(same, at)
+		}
+		return nil
+	})
+	if near := contract.Near(p, all); len(same) == 0 && near != "" {
+		same = []string{near}
+	}
+	e := contract.Errorf(contract.FileIO, "%q does not exist", p)
+	if len(same) > 0 {
+		return e.WithHint("there is " + strings.Join(same, ", "))
+	}
+	return e.WithHint(fmt.Sprintf("fs_list with %q finds files whose names begin so", "**/"+initial(p)+"*"))
+}
+
+// initial are the first letters of a path's last name.
+func initial(p string) string {
+	name := []rune(path.Base(p))
+	return string(name[:min(3, len(name))])
+}
+
 func linked(p string) error {
 	return contract.Refuse(Rule, "%q is a symbolic link", p).WithHint("name the path that the link points to")
 }
@@ -146,11 +195,7 @@ func failed(err error) error {
 		if strings.Contains(at.Err.Error(), "escapes") {
 			return contract.Refuse(Rule, "%q leaves the workspace", at.Path)
 		}
-		e := contract.Errorf(contract.FileIO, "%q: %w", at.Path, at.Err)
-		if errors.Is(err, fs.ErrNotExist) {
-			e.Hint = fmt.Sprintf("fs_list with %q finds files of that name", "**/"+path.Base(at.Path))
-		}
-		return e
+		return contract.Errorf(contract.FileIO, "%q: %w", at.Path, at.Err)
 	}
 	return contract.Errorf(contract.FileIO, "%v", err)
 }
@@ -179,14 +224,18 @@ func (w *Workspace) Exists(p string) (bool, error) {
 func (w *Workspace) open(p string) (*os.File, fs.FileInfo, error) {
 	clean, before, err := w.Lstat(p)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, w.missing(clean, err)
 	}
 	if before.Mode()&fs.ModeSymlink != 0 {
 		return nil, nil, linked(clean)
 	}
 	if !before.Mode().IsRegular() {
-		return nil, nil, contract.Errorf(contract.FileIO, "%q is no regular file", clean).
-			WithHint(fmt.Sprintf("fs_list with %q lists a folder", path.Join(clean, "**")))
+		e := contract.Errorf(contract.FileIO, "%q is no regular file", clean)
+		if before.IsDir() {
+			e = contract.Errorf(contract.FileIO, "%q is a folder", clean).
+				WithHint(fmt.Sprintf("fs_list with %q lists its files", path.Join(clean, "**")))
+		}
+		return nil, nil, e
 	}
 	f, err := w.root.OpenFile(clean, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {

@@ -2,6 +2,7 @@ package quarantine
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -32,10 +33,7 @@ func (r Reasons) markdown() []byte {
 		{"Received", stamp(r.ReceivedAt)},
 		{"Refused", fmt.Sprintf("%s, at stage %s", stamp(r.RefusedAt), r.Stage)},
 	} {
-		if f.value == "" {
-			f.value = "unknown"
-		}
-		fmt.Fprintf(&b, "    %-12s %s\n", f.name+":", Visible(f.value))
+		fmt.Fprintf(&b, "    %-12s %s\n", f.name+":", Visible(cmp.Or(f.value, "unknown")))
 	}
 	blocking, other := split(r.Findings)
 	fmt.Fprintf(&b, "\n## Why (%d)\n", len(blocking))

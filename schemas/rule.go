@@ -120,6 +120,12 @@ var RulesVersion = sync.OnceValue(func() string {
 // Rules returns the whole catalogue, sorted by id.
 func Rules() []Rule { return slices.Clone(catalogue()) }
 
+// RulesBelow returns the rules whose ids begin with prefix as whole words.
+func RulesBelow(prefix string) []Rule {
+	prefix = strings.TrimSuffix(prefix, ".") + "."
+	return slices.DeleteFunc(Rules(), func(r Rule) bool { return !strings.HasPrefix(r.ID, prefix) })
+}
+
 // RuleByID finds a rule of the catalogue.
 func RuleByID(id string) (Rule, bool) {
 	rs := catalogue()

@@ -8,6 +8,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,9 +117,7 @@ func (c *Config) check() error {
 // Open connects to containerd, starting a private one if so configured, and
 // prepares the run folder. It refuses a host that can't isolate.
 func Open(ctx context.Context, cfg Config) (*Executor, error) {
-	if cfg.Runtime == "" {
-		cfg.Runtime = DefaultRuntime
-	}
+	cfg.Runtime = cmp.Or(cfg.Runtime, DefaultRuntime)
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -131,9 +130,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Cgroup == "" {
-		cfg.Cgroup = DefaultCgroup
-	}
+	cfg.Cgroup = cmp.Or(cfg.Cgroup, DefaultCgroup)
 	if err := cgroup.Prepare(cgroup.Root, cfg.Cgroup); err != nil {
 		return nil, executors.WithHint(fmt.Errorf("%w: %w", ErrConfig, err), cgroupHint)
 	}

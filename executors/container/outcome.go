@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"syscall"
@@ -52,9 +53,7 @@ func judgeExit(ev evidence, out *executors.Outcome) {
 	out.ExitCode, out.Cause = r.ExitCode, schemas.CauseNone
 	out.StartedAt, out.FinishedAt, out.Wall = r.StartedAt, r.FinishedAt, r.Wall
 	out.CPU = r.CPU
-	if out.PeakMemoryBytes == 0 {
-		out.PeakMemoryBytes = r.MaxRSS
-	}
+	out.PeakMemoryBytes = cmp.Or(out.PeakMemoryBytes, r.MaxRSS)
 	failed := r.ExitCode != 0
 	switch {
 	case r.StartErrno != 0:

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,12 +108,9 @@ func (e *Executor) describeRuntime(ctx context.Context) error {
 // HasOwnKernel says whether a runtime, by its handler or its version line, runs
 // sandboxes on a kernel of their own.
 func HasOwnKernel(name string) bool {
-	for _, known := range []string{"runsc", "kata", "krun"} {
-		if strings.Contains(name, known) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"runsc", "kata", "krun"}, func(known string) bool {
+		return strings.Contains(name, known)
+	})
 }
 
 // tryUserNamespace decides whether sandboxes have a user namespace: always, if the

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,12 +76,7 @@ func (e *Executor) wait(ctx context.Context, b runDir, id string) (executors.Out
 }
 
 // container is the id of the task's container.
-func (rec record) container() string {
-	if rec.Slot != "" {
-		return rec.Slot
-	}
-	return rec.Task.ID
-}
+func (rec record) container() string { return cmp.Or(rec.Slot, rec.Task.ID) }
 
 // awaitEnd waits until init has left word of the end, or nothing of the sandbox lives any
 // more, and enforces the deadline.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -59,11 +60,7 @@ func readRoot(f *os.File) ([]rootEntry, error) {
 	if err := checkTree(seen); err != nil {
 		return nil, err
 	}
-	out := make([]rootEntry, 0, len(seen))
-	for _, e := range seen {
-		out = append(out, e)
-	}
-	slices.SortFunc(out, func(a, b rootEntry) int {
+	out := slices.SortedFunc(maps.Values(seen), func(a, b rootEntry) int {
 		if la, lb := a.kind == tar.TypeLink, b.kind == tar.TypeLink; la != lb {
 			if la {
 				return 1
@@ -149,11 +146,7 @@ func cleanName(name string) (string, error) {
 // checkTree adds missing parent folders and refuses a tree whose unpacking
 // would depend on order or pass through a link.
 func checkTree(seen map[string]rootEntry) error {
-	names := make([]string, 0, len(seen))
-	for n := range seen {
-		names = append(names, n)
-	}
-	for _, n := range names {
+	for _, n := range slices.Collect(maps.Keys(seen)) {
 		for dir := path.Dir(n); dir != "."; dir = path.Dir(dir) {
 			parent, ok := seen[dir]
 			if !ok {

@@ -1,6 +1,7 @@
 package monty
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,10 +43,7 @@ var errnoTypes = map[syscall.Errno]string{
 }
 
 func errnoError(n syscall.Errno, paths ...string) *pyError {
-	typ, ok := errnoTypes[n]
-	if !ok {
-		typ = "OSError"
-	}
+	typ := cmp.Or(errnoTypes[n], "OSError")
 	text := n.Error()
 	if text != "" {
 		text = strings.ToUpper(text[:1]) + text[1:]
@@ -59,13 +57,12 @@ func errnoError(n syscall.Errno, paths ...string) *pyError {
 // osError turns an error of the file system into the exception that Python
 // would raise. What os.Root refuses is a PermissionError.
 func osError(err error, paths ...string) *pyError {
-	var py *pyError
-	if errors.As(err, &py) {
+	if py, ok := errors.AsType[*pyError](err); ok {
 		return py
 	}
-	var n syscall.Errno
+	n, ok := errors.AsType[syscall.Errno](err)
 	switch {
-	case errors.As(err, &n):
+	case ok:
 		return errnoError(n, paths...)
 	case errors.Is(err, fs.ErrNotExist):
 		return errnoError(syscall.ENOENT, paths...)

@@ -1,6 +1,7 @@
 package monty
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,8 +41,8 @@ func Run(j Job, env Env) int {
 	if err == nil {
 		return ExitOK
 	}
-	var e *end
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*end](err)
+	if !ok {
 		e = endf(ExitInterpreter, "%v", err)
 	}
 	_, _ = io.WriteString(env.Stderr, e.text) // nobody is left to tell
@@ -131,7 +132,7 @@ func (s *session) feed(f *wire.Feed) (*wire.Value, error) {
 		case *wire.Event_Error:
 			return nil, s.failed(ev, k.Error.GetException())
 		case *wire.Event_OsCall:
-			request = resume(k.OsCall.GetCallId(), s.call(k.OsCall))
+			request = resume(k.OsCall.GetCallId(), answer(s.outside(k.OsCall)))
 		case *wire.Event_FunctionCall:
 			answer, err := s.function(k.FunctionCall)
 			if err != nil {
@@ -191,10 +192,7 @@ func (s *session) print(p *wire.Print) error {
 }
 
 func unexpected(ev *wire.Event) error {
-	kind := kindName(ev)
-	if kind == "" {
-		kind = "an event of no known kind"
-	}
+	kind := cmp.Or(kindName(ev), "an event of no known kind")
 	return endf(ExitInterpreter, "the interpreter broke the protocol: %s was not expected", kind)
 }
 
@@ -222,15 +220,15 @@ func (s *session) failed(ev *wire.Event, x *wire.Exception) error {
 	return &end{text: traceback(x) + s.env.Tools.hint(x), code: code}
 }
 
-// call carries out what the code asks of the outside.
-func (s *session) call(c *wire.OSCall) *wire.CallResult {
-	v, err := s.outside(c)
+// answer is the value of a call, or the exception that it raises.
+func answer(v *wire.Value, err error) *wire.CallResult {
 	if err != nil {
 		return &wire.CallResult{Kind: &wire.CallResult_Exception{Exception: raised(err)}}
 	}
 	return &wire.CallResult{Kind: &wire.CallResult_ReturnValue{ReturnValue: v}}
 }
 
+// outside carries out what the code asks of the outside.
 func (s *session) outside(c *wire.OSCall) (*wire.Value, error) {
 	switch op := c.Op.(type) {
 	case *wire.OSCall_GetEnviron:

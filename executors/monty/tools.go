@@ -36,18 +36,13 @@ func (s *session) function(c *wire.FunctionCall) (*wire.CallResult, error) {
 		return &wire.CallResult{Kind: &wire.CallResult_NotFound{NotFound: name}}, nil
 	}
 	v, err := s.env.Tools.call(c)
-	var py *pyError
-	var x *Exception
-	switch {
-	case errors.As(err, &x):
-		py = &pyError{typ: x.Type, msg: x.Message}
-	case err != nil && !errors.As(err, &py):
+	if x, ok := errors.AsType[*Exception](err); ok {
+		err = &pyError{typ: x.Type, msg: x.Message}
+	}
+	if _, ours := errors.AsType[*pyError](err); err != nil && !ours {
 		return nil, endf(ExitTools, "%s: %v", c.GetFunctionName(), err)
 	}
-	if py != nil {
-		return &wire.CallResult{Kind: &wire.CallResult_Exception{Exception: raised(py)}}, nil
-	}
-	return &wire.CallResult{Kind: &wire.CallResult_ReturnValue{ReturnValue: v}}, nil
+	return answer(v, err), nil
 }
 
 func (t *Tools) call(c *wire.FunctionCall) (*wire.Value, error) {

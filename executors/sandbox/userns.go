@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,10 +50,7 @@ func TryUserNamespace(ctx context.Context, program string) error {
 		Credential:                 &syscall.Credential{},
 	}
 	if err := cmd.Run(); err != nil {
-		words := strings.TrimSpace(strings.ToValidUTF8(output.String(), "?"))
-		if words == "" {
-			words = err.Error()
-		}
+		words := cmp.Or(strings.TrimSpace(strings.ToValidUTF8(output.String(), "?")), err.Error())
 		return fmt.Errorf("%w: %s%s", ErrNoUserNamespace, words[:min(len(words), maxTrialWords)], namespaceLimit())
 	}
 	return nil

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -164,10 +165,8 @@ func (l *Node) Origin(key string) string {
 }
 
 func (l *Node) fault(key, msg, hint string) error {
-	if hint == "" {
-		hint = "docs/configuration.md says what each key means"
-	}
-	return &Error{File: l.File, Line: l.lines[key], Key: key, Msg: msg, Hint: hint}
+	return &Error{File: l.File, Line: l.lines[key], Key: key, Msg: msg,
+		Hint: cmp.Or(hint, "docs/configuration.md says what each key means")}
 }
 
 // resolve makes paths absolute.
@@ -214,8 +213,5 @@ func (l *Node) RunDir() string { return filepath.Join(runBase, l.key(), "run") }
 
 // ContainerdState is the state folder of the private containerd.
 func (l *Node) ContainerdState() string {
-	if l.Containerd.State != "" {
-		return l.Containerd.State
-	}
-	return filepath.Join(runBase, l.key(), "containerd")
+	return cmp.Or(l.Containerd.State, filepath.Join(runBase, l.key(), "containerd"))
 }

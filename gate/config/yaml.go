@@ -29,16 +29,14 @@ func blank(raw []byte) bool {
 
 // yamlError turns the library's errors into ours, one each.
 func yamlError(file string, err error) error {
-	var many *yaml.LoadErrors
-	if errors.As(err, &many) {
+	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		var errs []error
 		for _, e := range many.Errors {
 			errs = append(errs, oneYAMLError(file, e))
 		}
 		return errors.Join(errs...)
 	}
-	var one *yaml.LoadError
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
 		return oneYAMLError(file, one)
 	}
 	return &Error{File: file, Msg: strings.TrimPrefix(err.Error(), "yaml: "), Hint: syntaxHint}

@@ -5,6 +5,7 @@ package trouble
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -84,10 +85,7 @@ func (t *List) Clear(what string) {
 func (t *List) All() []Trouble {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := []Trouble{}
-	for _, x := range t.m {
-		out = append(out, x)
-	}
+	out := slices.AppendSeq([]Trouble{}, maps.Values(t.m))
 	slices.SortFunc(out, func(a, b Trouble) int { return cmp.Compare(a.What, b.What) })
 	return out
 }

@@ -138,14 +138,9 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// nameTools says what the files of a run of tools are, and asks for what is worth having of it.
+// nameTools completes a draft of a run of tools, and refuses a registry that is none.
 func nameTools(d *draft.Draft) error {
-	for i, in := range d.Inputs {
-		d.Inputs[i].Description = draft.About[in.Rel]
-	}
-	if len(d.Outputs) == 0 {
-		d.Outputs = draft.ToolOutputs()
-	}
+	d.WithTools()
 	i := slices.IndexFunc(d.Inputs, isRegistry)
 	if i < 0 {
 		return nil

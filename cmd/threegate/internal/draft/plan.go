@@ -2,6 +2,7 @@ package draft
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -38,18 +39,24 @@ const (
 	maxToldLines = 20
 )
 
-// About says what the files are that threegate-tools finds by their names.
-var About = map[string]string{
+// about says what the files are that threegate-tools finds by their names.
+var about = map[string]string{
 	PlanFile:     "the calls of tools, one a line",
 	BundleFile:   "the repository, as git bundle wrote it",
 	WorkspaceDir: "the files that the tools work on",
 	RegistryFile: "what the tools may do, and the rules of the patch",
 }
 
-// ToolOutputs are what is worth having of a run of tools.
-func ToolOutputs() []schemas.OutputExpectation {
-	return []schemas.OutputExpectation{{Path: "/out/changes.patch", Description: "what was changed, for git apply"},
-		{Path: "/out/responses.jsonl", Description: "what came of each call"}}
+// WithTools says of a run of tools what its files are, and asks for what is worth having of it.
+func (d *Draft) WithTools() {
+	for i, in := range d.Inputs {
+		d.Inputs[i].Description = cmp.Or(in.Description, about[in.Rel])
+	}
+	if len(d.Outputs) == 0 {
+		d.Outputs = []schemas.OutputExpectation{
+			{Path: "/out/changes.patch", Description: "what was changed, for git apply"},
+			{Path: "/out/responses.jsonl", Description: "what came of each call"}}
+	}
 }
 
 // Plan is raw as threegate-tools takes it. A line that names no more than tool and args gets what its envelope
@@ -115,9 +122,7 @@ func planLine(text []byte, line int, session string, now time.Time) ([]byte, *co
 	fill(&r.RequestID, strconv.Itoa(line))
 	fill(&r.SessionID, session)
 	fill(&r.SessionID, planSession)
-	if r.Timestamp == 0 {
-		r.Timestamp = now.Unix()
-	}
+	r.Timestamp = cmp.Or(r.Timestamp, now.Unix())
 	if len(r.Args) == 0 {
 		r.Args = []byte("{}")
 	}

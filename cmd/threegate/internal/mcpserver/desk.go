@@ -11,7 +11,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -206,7 +205,7 @@ func (d *desk) explainRule(_ context.Context, _ []byte, in ruleIn) (*mcp.CallToo
 	if r, ok := schemas.RuleByID(in.Rule); ok {
 		return nil, ruleOut{[]schemas.Rule{r}}, nil
 	}
-	out := ruleOut{rulesBelow(in.Rule)}
+	out := ruleOut{schemas.RulesBelow(in.Rule)}
 	if len(out.Rules) == 0 {
 		return nil, out, errors.New("there is no such rule; the resource threegate://rules lists all")
 	}
@@ -292,15 +291,4 @@ func (d *desk) judge(ctx context.Context, kind schemas.Kind, raw []byte, files a
 	return lintOut{Verdict: schemas.VerdictOf(v.Findings), Approval: v.LacksApproval(),
 		Findings:    append([]schemas.Finding{}, v.Findings...), // a list, also if it is empty
 		NotLookedAt: append([]admission.Unseen{}, v.NotLookedAt...)}, err
-}
-
-// rulesBelow are the rules whose ids begin with prefix as whole words.
-func rulesBelow(prefix string) []schemas.Rule {
-	out := []schemas.Rule{}
-	for _, r := range schemas.Rules() {
-		if strings.HasPrefix(r.ID, strings.TrimSuffix(prefix, ".")+".") {
-			out = append(out, r)
-		}
-	}
-	return out
 }

@@ -180,12 +180,7 @@ func (in *draftIn) check() error {
 	case in.Slug != draft.Slug(in.Slug):
 		return fmt.Errorf("slug: use a-z, 0-9 and hyphens, at most %d", draft.MaxSlug)
 	}
-	if in.Slug == "" {
-		in.Slug = draft.Slug(in.Purpose)
-	}
-	if in.Slug == "" {
-		in.Slug = draft.Slug(in.Backend)
-	}
+	in.Slug = cmp.Or(in.Slug, draft.Slug(in.Purpose), draft.Slug(in.Backend))
 	return nil
 }
 
@@ -274,18 +269,14 @@ func (in *draftIn) draft(raw []byte, files []bundle.File) (draft.Draft, error) {
 		Risk: schemas.Risk{Level: in.Risk.Level, Justification: in.Risk.Justification,
 			DataSensitivity: in.Risk.DataSensitivity, NetworkRationale: cmp.Or(in.Risk.NetworkRationale, "none")}}
 	for i, f := range files {
-		about := in.Inputs[i].Description
-		if in.tools() {
-			about = cmp.Or(about, draft.About[f.Rel])
-		}
-		q.Inputs = append(q.Inputs, draft.Input{File: f, Description: about})
+		q.Inputs = append(q.Inputs, draft.Input{File: f, Description: in.Inputs[i].Description})
 	}
 	for _, o := range in.Outputs {
 		q.Outputs = append(q.Outputs, schemas.OutputExpectation{Path: "/out/" + strings.TrimPrefix(o.Name, "/out/"),
 			Description: o.Description})
 	}
-	if in.tools() && len(q.Outputs) == 0 {
-		q.Outputs = draft.ToolOutputs()
+	if in.tools() {
+		q.WithTools()
 	}
 	if len(in.Variables) == 0 {
 		return q, nil

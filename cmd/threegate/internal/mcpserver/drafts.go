@@ -192,8 +192,7 @@ func (s *survey) names(dir string, each func(string)) error {
 
 // unreadable is err without the path, which is the host's.
 func unreadable(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
 	return fmt.Errorf("a folder can't be read: %w", err)

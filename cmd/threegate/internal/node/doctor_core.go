@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,10 +131,7 @@ func (t *trial) Error() string { return fmt.Sprintf("can't %s %s: %s", t.Step, t
 
 // mend is the command, or the words, that mends it.
 func (t *trial) hint(c config.CoreInbound, dir string, as *syscall.Credential) string {
-	group := c.Group
-	if group == "" {
-		group = strconv.Itoa(int(as.Gid))
-	}
+	group := cmp.Or(c.Group, strconv.Itoa(int(as.Gid)))
 	switch {
 	case t.Step == stepEnter && t.Path != dir:
 		return "chmod o+x " + t.Path

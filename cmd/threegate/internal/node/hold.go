@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,10 +35,7 @@ and doctor show what is held, by whom and why.`,
 			if err != nil {
 				return err
 			}
-			if by == "" {
-				by = a.Getenv("USER")
-			}
-			h := hold.Hold{Inbox: inbox, By: by, Reason: reason, SinceUTC: a.Now().UTC()}
+			h := hold.Hold{Inbox: inbox, By: cmp.Or(by, a.Getenv("USER")), Reason: reason, SinceUTC: a.Now().UTC()}
 			err = hold.Set(l, h)
 			if errors.Is(err, fs.ErrExist) {
 				return a.held(l, inbox, "was held already")

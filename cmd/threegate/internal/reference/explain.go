@@ -40,7 +40,7 @@ Without a rule it lists all of them; with the beginning of an id, a group.`,
 			if r, ok := schemas.RuleByID(args[0]); ok {
 				return a.explain(r)
 			}
-			if group := ruleGroup(args[0]); len(group) > 0 {
+			if group := schemas.RulesBelow(strings.TrimSuffix(args[0], "*")); len(group) > 0 {
 				return a.listRules(group)
 			}
 			return &cli.Fault{Exit: cli.ExitNotFound, Code: schemas.CodeValidation, Rule: args[0],
@@ -159,16 +159,4 @@ func kinds(ks []schemas.Kind) string {
 		names = append(names, string(k))
 	}
 	return strings.Join(names, ", ")
-}
-
-// ruleGroup returns the rules whose ids begin with prefix as whole words.
-func ruleGroup(prefix string) []schemas.Rule {
-	prefix = strings.TrimSuffix(strings.TrimSuffix(prefix, "*"), ".")
-	var out []schemas.Rule
-	for _, r := range schemas.Rules() {
-		if strings.HasPrefix(r.ID, prefix+".") {
-			out = append(out, r)
-		}
-	}
-	return out
 }

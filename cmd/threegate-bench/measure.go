@@ -83,11 +83,13 @@ func bench(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	r := newReport()
-	if err := r.rest(ctx, subjects, o.rest); err != nil {
+	if err := r.measure(subjects, 0, o.rest, func(s subject, x *row) error { return s.once(ctx, x) }); err != nil {
 		return err
 	}
 	for _, clients := range o.clients {
-		if err := r.rate(ctx, subjects, clients, o.rounds, o.runs); err != nil {
+		if err := r.measure(subjects, clients, o.rounds, func(s subject, x *row) error {
+			return s.sustain(ctx, x, o.runs)
+		}); err != nil {
 			return err
 		}
 	}
@@ -186,27 +188,9 @@ func (s subject) warm(ctx context.Context) error {
 	return nil
 }
 
-// rest measures one run at a time, each after a pause. The subjects take turns, so that none
-// finds the processor's caches as it left them.
-func (r *report) rest(ctx context.Context, subjects []subject, runs int) error {
-	rows := make([]*row, len(subjects))
-	for i, s := range subjects {
-		rows[i] = &row{Subject: s.name}
-	}
-	for range runs {
-		for i, s := range subjects {
-			time.Sleep(restTime)
-			if err := s.once(ctx, rows[i]); err != nil {
-				return fmt.Errorf("%s, at rest: %w", s.name, err)
-			}
-		}
-	}
-	r.add(rows, 1)
-	return nil
-}
-
-// rate measures as many runs at once as there are clients. The subjects take turns.
-func (r *report) rate(ctx context.Context, subjects []subject, clients, rounds, runs int) error {
+// measure has each subject take its turn in each round, after a pause, so that none finds the processor's
+// caches as it left them.
+func (r *report) measure(subjects []subject, clients, rounds int, turn func(subject, *row) error) error {
 	rows := make([]*row, len(subjects))
 	for i, s := range subjects {
 		rows[i] = &row{Subject: s.name, Clients: clients}
@@ -214,8 +198,8 @@ func (r *report) rate(ctx context.Context, subjects []subject, clients, rounds, 
 	for range rounds {
 		for i, s := range subjects {
 			time.Sleep(restTime)
-			if err := s.sustain(ctx, rows[i], runs); err != nil {
-				return fmt.Errorf("%s, %d clients: %w", s.name, clients, err)
+			if err := turn(s, rows[i]); err != nil {
+				return fmt.Errorf("%s, %s: %w", s.name, rows[i].when(), err)
 			}
 		}
 	}

@@ -89,14 +89,12 @@ func spawnThreads(n int) {
 	release := make(chan struct{})
 	for range n {
 		ready.Add(1)
-		done.Add(1)
-		go func() {
-			defer done.Done()
+		done.Go(func() {
 			runtime.LockOSThread()
 			ready.Done()
 			<-release
 			runtime.UnlockOSThread()
-		}()
+		})
 	}
 	ready.Wait()
 	close(release)

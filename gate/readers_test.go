@@ -26,7 +26,7 @@ type ender struct{ speaker }
 
 var ends = map[string]executors.Outcome{
 	"exit": {Cause: schemas.CauseNone, ExitCode: 3, NetworkFailed: []string{"b"}, NetworkRefused: []string{"c"},
-		NetworkMore: executors.NetworkMore{Refused: 5}},
+		NetworkMore: executors.NetworkMore{Failed: 4, Refused: 5}},
 	"start":          {Cause: schemas.CauseStart, ExitCode: 127},
 	"cpu":            {Cause: schemas.CauseCPU, ExitCode: 137, LimitsHit: []schemas.Cause{schemas.CauseCPU}},
 	"signal":         {Cause: schemas.CauseSignal, ExitCode: 134},
@@ -112,6 +112,15 @@ func TestCoresReaders(t *testing.T) {
 	must(t, err)
 	must(t, w.runUntilIdle(g))
 	must(t, g.Close())
+
+	var decided []string
+	for _, e := range w.eventsOf(t, ledger.EgressDecided) {
+		decided = append(decided, e.Decision+" "+e.Destination)
+	}
+	if want := []string{"allowed b", "allowed 4 more that are not listed", "denied c",
+		"denied 5 more that are not listed"}; !slices.Equal(decided, want) {
+		t.Errorf("the record has of the network %q, want %q", decided, want)
+	}
 
 	core, notices := w.cfg.CoreInbound.Path, w.cfg.CoreNotices.Path
 	say := words(t)

@@ -337,7 +337,11 @@ func TestConformance(t *testing.T) {
 	server := &http.Server{Handler: &httputil.ReverseProxy{Transport: &http.Transport{DisableKeepAlives: true},
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(&url.URL{Scheme: "http", Host: address})
-			p.Out.Host = p.In.Host
+			here := func(s string) string { return strings.ReplaceAll(s, l.Addr().String(), address) }
+			p.Out.Host = here(p.In.Host)
+			if origin := p.In.Header.Get("Origin"); origin != "" {
+				p.Out.Header.Set("Origin", here(origin))
+			}
 			p.Out.Header.Set("Authorization", "Bearer "+token)
 		}}}
 	server.SetKeepAlivesEnabled(false)

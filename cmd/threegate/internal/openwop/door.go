@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,17 +55,13 @@ type door struct {
 	discovery []byte
 	tools     []byte
 	tool      map[string][]byte
-	key       string
-	address   net.Addr
 	readers   chan struct{}
 	lookEvery time.Duration
 	keepAlive time.Duration
 }
 
-func newDoor(ledgerDir string, caps *openwop.Capabilities, tools []openwop.ToolDescriptor, key string,
-	address net.Addr,
-) (*door, error) {
-	d := &door{ledger: ledgerDir, caps: caps, tool: map[string][]byte{}, key: key, address: address,
+func newDoor(ledgerDir string, caps *openwop.Capabilities, tools []openwop.ToolDescriptor) (*door, error) {
+	d := &door{ledger: ledgerDir, caps: caps, tool: map[string][]byte{},
 		readers: make(chan struct{}, maxReaders), lookEvery: lookEvery, keepAlive: keepAliveIn}
 	var err error
 	if d.discovery, err = json.Marshal(caps); err != nil {
@@ -111,31 +106,44 @@ var (
 // ServeHTTP answers a GET of what the door serves, and an ErrorEnvelope to all else.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.writeDeadline(w)
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
 	if f := d.answer(w, r); f != nil {
 		switch f {
 		case errMethod:
-			h.Set("Allow", http.MethodGet)
-		case errKey:
-			h.Set("WWW-Authenticate", `Bearer realm="threegate"`)
+			w.Header().Set("Allow", http.MethodGet)
 		case errBusy:
-			h.Set("Retry-After", "1")
+			w.Header().Set("Retry-After", "1")
 		}
 		if r.ContentLength != 0 {
-			h.Set("Connection", "close") // nobody reads the body
+			w.Header().Set("Connection", "close") // nobody reads the body
 		}
-		d.writeDeadline(w)                       // a look at the record may have taken long
-		body, _ := json.Marshal(f.ErrorEnvelope) // strings only
-		writeJSON(w, f.status, body)
+		d.writeDeadline(w) // a look at the record may have taken long
+		f.write(w)
 	}
+}
+
+func (f *failure) write(w http.ResponseWriter) {
+	body, _ := json.Marshal(f.ErrorEnvelope) // strings only
+	writeJSON(w, f.status, body)
+}
+
+// behind puts the door behind the guards of all doors.
+func (d *door) behind(key string) loopback.Door {
+	return loopback.Door{Handler: d, Token: key,
+		Free: func(r *http.Request) bool {
+			path := r.URL.EscapedPath()
+			return !strings.HasPrefix(path, "/v1/") || path == pathOpenAPI
+		},
+		Refuse: func(w http.ResponseWriter, status int, _ string) {
+			if status == http.StatusUnauthorized {
+				errKey.write(w)
+				return
+			}
+			errForeign.write(w)
+		}}
 }
 
 func (d *door) answer(w http.ResponseWriter, r *http.Request) *failure {
 	switch {
-	case loopback.Foreign(r, d.address) != "":
-		return errForeign
 	case r.Method != http.MethodGet,
 		slices.ContainsFunc(overrides, func(h string) bool { return r.Header[h] != nil }):
 		return errMethod
@@ -143,9 +151,6 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request) *failure {
 		return errBody
 	}
 	path := r.URL.EscapedPath()
-	if strings.HasPrefix(path, "/v1/") && path != pathOpenAPI && !loopback.Bears(r, d.key) {
-		return errKey
-	}
 	rest, ofRun := strings.CutPrefix(path, pathRuns+"/")
 	id, isEvents := strings.CutSuffix(rest, "/events")
 	if r.URL.RawQuery != "" && !(ofRun && isEvents) {

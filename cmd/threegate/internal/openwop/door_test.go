@@ -76,14 +76,14 @@ func serveTest(t *testing.T) *served {
 	cfg.Backends.ERA.Languages = map[string]config.Language{canary: {Image: canary}}
 	cfg.Backends.Monty.Image = canary
 	cfg.Network.AllowedDomains = []string{canary}
-	d, err := newDoor(dir, projection.Discover(cfg), projection.Descriptors(cfg), bearer, l.Addr())
+	d, err := newDoor(dir, projection.Discover(cfg), projection.Descriptors(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.lookEvery, d.keepAlive = time.Millisecond, time.Millisecond
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- serveUntil(ctx, l, d) }()
+	go func() { done <- d.behind(bearer).Serve(ctx, l) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -372,7 +372,7 @@ func TestAttempts(t *testing.T) {
 		status             int
 	}{
 		{"a run", "POST", "/v1/runs", nil, 405},
-		{"a run without a key", "POST", "/v1/runs", func(r *http.Request) { r.Header.Del("Authorization") }, 405},
+		{"a run without a key", "POST", "/v1/runs", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
 		{"a cancel", "POST", "/v1/runs/" + running + "/cancel", nil, 405},
 		{"a put", "PUT", "/v1/tools/x", nil, 405},
 		{"a patch", "PATCH", "/v1/runs/" + ran, nil, 405},
@@ -391,15 +391,8 @@ func TestAttempts(t *testing.T) {
 		{"a body", "GET", "/v1/tools", func(r *http.Request) {
 			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(`{"mode":"eval"}`)), 15
 		}, 400},
-		{"a name that was rebound", "GET", "/v1/tools", func(r *http.Request) { r.Host = "evil.example" }, 403},
-		{"another port", "GET", "/v1/tools", func(r *http.Request) { r.Host = "127.0.0.1:1" }, 403},
-		{"no port", "GET", "/v1/tools", func(r *http.Request) { r.Host = "127.0.0.1" }, 403},
-		{"a web page", "GET", "/v1/tools", header("Origin", "https://evil.example"), 403},
-		{"a web page without an origin", "GET", "/.well-known/openwop", header("Sec-Fetch-Site", "cross-site"), 403},
-		{"a proxy", "GET", "/v1/tools", header("X-Forwarded-For", "10.0.0.1"), 403},
 		{"no key", "GET", "/v1/runs/" + ran, func(r *http.Request) { r.Header.Del("Authorization") }, 401},
 		{"no key for what is not there", "GET", "/v1/nothing", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
-		{"two keys", "GET", "/v1/tools", func(r *http.Request) { r.Header.Add("Authorization", "Bearer "+bearer) }, 401},
 		{"a key in the query", "GET", "/v1/tools?key=" + bearer, nil, 400},
 		{"a way up", "GET", "/v1/tools/../../ledger", nil, 404},
 		{"a way up, encoded", "GET", "/v1/tools/%2e%2e%2f%2e%2e%2fthreegate.yaml", nil, 404},
@@ -511,7 +504,6 @@ func TestASlowReaderIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+bearer)
-	req.Host = s.door.address.String()
 	w := &deadlines{header: http.Header{}}
 	s.door.ServeHTTP(w, req) // returns, though the run goes on
 	if !w.bounded || w.writes != 1 || ctx.Err() != nil {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +14,6 @@ import (
 	projection "github.com/threegate/tool-exec/gate/openwop"
 	"github.com/threegate/tool-exec/spool"
 )
-
-// stopTime bounds how long answers may take that are on their way when the server stops.
-const stopTime = 5 * time.Second
 
 func newServe(a *app) *cobra.Command {
 	var listen, keyFile string
@@ -74,34 +68,15 @@ func (a *app) serve(ctx context.Context, address, keyFile string) error {
 	if err := a.DropPrivileges(confine.Needs{Read: cli.NodeFolders(l), Accept: true}); err != nil {
 		return err
 	}
-	d, err := newDoor(filepath.Join(l.Dir, spool.DirLedger), projection.Discover(l), projection.Descriptors(l), key,
-		listener.Addr())
+	d, err := newDoor(filepath.Join(l.Dir, spool.DirLedger), projection.Discover(l), projection.Descriptors(l))
 	if err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(a.UI.Out, "http://%s\n", listener.Addr()); err != nil {
 		return cli.Troublef(err, "", "can't write the output")
 	}
-	if err := serveUntil(ctx, listener, d); err != nil {
+	if err := d.behind(key).Serve(ctx, listener); err != nil {
 		return cli.Troublef(err, "", "the server had to stop")
 	}
 	return nil
-}
-
-// serveUntil serves until ctx ends, which also ends the streams. An orderly stop is no error.
-func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
-	srv := loopback.Server(h)
-	srv.BaseContext = func(net.Listener) context.Context { return ctx }
-	stopped := make(chan error, 1)
-	go func() {
-		<-ctx.Done()
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancel()
-		err := srv.Shutdown(end)
-		stopped <- errors.Join(err, srv.Close())
-	}()
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return <-stopped
 }

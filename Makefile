@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help browser release vm toolchains oracles accuracy accuracy-real bench-rules bench-tools gitleaks-rules fuzz build setup images tools mcp-clients ast-tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
+.PHONY: help proof browser release vm toolchains oracles accuracy accuracy-real bench-rules bench-tools gitleaks-rules fuzz build setup images tools mcp-clients ast-tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
 
 # Tests of several packages run `make build` at the same time: the first builds, and go leaves alone what is current.
 GOBUILD := CGO_ENABLED=0 flock $(BIN) go build -trimpath
@@ -61,6 +61,10 @@ test-pure: ast-tools ## the tests that need no container
 
 escape: tools ## hostile programs in every language, what came of each, and the limits table
 	$(GOTEST) -count=1 -v -run 'Escape|LimitsTable' ./executors/container ./gate/e2e
+
+proof: ## what is signed is checked by programs that others wrote; builds and installs them into build/proof
+	@deploy/proof/install
+	$(GOTEST) -count=1 -v -tags proof ./deploy/proof
 
 browser: ## what is delivered runs no script in a real Chromium; installs Debian's
 	@deploy/browser/install

@@ -120,7 +120,7 @@ func keyHash(name string, kindAndKey []byte) uint32 {
 
 // verifier is the key of a signer as that of a note of the log origin.
 func verifier(origin string, k openwop.TrustedKey) (note.Verifier, error) {
-	vkey, err := note.NewEd25519VerifierKey(origin, k.Public)
+	vkey, err := VerifierKey(origin, k)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func Sign(ctx context.Context, cfg *config.Node, dir string, s openwop.Signer) (
 		if err != nil {
 			return err
 		}
-		return durable.WriteFile(dir, cp.ID+suffixOpenWOP, append(data, '\n'), 0o640)
+		return durable.WriteFile(dir, cp.ID+suffixOpenWOP, append(data, '\n'), 0o644)
 	})
 	err = ledger.Lines(filepath.Join(cfg.Dir, spool.DirLedger), func(line []byte) error {
 		if err := errors.Join(t.add(line), m.Next(line), ctx.Err()); err != nil {
@@ -63,7 +63,7 @@ func Sign(ctx context.Context, cfg *config.Node, dir string, s openwop.Signer) (
 	if err != nil {
 		return 0, 0, err
 	}
-	return t.size, before, durable.WriteFile(dir, noteName(t.size), signed, 0o640)
+	return t.size, before, durable.WriteFile(dir, noteName(t.size), signed, 0o644)
 }
 
 // still wants the log, as it is now, to be what an earlier checkpoint signs.

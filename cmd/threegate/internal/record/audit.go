@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/audit"
 	"github.com/threegate/tool-exec/gate/config"
-	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/validate/approval"
@@ -55,7 +53,8 @@ audit profile instead, as JSON. The verdict is the same.`,
 	}
 	a.NodeFlag(verify)
 	f.add(verify)
-	return cli.Group("audit", "Prove that the record is whole", verify, newCheckpoint(a))
+	return cli.Group("audit", "Prove that the record is whole", verify, newCheckpoint(a), newExport(a),
+		newWitness(a), newVkey(a))
 }
 
 // verifyFlags are those of audit verify.
@@ -82,7 +81,7 @@ func (f *verifyFlags) add(cmd *cobra.Command) {
 
 // options reads what the flags name.
 func (f *verifyFlags) options() (o audit.Options, err error) {
-	o = audit.Options{MaxUnsigned: f.maxUnsigned, Checkpoints: f.dir, From: f.from, To: f.to}
+	o = audit.Options{MaxUnsigned: f.maxUnsigned, From: f.from, To: f.to}
 	if f.openwop && f.trust == "" {
 		return o, cli.Usagef("threegate audit verify --openwop --trust FILE", "--openwop needs the keys of --trust")
 	}
@@ -151,17 +150,11 @@ func (a *app) verify(ctx context.Context, f verifyFlags) error {
 	if err != nil {
 		return err
 	}
-	l, err := a.LoadNode()
+	l, dir, err := a.signed(f.dir)
 	if err != nil {
 		return err
 	}
-	if o.Checkpoints == "" {
-		o.Checkpoints = filepath.Join(l.Dir, audit.DirCheckpoints)
-	}
-	if err := a.DropPrivileges(confine.Needs{Read: append(cli.NodeFolders(l), o.Checkpoints)}); err != nil {
-		return err
-	}
-	o.Now = a.Now
+	o.Now, o.Checkpoints = a.Now, dir
 	r, err := audit.Run(ctx, l, o)
 	switch {
 	case err != nil:

@@ -77,7 +77,7 @@ func (a *app) checkpoint(ctx context.Context, keyFile, dir string) error {
 	if dir == "" {
 		dir = filepath.Join(l.Dir, audit.DirCheckpoints)
 	}
-	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return cli.Troublef(err, "", "can't make the folder of checkpoints %s", dir)
 	}
 	if err := a.DropPrivileges(confine.Needs{Read: append(cli.NodeFolders(l), dir), Write: []string{dir}}); err != nil {

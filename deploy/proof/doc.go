@@ -1,0 +1,2 @@
+// Package proof has what threegate signs checked by programs that others wrote: make proof.
+package proof

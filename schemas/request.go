@@ -94,24 +94,21 @@ const WorkDir = "/tmp/work"
 
 // Work are the paths of inputs that are copied to WorkDir, below /in/.
 func (r *Request) Work() []string {
-	var work []string
-	for _, in := range r.Inputs {
-		if in.CopyTo != "" {
-			work = append(work, strings.TrimPrefix(in.Path, "/in/"))
-		}
-	}
-	return work
+	return r.below(func(in Input) bool { return in.CopyTo != "" })
 }
 
 // Trees are the paths of inputs that are folder trees, below /in/.
 func (r *Request) Trees() []string {
-	var trees []string
+	return r.below(func(in Input) bool { return in.Unpack != "" })
+}
+
+func (r *Request) below(which func(Input) bool) (paths []string) {
 	for _, in := range r.Inputs {
-		if in.Unpack != "" {
-			trees = append(trees, strings.TrimPrefix(in.Path, "/in/"))
+		if which(in) {
+			paths = append(paths, strings.TrimPrefix(in.Path, "/in/"))
 		}
 	}
-	return trees
+	return paths
 }
 
 // OutputExpectation is one declared output file.

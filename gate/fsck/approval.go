@@ -52,7 +52,7 @@ func (n *node) approval(j *job, dir string, c *spool.Claim) {
 	e := j.admitted
 	differ("requested by", requester, e.Requester)
 	parts, _ := approval.Split(sig)
-	differ("approved by", approversIn(raw, approver, parts, e.Approvers), listed(e.Approvers))
+	differ("approved by", approversIn(raw, approver, parts, e.Approvers), approval.Listed(e.Approvers))
 	plan := ""
 	if parts.Plan != nil && slices.ContainsFunc(e.Approvers, approval.Approver.Verified) {
 		sum := sha256.Sum256(parts.Plan)
@@ -84,15 +84,7 @@ func approversIn(raw []byte, first string, parts approval.Approval, recorded []a
 		}
 		shown = append(shown, a)
 	}
-	return listed(shown)
-}
-
-func listed(who []approval.Approver) string {
-	var names []string
-	for _, a := range who {
-		names = append(names, a.String())
-	}
-	return strings.Join(names, ", ")
+	return approval.Listed(shown)
 }
 
 func inputs(in *ledger.Inputs) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // Blocks of an approval, as it lies next to a request in an inbox: the signature of the request as
@@ -166,4 +167,13 @@ func (a Approver) String() string {
 		return a.Name + " (" + a.How + ")"
 	}
 	return a.Name + " (" + a.How + ", " + a.Fingerprint + ")"
+}
+
+// Listed names approvers in one line, each as String does.
+func Listed(who []Approver) string {
+	names := make([]string, len(who))
+	for i, a := range who {
+		names[i] = a.String()
+	}
+	return strings.Join(names, ", ")
 }

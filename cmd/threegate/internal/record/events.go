@@ -19,6 +19,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 type eventsFlags struct {
@@ -205,7 +206,7 @@ func eventDetail(e ledger.Event) string {
 		add("%d withheld", e.Withheld)
 	}
 	if e.Requester != "" {
-		add("requested by %s, approved by %s", e.Requester, approversOf(e.Approvers))
+		add("requested by %s, approved by %s", e.Requester, approval.Listed(e.Approvers))
 	}
 	if n := e.Node; n != nil {
 		add("version %s, configuration %.12s", n.Version, n.Config)

@@ -63,7 +63,7 @@ func requestFields(f *view.RequestStatus, why string) [][2]string {
 	add("job", f.Job)
 	if f.AdmittedUTC != nil {
 		add("requested by", cmp.Or(f.Requester, notOnRecord))
-		add("approved by", cmp.Or(approversOf(f.Approvers), notOnRecord))
+		add("approved by", cmp.Or(approval.Listed(f.Approvers), notOnRecord))
 	}
 	at("admitted", f.AdmittedUTC)
 	at("started", f.StartedUTC)
@@ -90,14 +90,6 @@ func requestFields(f *view.RequestStatus, why string) [][2]string {
 
 // notOnRecord stands for what an older record does not tell.
 const notOnRecord = "not on record"
-
-func approversOf(who []approval.Approver) string {
-	var names []string
-	for _, a := range who {
-		names = append(names, a.String())
-	}
-	return strings.Join(names, ", ")
-}
 
 // tellReason adds the words of the person who ended a request, as far as this user may read orders.
 func tellReason(l *config.Node, f *view.RequestStatus) {

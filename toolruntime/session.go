@@ -89,7 +89,24 @@ func New(tools []contract.Tool, o Options) *Session {
 // Check says whether a request would be accepted as it is written: the tool exists, the
 // arguments fit, its ids belong to the session. It runs nothing and uses no budget.
 func (s *Session) Check(r *contract.ToolRequest) error {
-	_, err := s.prepare(r)
+	c, err := s.prepare(r)
+	if err == nil && c.Check != nil {
+		err = c.Check()
+	}
+	return err
+}
+
+// Foresee is Check, and says whether the registry would allow the request, as far as that can be said before it is
+// made.
+func (s *Session) Foresee(r *contract.ToolRequest) error {
+	err := s.Check(r)
+	if err != nil {
+		return err
+	}
+	c, err := s.prepare(r)
+	if err == nil && c.Allowed != nil {
+		err = c.Allowed()
+	}
 	return err
 }
 

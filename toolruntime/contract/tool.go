@@ -25,6 +25,11 @@ type Call struct {
 	// or, without ReadOnly, for one that may write anything.
 	Writes  string
 	Timeout time.Duration
+	// Check holds the arguments to what can be said of them by themselves, before anything runs. Nil is nothing.
+	Check func() error
+	// Allowed holds the arguments to the registry, as far as can be said before. Nil is nothing.
+	Allowed func() error
+	args    any
 	// Run does it. A result may come with an error.
 	Run func(context.Context) (any, error)
 }
@@ -55,7 +60,24 @@ func NewTool[A, R any](name, purpose string, timeout time.Duration, defaults A,
 		if l, ok := any(args).(interface{ Limit() time.Duration }); ok {
 			c.Timeout = l.Limit()
 		}
+		if l, ok := any(args).(interface{ Check() error }); ok {
+			c.Check = l.Check
+		}
+		c.args = args
 		return c, nil
+	}
+	return t
+}
+
+// Policed lets a tool say whether the registry allows a call before it runs.
+func Policed[A any](t Tool, allowed func(A) error) Tool {
+	prepare := t.Prepare
+	t.Prepare = func(raw []byte) (*Call, error) {
+		c, err := prepare(raw)
+		if err == nil {
+			c.Allowed = func() error { return allowed(c.args.(A)) }
+		}
+		return c, err
 	}
 	return t
 }

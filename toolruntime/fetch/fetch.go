@@ -57,30 +57,53 @@ type curlResult struct {
 // Tool is curl under a registry.
 func Tool(r *registry.Registry) contract.Tool {
 	defaults := curlArgs{Method: "GET", Timed: contract.Timed{TimeoutMS: defaultTime.Milliseconds()}, MaxBytes: maxBody}
-	return contract.NewTool("curl", "gets a document from an allowed host", defaultTime, defaults,
+	return contract.Policed(contract.NewTool("curl", "gets a document from an allowed host", defaultTime, defaults,
 		func(ctx context.Context, a curlArgs) (curlResult, error) { return get(ctx, r, a) },
 		contract.Length("url", 1, 8192), contract.Between("max_bytes", 1, maxBody),
-		contract.Between("timeout_ms", 1, 10*60*1000)).Reads()
+		contract.Between("timeout_ms", 1, 10*60*1000)).Reads(), func(a curlArgs) error {
+		u, err := url.Parse(a.URL)
+		if err != nil {
+			return nil // Check says so
+		}
+		return Allowed(r, u)
+	})
+}
+
+// Check says what is wrong with a request before it is sent.
+func (a curlArgs) Check() error {
+	_, err := a.request(context.Background())
+	return err
 }
 
 // ownHeaders are headers that describe the connection, not the request.
 var ownHeaders = regexp.MustCompile(`(?i)^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|` +
 	`keep-alive|proxy-.*|expect)$`)
 
-func get(ctx context.Context, r *registry.Registry, a curlArgs) (curlResult, error) {
+// request is what a call sends.
+func (a curlArgs) request(ctx context.Context) (*http.Request, error) {
 	if a.Method != http.MethodGet && a.Method != http.MethodHead || a.Body != nil {
-		return curlResult{}, contract.Refuse(rule, "curl sends GET and HEAD without a body only")
+		return nil, contract.Refuse(rule, "curl sends GET and HEAD without a body only").
+			WithHint("leave body out; method is GET or HEAD")
 	}
 	req, err := http.NewRequestWithContext(ctx, a.Method, a.URL, nil)
 	if err != nil {
-		return curlResult{}, contract.Errorf(contract.Validation, "the url can't be parsed")
+		return nil, contract.Errorf(contract.Validation, "the url can't be parsed").WithHint("write https://HOST/PATH")
 	}
 	req.Header.Set("User-Agent", agent)
 	for name, v := range a.Headers {
 		if ownHeaders.MatchString(name) {
-			return curlResult{}, contract.Errorf(contract.Validation, "the header %q can't be set", name)
+			return nil, contract.Errorf(contract.Validation, "the header %q can't be set", name).
+				WithHint("leave it out: it describes the connection")
 		}
 		req.Header.Set(name, v)
+	}
+	return req, nil
+}
+
+func get(ctx context.Context, r *registry.Registry, a curlArgs) (curlResult, error) {
+	req, err := a.request(ctx)
+	if err != nil {
+		return curlResult{}, err
 	}
 	resp, err := Do(r, req)
 	if err != nil {
@@ -105,7 +128,7 @@ func get(ctx context.Context, r *registry.Registry, a curlArgs) (curlResult, err
 // Do sends a request. It is held to the registry, and so is each that a redirect leads to: three at most, and none of a
 // request with a body or from https to http. The caller closes the answer's body, and bounds what it reads.
 func Do(r *registry.Registry, req *http.Request) (*http.Response, error) {
-	if err := judge(r, req.URL); err != nil {
+	if err := Allowed(r, req.URL); err != nil {
 		return nil, err
 	}
 	resp, err := client(r).Do(req)
@@ -127,8 +150,8 @@ func Failure(ctx context.Context, err error) error {
 	return contract.Errorf(contract.HTTP, "%v", err)
 }
 
-// judge holds a URL, and each that a redirect leads to, to the registry.
-func judge(r *registry.Registry, u *url.URL) error {
+// Allowed holds a URL, and each that a redirect leads to, to the registry.
+func Allowed(r *registry.Registry, u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return contract.Refuse(rule, "the scheme %q is not http or https", u.Scheme)
@@ -170,7 +193,7 @@ func client(r *registry.Registry) *http.Client {
 			case from.URL.Scheme == "https" && req.URL.Scheme == "http":
 				return contract.Refuse(rule, "a redirect from https to http, at %q", from.URL.Hostname())
 			}
-			return judge(r, req.URL)
+			return Allowed(r, req.URL)
 		},
 	}
 }

@@ -2,17 +2,28 @@ package git
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
+	"github.com/threegate/tool-exec/toolruntime/fetch"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
 type pullArgs struct {
 	Remote string `json:"remote,omitempty" jsonschema:"https://HOST/PATH of an allowed host, NAME of a bundle NAME.bundle among the inputs, or origin"`
 	Rebase bool   `json:"rebase,omitempty" jsonschema:"put the branch's own commits on top; without it, merge"`
+}
+
+// allowed holds the host of an address to the registry.
+func (a pullArgs) allowed(rules *registry.Registry) error {
+	if u, err := url.Parse(a.Remote); err == nil && u.Host != "" {
+		return fetch.Allowed(rules, u)
+	}
+	return nil
 }
 
 type pullResult struct {

@@ -96,23 +96,43 @@ func (k keeper) judgePush(ctx context.Context, old, id string) (warnings []strin
 
 // pushable judges a push, and returns what goes to which branch.
 func (k keeper) pushable(ctx context.Context, a pushArgs) (source, branch string, err error) {
-	source, branch, ok := strings.Cut(a.Refspec, ":refs/heads/")
-	switch {
-	case !k.rules.Git.AllowPush:
-		err = contract.Errorf(contract.Policy, "pushes are not allowed").
-			WithHint("git.allow_push of the registry allows them")
-	case a.Force || strings.HasPrefix(a.Refspec, "+"):
-		err = contract.Errorf(contract.Policy, "a push can't be forced: no key of the registry allows it")
-	case a.Remote != Remote:
-		err = contract.Errorf(contract.Git, "there is no remote %q: the only one is %s", a.Remote, Remote)
-	case k.Out == "":
-		err = contract.Errorf(contract.Git, "this session has no folder for pushes")
-	case !ok:
-		err = contract.Errorf(contract.Validation, "the refspec %q is not SOURCE:refs/heads/BRANCH", a.Refspec)
-	default:
+	source, branch, _ = strings.Cut(a.Refspec, ":refs/heads/")
+	err = k.mayPush(a)
+	if err == nil {
+		err = a.Check()
+	}
+	if err == nil && k.Out == "" {
+		err = contract.Errorf(contract.Git, "this session has no folder for pushes").
+			WithHint("whoever starts it can name one; commits can be made without")
+	}
+	if err == nil {
 		err = k.newBranch(ctx, branch)
 	}
 	return source, branch, err
+}
+
+// mayPush holds a push to the registry.
+func (k keeper) mayPush(a pushArgs) error {
+	if !k.rules.Git.AllowPush {
+		return contract.Errorf(contract.Policy, "pushes are not allowed").
+			WithHint("git.allow_push of the registry allows them; the commits come out in any case")
+	}
+	return nil
+}
+
+// Check judges the form of a push before anything runs.
+func (a pushArgs) Check() error {
+	switch _, _, ok := strings.Cut(a.Refspec, ":refs/heads/"); {
+	case a.Force || strings.HasPrefix(a.Refspec, "+"):
+		return contract.Errorf(contract.Policy, "a push can't be forced: no key of the registry allows it").
+			WithHint("leave force and + out; git_pull or git_rebase first, if the branch has moved")
+	case a.Remote != Remote:
+		return contract.Errorf(contract.Git, "there is no remote %q: the only one is %s", a.Remote, Remote)
+	case !ok:
+		return contract.Errorf(contract.Validation, "the refspec %q is not SOURCE:refs/heads/BRANCH", a.Refspec).
+			WithHint("write it such as HEAD:refs/heads/feat/x")
+	}
+	return nil
 }
 
 // hasNew refuses a branch without a commit that is new: git leaves it out of a bundle, and says nothing.

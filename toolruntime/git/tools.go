@@ -60,6 +60,12 @@ type addResult struct {
 	Added int `json:"added" jsonschema:"paths that are staged otherwise than before"`
 }
 
+// Check judges the paths before anything runs.
+func (a addArgs) Check() error { _, err := pathspecs(a.Paths); return err }
+
+// Check judges the paths before anything runs.
+func (a diffArgs) Check() error { _, err := pathspecs(a.Paths); return err }
+
 type commitArgs struct {
 	Message    string `json:"message"`
 	Signoff    bool   `json:"signoff,omitempty" jsonschema:"add a Signed-off-by of threegate-tools"`
@@ -98,18 +104,29 @@ func Tools(repo *Repo, rules *registry.Registry) []contract.Tool {
 			contract.Length("rev", 1, maxName), contract.Items("paths", 0, maxPaths)).Reads(),
 		of(k, "git_add", "stages files, also their deletion", addArgs{}, keeper.add,
 			contract.Items("paths", 1, maxPaths)),
-		of(k, "git_commit", "commits what is staged", commitArgs{}, keeper.commitStaged,
-			contract.Length("message", 1, maxMessage)),
-		of(k, "git_checkout", "switches to a branch, or makes one", checkoutArgs{Track: true}, keeper.checkout,
-			contract.Length("target", 1, maxName)),
+		contract.Policed(of(k, "git_commit", "commits what is staged", commitArgs{}, keeper.commitStaged,
+			contract.Length("message", 1, maxMessage)), func(a commitArgs) error {
+			_, err := k.message(a.Message)
+			return err
+		}),
+		contract.Policed(of(k, "git_checkout", "switches to a branch, or makes one", checkoutArgs{Track: true},
+			keeper.checkout, contract.Length("target", 1, maxName)), func(a checkoutArgs) (err error) {
+			if a.Create {
+				_, err = k.naming(a.Target)
+			}
+			return err
+		}),
 		of(k, "git_merge", "merges a branch, or changes nothing", mergeArgs{NoFF: true}, keeper.merge,
 			contract.Length("branch", 1, maxName), resolving),
 		of(k, "git_rebase", "puts the branch's commits onto another one, or changes nothing",
 			rebaseArgs{Autosquash: true}, keeper.rebase, contract.Length("onto", 1, maxName), resolving),
-		of(k, "git_push", "puts a branch into the bundle of what is to be published", pushArgs{Remote: Remote},
-			keeper.push, contract.Length("refspec", 1, 2*maxName)),
-		of(k, "git_pull", "takes the commits of an allowed host or a bundle into the branch, or changes nothing",
-			pullArgs{Remote: Remote, Rebase: true}, keeper.pull, contract.Length("remote", 1, maxAddress)),
+		contract.Policed(of(k, "git_push", "puts a branch into the bundle of what is to be published",
+			pushArgs{Remote: Remote}, keeper.push, contract.Length("refspec", 1, 2*maxName)), k.mayPush),
+		contract.Policed(of(k, "git_pull",
+			"takes the commits of an allowed host or a bundle into the branch, or changes "+
+				"nothing", pullArgs{Remote: Remote, Rebase: true}, keeper.pull, contract.Length("remote", 1,
+				maxAddress)),
+			func(a pullArgs) error { return a.allowed(rules) }),
 		of(k, "validate", "holds what the workspace has changed since it came to rules", validateArgs{Glob: "**"},
 			keeper.validate, contract.OneOf("enforcement", "", "blocking", "warning", "suggestion")),
 	}

@@ -37,11 +37,20 @@ type Process struct {
 	MemMB float64 `json:"mem_mb"`
 }
 
-func list(ctx context.Context, a listArgs) (listResult, error) {
-	filter, err := regexp.Compile(a.Filter)
-	if err != nil {
-		return listResult{}, contract.Errorf(contract.Validation, "the filter does not compile: %v", err)
+// Check says whether the filter compiles, before anything runs.
+func (a listArgs) Check() error {
+	if _, err := regexp.Compile(a.Filter); err != nil {
+		return contract.Errorf(contract.Validation, "the filter does not compile: %v", err).
+			WithHint("the syntax is RE2's, without backreferences and look-around")
 	}
+	return nil
+}
+
+func list(ctx context.Context, a listArgs) (listResult, error) {
+	if err := a.Check(); err != nil {
+		return listResult{}, err
+	}
+	filter := regexp.MustCompile(a.Filter)
 	procs, err := procfs.AllProcs()
 	if err != nil {
 		return listResult{}, contract.Errorf(contract.FileIO, "%v", err)

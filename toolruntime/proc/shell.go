@@ -68,12 +68,35 @@ func Tools(w *workspace.Workspace, r *registry.Registry) []contract.Tool {
 	return []contract.Tool{
 		contract.NewTool("proc_list", "lists processes of the sandbox", listTime, listArgs{Limit: 50}, list,
 			contract.Between("limit", 1, 1000), contract.Length("filter", 0, 1000)).Reads(),
-		contract.NewTool("shell_exec", "runs a command without a shell", shellTime,
+		contract.Policed(contract.NewTool("shell_exec", "runs a command without a shell", shellTime,
 			shellArgs{Cwd: ".", Timed: contract.Timed{TimeoutMS: shellTime.Milliseconds()}},
 			func(ctx context.Context, a shellArgs) (shellResult, error) { return shell(ctx, w, r, a) },
 			contract.Between("timeout_ms", 1, float64(time.Hour.Milliseconds())), contract.Length("cmd", 1, maxCmd),
-			contract.Length("stdin", 0, maxStdin)),
+			contract.Length("stdin", 0, maxStdin)), func(a shellArgs) error { return a.allowed(r) }),
 	}
+}
+
+// Check says what is wrong with a command before it runs.
+func (a shellArgs) Check() error {
+	if _, err := Split(a.Cmd); err != nil {
+		return err
+	}
+	if _, err := environment(a.Env, false); err != nil {
+		return err
+	}
+	_, err := workspace.Clean(a.Cwd)
+	return err
+}
+
+// allowed holds a command to the registry.
+func (a shellArgs) allowed(r *registry.Registry) error {
+	if !r.AllowsCommand(a.Cmd) {
+		return contract.Refuse(shellRule, "no pattern of shell_allow matches %.200q", a.Cmd).WithHint(patterns(r))
+	}
+	if a.AllowNetwork && len(r.Network.AllowedDomains) == 0 {
+		return contract.Refuse("sec.network.allowlist", "the registry allows no host")
+	}
+	return nil
 }
 
 func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a shellArgs) (shellResult, error) {
@@ -81,12 +104,8 @@ func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a 
 	if err != nil {
 		return shellResult{}, err
 	}
-	if !r.AllowsCommand(a.Cmd) {
-		return shellResult{}, contract.Refuse(shellRule, "no pattern of shell_allow matches %.200q", a.Cmd).
-			WithHint(allowed(r))
-	}
-	if a.AllowNetwork && len(r.Network.AllowedDomains) == 0 {
-		return shellResult{}, contract.Refuse("sec.network.allowlist", "the registry allows no host")
+	if err := a.allowed(r); err != nil {
+		return shellResult{}, err
 	}
 	env, err := environment(a.Env, a.AllowNetwork)
 	if err != nil {
@@ -108,8 +127,8 @@ func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a 
 	return result, err
 }
 
-// allowed says which commands are.
-func allowed(r *registry.Registry) string {
+// patterns says which commands are allowed.
+func patterns(r *registry.Registry) string {
 	if len(r.ShellAllow) == 0 {
 		return "the registry allows no command: its key is shell_allow"
 	}
@@ -166,7 +185,7 @@ func Split(cmd string) ([]string, error) {
 	}
 	if !ok || s.Background || s.Coprocess || s.Negated || len(s.Redirs) > 0 || len(s.Comments) > 0 {
 		return nil, contract.Refuse(shellRule, "the command has an operator, a redirection or a comment").
-			WithHint("no shell runs it: a call runs one program with literal words. What it reads goes into stdin, and the " +
+			WithHint("no shell runs it: a call runs one program with literal words. stdin has what it reads, and the " +
 				"answer has what it writes; quote what is meant literally")
 	}
 	if len(call.Assigns) > 0 || len(call.Args) == 0 {

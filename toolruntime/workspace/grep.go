@@ -44,15 +44,9 @@ type Match struct {
 
 func (t fileTools) grep(ctx context.Context, a grepArgs) (grepResult, error) {
 	found := grepResult{Matches: []Match{}}
-	flags := "(?i)"
-	if a.CaseSensitive {
-		flags = ""
-	}
-	re, err := regexp.Compile(flags + a.Pattern)
+	re, err := a.compile()
 	if err != nil {
-		return found, contract.Errorf(contract.Validation, "the pattern does not compile: %v", err).
-			WithHint(`the syntax is RE2's, without backreferences and look-around: match more, such as "def load" for ` +
-				`"(?<=def )load"`)
+		return found, err
 	}
 	err = Sources(ctx, t.w, a.Glob, func(p string) error {
 		data, _, err := t.w.Read(p, maxGrepFile)
@@ -77,6 +71,21 @@ func (t fileTools) grep(ctx context.Context, a grepArgs) (grepResult, error) {
 		return nil
 	})
 	return found, err
+}
+
+// compile is the pattern of a call.
+func (a grepArgs) compile() (*regexp.Regexp, error) {
+	flags := "(?i)"
+	if a.CaseSensitive {
+		flags = ""
+	}
+	re, err := regexp.Compile(flags + a.Pattern)
+	if err != nil {
+		err = contract.Errorf(contract.Validation, "the pattern does not compile: %v", err).
+			WithHint(`the syntax is RE2's, without backreferences and look-around: match more, such as "def load" for ` +
+				`"(?<=def )load"`)
+	}
+	return re, err
 }
 
 func isVendored(glob, p string) bool {

@@ -28,7 +28,7 @@ func misread(path, diff string, image []line) *contract.Error {
 	case strings.HasPrefix(first, "```"):
 		return bad("leave out the lines that begin with ```", "stands between fences of Markdown")
 	case otherForm.MatchString(diff):
-		return bad("write a unified diff: the lines "+header+", then @@ -LINE,COUNT +LINE,COUNT @@ and, with three lines "+
+		return bad("write a unified diff: the lines "+header+", then @@ -LINE,COUNT +LINE,COUNT @@ and, with 3 lines "+
 			"of context before and after, lines that begin with a blank, - or +", "is of another form, with *** lines")
 	case strings.HasPrefix(first, "@@"):
 		return bad("begin it with the two lines "+header, "has no lines that name its file")
@@ -139,7 +139,7 @@ func differs(hunk int, image []line, before []string, h *gitdiff.TextFragment) *
 		return refuse(hunk, "%s", place).WithHint("write lines of context and those that go as the file has them")
 	}
 	return refuse(hunk, "fits at line %d only, where it may not be applied", at+1).
-		WithHint("a hunk for line 1 fits at the beginning only, one without context at its end at the end: give more context")
+		WithHint("a hunk for line 1 fits at the beginning only, one without context at its end at the end")
 }
 
 // nearest is where most lines of a hunk stand, blanks aside; of several the one next to where it says.

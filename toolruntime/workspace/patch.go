@@ -22,6 +22,15 @@ type patchArgs struct {
 // Writes is the file that is locked.
 func (a patchArgs) Writes() string { return a.Path }
 
+// Check says what is wrong with a patch whatever the file has.
+func (a patchArgs) Check() error {
+	path, err := Clean(a.Path)
+	if err == nil {
+		_, err = readPatch(path, a.UnifiedDiff, nil)
+	}
+	return err
+}
+
 type patchResult struct {
 	Patched      bool `json:"patched"`
 	HunksApplied int  `json:"hunks_applied"`
@@ -36,12 +45,8 @@ func (t fileTools) patch(ctx context.Context, a patchArgs) (patchResult, error) 
 	if err != nil {
 		return patchResult{}, err
 	}
-	f, err := parsePatch(path, a.UnifiedDiff)
+	f, err := readPatch(path, a.UnifiedDiff, t.w)
 	if err != nil {
-		now, _, _ := t.w.Read(path, MaxFile) // to say more of it, if it is there
-		if e := misread(path, a.UnifiedDiff, linesOf(now)); e != nil {
-			err = e
-		}
 		return patchResult{}, err
 	}
 	if err := t.w.expect(path, a.ExpectSHA256); err != nil {
@@ -71,6 +76,22 @@ func (t fileTools) patch(ctx context.Context, a patchArgs) (patchResult, error) 
 		return patchResult{}, err
 	}
 	return patchResult{true, len(offsets), offsets}, nil
+}
+
+// readPatch is parsePatch, and says more of what is often done wrong, also by the file if there is a workspace.
+func readPatch(path, diff string, w *Workspace) (*gitdiff.File, error) {
+	f, err := parsePatch(path, diff)
+	if err == nil {
+		return f, nil
+	}
+	var now []byte
+	if w != nil {
+		now, _, _ = w.Read(path, MaxFile) // it need not be there
+	}
+	if e := misread(path, diff, linesOf(now)); e != nil {
+		err = e
+	}
+	return nil, err
 }
 
 var hunkHeader = regexp.MustCompile(`^@@ -\d{1,9}(,\d{1,9})? \+\d{1,9}(,\d{1,9})? @@`)

@@ -84,6 +84,39 @@ type writeResult struct {
 	Bytes   int  `json:"bytes"`
 }
 
+func paths(all ...string) error {
+	for _, p := range all {
+		if _, err := Clean(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check says what is wrong with arguments before anything runs.
+func (a listArgs) Check() error { _, err := CheckGlob(a.Glob); return err }
+
+// Check is that of listArgs.
+func (a moveArgs) Check() error { return paths(a.Src, a.Dst) }
+
+// Check is that of listArgs.
+func (a copyArgs) Check() error { return paths(a.Src, a.Dst) }
+
+// Check is that of listArgs.
+func (a deleteArgs) Check() error { return paths(a.Path) }
+
+// Check is that of listArgs.
+func (a readArgs) Check() error { return paths(a.Path) }
+
+// Check is that of listArgs.
+func (a grepArgs) Check() error {
+	_, err := a.compile()
+	if err == nil {
+		_, err = CheckGlob(a.Glob)
+	}
+	return err
+}
+
 // Tools are the file tools of a workspace.
 func Tools(w *Workspace) []contract.Tool {
 	t := fileTools{w}

@@ -334,6 +334,7 @@ func (p *approval) judge(ctx context.Context, a *app, what string, c admission.C
 	c.MoreApprovers = max(m.Low, m.Medium, m.High) > 1
 	p.verdict, err = a.judge(ctx, p.file, what, c)
 	p.request = p.verdict.Request
+	a.foresee(c, p.verdict)
 	return err
 }
 

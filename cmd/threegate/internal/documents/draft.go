@@ -151,7 +151,7 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 		d.Inputs = append(d.Inputs, draft.Input{File: file, Unpack: schemas.UnpackTar})
 	}
 	if f.withTools(d.Backend) {
-		more, err := a.toolInputs(ctx, f, InputLimits(policy))
+		more, err := a.toolInputs(ctx, f, node, InputLimits(policy))
 		if err != nil {
 			return err
 		}
@@ -159,9 +159,7 @@ func (a *app) draft(ctx context.Context, backend string, f draftFlags) error {
 			files = append(files, in.File)
 		}
 		d.Inputs = append(d.Inputs, more...)
-		if err := nameTools(&d); err != nil {
-			return err
-		}
+		d.WithTools()
 	}
 	for i := range d.Inputs {
 		if f.work {

@@ -43,7 +43,11 @@ func (f *draftFlags) checkTools(b schemas.Backend) error {
 }
 
 // toolInputs are the inputs of a run of tools that the flags name: the plan, whole, and what it works on.
-func (a *app) toolInputs(ctx context.Context, f draftFlags, l bundle.Limits) ([]draft.Input, error) {
+func (a *app) toolInputs(ctx context.Context, f draftFlags, node *config.Node, l bundle.Limits) ([]draft.Input, error) {
+	rules, err := f.rules(node)
+	if err != nil {
+		return nil, err
+	}
 	var inputs []draft.Input
 	if f.tools != "" {
 		most := min(draft.MaxPlan, l.Bytes)
@@ -54,7 +58,7 @@ func (a *app) toolInputs(ctx context.Context, f draftFlags, l bundle.Limits) ([]
 		if int64(len(raw)) > most {
 			return nil, cli.Rejectf("", "make several plans of it", "the plan %s has more than %d bytes", f.tools, most)
 		}
-		if raw, err = draft.Plan(f.tools, raw, a.Now()); err != nil {
+		if raw, err = draft.Plan(f.tools, raw, rules, a.Now()); err != nil {
 			return nil, cli.Rejectf("", "nothing was written; `threegate draft --help` shows a plan",
 				"the plan can't be carried out:\n%v", err)
 		}
@@ -89,9 +93,8 @@ func (a *app) toolInputs(ctx context.Context, f draftFlags, l bundle.Limits) ([]
 	if err := bundle.Read(ctx, file, &h); err != nil {
 		return nil, inputFault(err)
 	}
-	if !strings.HasPrefix(string(h), "# v2 git bundle\n") && !strings.HasPrefix(string(h), "# v3 git bundle\n") {
-		return nil, cli.Usagef(bundleHint("REPOSITORY"), "--workspace %s is neither a folder nor a git bundle",
-			f.workspace)
+	if why := h.fault(); why != "" {
+		return nil, cli.Usagef(bundleHint("REPOSITORY"), "--workspace %s %s", f.workspace, why)
 	}
 	return append(inputs, draft.Input{File: file}), nil
 }
@@ -133,25 +136,57 @@ func bareTools(d draft.Draft, f draftFlags, node *config.Node) string {
 type head []byte
 
 func (h *head) Write(p []byte) (int, error) {
-	const most = 16
+	const most = 1 << 20
 	*h = append(*h, p[:min(len(p), most-len(*h))]...)
 	return len(p), nil
 }
 
-// nameTools completes a draft of a run of tools, and refuses a registry that is none.
-func nameTools(d *draft.Draft) error {
-	d.WithTools()
-	i := slices.IndexFunc(d.Inputs, isRegistry)
-	if i < 0 {
-		return nil
+// fault is why a file that begins so is no bundle that a workspace can come from, or empty. What can't be told from the
+// list of its branches is not looked at.
+func (h head) fault() string {
+	list, _, whole := strings.Cut(string(h), "\n\n")
+	first, rest, _ := strings.Cut(list, "\n")
+	if first != "# v2 git bundle" && first != "# v3 git bundle" {
+		return "is neither a folder nor a git bundle"
 	}
-	raw, err := bundle.ReadDocument(d.Inputs[i].Host, true, registry.MaxSize)
-	if err != nil {
-		return inputFault(err)
+	branches, at := map[string]bool{}, ""
+	for line := range strings.SplitSeq(rest, "\n") {
+		id, ref, _ := strings.Cut(line, " ")
+		switch {
+		case strings.HasPrefix(line, "@object-format=") && line != "@object-format=sha1":
+			return "is of a repository of SHA-256, which the tools can't read"
+		case strings.HasPrefix(line, "-"):
+			return "is thin: it lacks commits that its own are made of"
+		case ref == "HEAD":
+			at = id
+		case strings.HasPrefix(ref, "refs/heads/"):
+			branches[id] = true
+		}
 	}
-	if _, err := registry.Parse(raw); err != nil {
-		return cli.Rejectf(patchpolicy.RuleRegistry, "docs/tools.md has an example",
-			"%s: %v", d.Inputs[i].Host, err)
+	if whole && (len(branches) == 0 || at != "" && !branches[at]) {
+		return "has no branch at its HEAD, which was detached"
 	}
-	return nil
+	return ""
+}
+
+// rules are those of the registry that the run will have, or nil where that is not known.
+func (f *draftFlags) rules(node *config.Node) (*registry.Registry, error) {
+	if node != nil && node.Registries[f.language] != nil {
+		return registry.Parse(node.Registries[f.language])
+	}
+	for _, file := range f.inputs {
+		if path.Base(file) != draft.RegistryFile {
+			continue
+		}
+		raw, err := bundle.ReadDocument(file, true, registry.MaxSize)
+		if err != nil {
+			return nil, inputFault(err)
+		}
+		rules, err := registry.Parse(raw)
+		if err != nil {
+			err = cli.Rejectf(patchpolicy.RuleRegistry, "docs/tools.md has an example", "%s: %v", file, err)
+		}
+		return rules, err
+	}
+	return nil, nil
 }

@@ -217,6 +217,7 @@ func (l *linter) one(ctx context.Context, a *app, it bundle.Item) (r diag.Report
 	v, err := admission.Judge(ctx, c)
 	r = diag.New(it.Path, kind, raw, v.Findings)
 	r.NotLookedAt = v.NotLookedAt
+	a.foresee(c, v)
 	return r, err
 }
 

@@ -106,7 +106,7 @@ func readers(t *testing.T) map[string]reader {
 		"MCP message": {`{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"name":"lint","arguments":{"text":"lorem"}}}`,
 			mcpstdio.Strict},
 		"plan of tools, short": {`{"request_id":"1","tool":"file_read","args":{"path":"lorem"}}`,
-			func(raw []byte) error { _, err := draft.Plan("p", raw, time.Unix(1, 0)); return err }},
+			func(raw []byte) error { _, err := draft.Plan("p", raw, nil, time.Unix(1, 0)); return err }},
 		"plan of tools": {`{"timestamp":1,"type":"ToolRequest","tool":"fs_list","args":{"path":"lorem"},"request_id":"1",` +
 			`"session_id":"s"}`, func(raw []byte) error {
 			calls, err := contract.ReadPlan(raw)

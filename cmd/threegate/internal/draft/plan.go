@@ -60,12 +60,16 @@ func (d *Draft) WithTools() {
 }
 
 // Plan is raw as threegate-tools takes it. A line that names no more than tool and args gets what its envelope
-// lacks; one that is whole stays as it is, to the byte. Each line is held to the contract of its tool. The error
-// names the lines that are wrong, as NAME:LINE.
-func Plan(name string, raw []byte, now time.Time) ([]byte, error) {
-	s := toolruntime.New(toolruntime.Tools(nil, nil, registry.Default()), toolruntime.Options{
+// lacks; one that is whole stays as it is, to the byte. Each line is held to the contract of its tool, and to rules,
+// the registry of the run, if that is known. The error names the lines that are wrong, as NAME:LINE.
+func Plan(name string, raw []byte, rules *registry.Registry, now time.Time) ([]byte, error) {
+	s := toolruntime.New(toolruntime.Tools(nil, nil, cmp.Or(rules, registry.Default())), toolruntime.Options{
 		Now:    func() time.Time { return now },
 		Stderr: io.Discard})
+	check := s.Check
+	if rules != nil {
+		check = s.Foresee
+	}
 	var out bytes.Buffer
 	var bad []error
 	session, seen, line := "", map[string]int{}, 0
@@ -76,7 +80,7 @@ func Plan(name string, raw []byte, now time.Time) ([]byte, error) {
 		}
 		whole, r, err := planLine(bytes.TrimRight(text, "\r\n"), line, session, now)
 		if err == nil {
-			err = s.Check(r)
+			err = check(r)
 		}
 		switch {
 		case err != nil:

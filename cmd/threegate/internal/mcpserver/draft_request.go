@@ -19,6 +19,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
 type draftIn struct {
@@ -207,7 +208,11 @@ func (in *draftIn) plan(raw []byte, now time.Time) error {
 			return err
 		}
 	}
-	whole, err := draft.Plan("plan", lines.Bytes(), now)
+	rules, err := in.rules()
+	if err != nil {
+		return err
+	}
+	whole, err := draft.Plan("plan", lines.Bytes(), rules, now)
 	if err != nil {
 		return fmt.Errorf("the plan can't be carried out; schema plan tells which arguments its tools have:\n%w", err)
 	}
@@ -215,6 +220,15 @@ func (in *draftIn) plan(raw []byte, now time.Time) error {
 	in.Inputs = append(in.Inputs, inputIn{Name: draft.PlanFile, Text: &text})
 	in.Command, in.Language = draft.PlanCommand, cmp.Or(in.Language, draft.ToolsLanguage)
 	return nil
+}
+
+// rules are those of a registry among the inputs, or nil.
+func (in *draftIn) rules() (*registry.Registry, error) {
+	i := slices.IndexFunc(in.Inputs, func(f inputIn) bool { return f.Name == draft.RegistryFile && f.Text != nil })
+	if i < 0 {
+		return nil, nil
+	}
+	return registry.Parse([]byte(*in.Inputs[i].Text))
 }
 
 // tools says whether threegate-tools makes the changes.

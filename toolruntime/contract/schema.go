@@ -128,7 +128,7 @@ func (s *Schema) Decode(raw []byte, into any) error {
 	if err := s.resolved.Validate(instance); err != nil {
 		return errors.New(plainer.Replace(err.Error()))
 	}
-	raw, err := json.Marshal(instance)
+	raw, err := json.Marshal(instance, json.Deterministic(true))
 	if err != nil {
 		return err
 	}

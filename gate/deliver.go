@@ -21,6 +21,7 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
+	"github.com/threegate/tool-exec/validate/channel"
 	"github.com/threegate/tool-exec/validate/content"
 	"github.com/threegate/tool-exec/validate/secrets"
 )
@@ -153,22 +154,44 @@ func judgeOutput(j *spool.Job, name string, tools *patchpolicy.Run, o *result.Ou
 	if err != nil {
 		return f, err
 	}
+	if f.Raw, err = partialRaw(file, st.Size(), &f.Verdict); err != nil {
+		return f, err
+	}
 	f.Notes, f.Verdict.Findings = notes, append(f.Verdict.Findings, patch...)
 	if schemas.VerdictOf(patch) == schemas.VerdictReject {
-		f.Verdict.Tier = max(f.Verdict.Tier, content.Withhold)
+		f.Verdict.Tier, f.Raw = max(f.Verdict.Tier, content.Withhold), nil
 	}
-	if f.Verdict.Tier != content.Note { // it is not delivered
+	if f.Verdict.Tier != content.Note && f.Raw == nil { // it is not delivered
 		return f, nil
 	}
 	withheld, refused, err := filters.judgeChannel("/out/"+name, file, st.Size())
+	if len(withheld)+len(refused) > 0 {
+		f.Raw = nil
+	}
 	for _, s := range slices.Concat(refused, withheld) {
 		f.Verdict.Findings = append(f.Verdict.Findings, validate.Refusal("/out/"+name, s))
-		f.Verdict.Tier = content.Withhold
+		f.Verdict.Tier = max(f.Verdict.Tier, content.Withhold)
 	}
 	if len(refused) > 0 {
 		f.Verdict.Tier = content.Refuse
 	}
 	return f, err
+}
+
+// partialRaw reads a file if it is withheld for its text alone, and small enough that a part of it may be.
+func partialRaw(file io.ReaderAt, size int64, v *validate.ArtifactVerdict) ([]byte, error) {
+	if v.Tier != content.Mask && v.Tier != content.Withhold || size > channel.MaxPartial ||
+		slices.ContainsFunc(v.Findings, func(f schemas.Finding) bool {
+			r, _ := schemas.RuleByID(f.Rule)
+			return f.Severity == schemas.SeverityBlocking && r.Tier == ""
+		}) {
+		return nil, nil
+	}
+	raw, err := io.ReadAll(io.NewSectionReader(file, 0, size))
+	if err != nil {
+		return nil, fmt.Errorf("read an artifact: %w", err)
+	}
+	return raw, nil
 }
 
 // maskOutput is the verdict on a file that may hold a secret which another channel shows as one.
@@ -186,8 +209,9 @@ func maskOutput(j *spool.Job, name string, f result.File, p *validate.Policy, se
 		return f, fmt.Errorf("look for secrets in an artifact: %w", err)
 	}
 	holds, err := validate.HoldsSecret(name, file, st.Size(), *p, set)
-	if holds {
+	if err == nil && holds {
 		f.Verdict.Tier = content.Mask
+		f.Raw, err = partialRaw(file, st.Size(), &f.Verdict)
 		f.Verdict.Findings = append(f.Verdict.Findings, validate.Refusal("/out/"+name, validate.SecretElsewhere))
 	}
 	return f, err

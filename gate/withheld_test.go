@@ -316,26 +316,46 @@ func TestOnlyThePlaceIsWithheld(t *testing.T) {
 	}
 }
 
-// TestFilesAreWithheldWhole: one that holds an order is left out and said to be, the others
-// are delivered.
-func TestFilesAreWithheldWhole(t *testing.T) {
-	got := hear(t, "", map[string]string{"files": "- /out/n.md: notes\n- /out/m.md: more\n- /out/gone.md: never"},
-		map[string]map[string]string{"files": {"out/n.md": "# Notes\n\n" + fetchOrder + "\n", "out/m.md": "fine\n"}})
+// TestFilesAreWithheldInPart: of a text that holds an order only that is left out, and its places are told; a patch is left
+// out whole. The others are delivered.
+func TestFilesAreWithheldInPart(t *testing.T) {
+	got := hear(t, "", map[string]string{"files": "- /out/n.md: notes\n- /out/m.md: more\n- /out/x.patch: changes\n- /out/gone.md: never"},
+		map[string]map[string]string{"files": {"out/n.md": "# Notes\n\n" + fetchOrder + "\n\nThe end.\n", "out/m.md": "fine\n",
+			"out/x.patch": "@@ -1 +1,2 @@\n one\n+# " + fetchOrder + "\n"}})
 	h := got["files"]
-	if h.verdict() != "withheld" || len(h.result.Outputs) != 1 || h.result.Outputs[0].Path != "/out/m.md" {
-		t.Errorf("%+v", h.result.Outputs)
+	if h.verdict() != "withheld" || len(h.result.Outputs) != 2 || h.result.Outputs[0].Path != "/out/n.md" ||
+		h.result.Outputs[0].Partial != 1 || h.result.Outputs[1].Partial != 0 {
+		t.Fatalf("%+v", h.result.Outputs)
 	}
-	if s := h.result.Summary.Outputs; s != "2 of 3 declared outputs produced. Missing: /out/gone.md. Withheld: /out/n.md." {
+	if s := h.result.Summary.Outputs; s != "3 of 4 declared outputs produced. Missing: /out/gone.md. Withheld: /out/x.patch. "+
+		"Partial: /out/n.md." {
 		t.Error(s)
 	}
 	if h.result.Summary.Cause != schemas.CauseMissingOutput {
 		t.Errorf("the cause is %q", h.result.Summary.Cause)
 	}
-	if _, err := os.Lstat(filepath.Join(h.artifacts, "n.md")); err == nil {
+	if _, err := os.Lstat(filepath.Join(h.artifacts, "x.patch")); err == nil {
 		t.Error("what is withheld is among the artifacts")
 	}
-	if !strings.Contains(h.doc, "archive: /out/n.md, all of it (") {
-		t.Error(h.doc)
+	for _, want := range []string{"archive: /out/x.patch, all of it (", "archive: /out/n.md, 1 place (",
+		"\n  Description: notes\n  Partial: places withheld: 1\n"} {
+		if !strings.Contains(h.doc, want) {
+			t.Errorf("%q is not in\n%s", want, h.doc)
+		}
+	}
+	notes, err := os.ReadFile(filepath.Join(h.artifacts, "n.md"))
+	must(t, err)
+	var spans schemas.Spans
+	b, err := os.ReadFile(filepath.Join(h.artifacts, h.event.ResultID+schemas.SpansSuffix))
+	must(t, err)
+	if must(t, json.Unmarshal(b, &spans)); len(spans.Withheld) != 1 || spans.Withheld[0].Path != "n.md" {
+		t.Fatalf("%+v", spans.Withheld)
+	}
+	at := spans.Withheld[0]
+	marker := schemas.Withheld{Rule: at.Rule, First: 3, Last: 3}.Marker()
+	if string(notes) != "# Notes\n\n"+marker+"\n\nThe end.\n" || string(notes[at.From:at.To]) != marker ||
+		h.result.Outputs[0].SHA256 != streamOf(string(notes)).SHA256 {
+		t.Errorf("%q, %+v", notes, at)
 	}
 }
 

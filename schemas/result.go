@@ -121,6 +121,8 @@ type Output struct {
 	Path        string
 	SHA256      string
 	Description string
+	// Partial is in how many places something of the file is withheld.
+	Partial int
 }
 
 // Stream is what "## Stdout" or "## Stderr" shows.
@@ -215,9 +217,21 @@ type Spans struct {
 	Bytes int `json:"bytes"`
 	// Spans are in order and don't overlap. All that lies in none is the gate's own.
 	Spans []ForeignSpan `json:"spans"`
+	// Withheld are the markers in files of which a part is withheld.
+	Withheld []MarkedPlace `json:"withheld,omitempty"`
 	// Released are false alarms about the document or its artifacts, as a person of the node said on
 	// record: whoever judges the document again leaves them out.
 	Released []Release `json:"released,omitempty"`
+}
+
+// MarkedPlace is a marker in an artifact: what stood there is withheld.
+type MarkedPlace struct {
+	// Path is that of the artifact, From and To bound the marker in its bytes.
+	Path string `json:"path"`
+	From int    `json:"from"`
+	To   int    `json:"to"`
+	// Rule is the rule that what stood there breaks.
+	Rule string `json:"rule"`
 }
 
 // SpansVersion is the version of Spans that this build writes.

@@ -10,10 +10,11 @@ import (
 )
 
 // SecretElsewhere is why a channel is masked whose text shows no secret by itself.
-var SecretElsewhere = channel.Span{Rule: channel.RuleSecrets, What: "it holds a secret that another channel shows as one"}
+var SecretElsewhere = channel.Span{Rule: channel.RuleSecrets,
+	What: "it holds a secret that another channel shows as one"}
 
-// Dump are the secrets of a stream that holds so many of them, or such, that it is likely to hold others: they refuse the
-// result. It is empty for other streams.
+// Dump are the secrets of a stream that holds so many of them, or such, that it is likely to hold others: they refuse
+// the result. It is empty for other streams.
 func (p *Policy) Dump(raw []byte) (refused []channel.Span) {
 	_, ms := p.secrets(raw)
 	if !secrets.IsDump(ms) {

@@ -36,6 +36,7 @@ const (
 	labelCause       = "Cause"
 	labelProduced    = "Outputs"
 	labelDescription = "Description"
+	labelPartial     = "Partial"
 	labelUntrusted   = "Untrusted Output Statement"
 	labelUnexpected  = "Unexpected behavior"
 	labelNetwork     = "Network confirmation"
@@ -163,6 +164,9 @@ func (w *resultWriter) output(o schemas.Output) {
 	w.foreign(sectionOutputs, schemas.ByRequest, inline(o.Path))
 	w.line(" sha256: " + o.SHA256)
 	w.foreignLine(sectionOutputs, schemas.ByRequest, "  "+labelDescription+":", o.Description)
+	if o.Partial > 0 {
+		w.line("  " + labelPartial + ": places withheld: " + strconv.Itoa(o.Partial))
+	}
 }
 
 // fail keeps the first mistake.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -187,6 +188,7 @@ func (rr *resultReader) provenance(s *document.Section) {
 var (
 	outputLine      = regexp.MustCompile(`^- (.+) sha256: (\S*)$`)
 	descriptionLine = regexp.MustCompile(`^ *` + labelDescription + `:(?: (.*))?$`)
+	partialLine     = regexp.MustCompile(`^  ` + labelPartial + `: places withheld: ([1-9]\d{0,5})$`)
 )
 
 func (rr *resultReader) outputs(s *document.Section) {
@@ -206,6 +208,8 @@ func (rr *resultReader) outputs(s *document.Section) {
 		} else if m := descriptionLine.FindStringSubmatch(l.text); m != nil && !described {
 			rr.res.Outputs[len(rr.res.Outputs)-1].Description = rr.value(m[1], l.offset)
 			described = true
+		} else if m := partialLine.FindStringSubmatch(l.text); m != nil && described && len(rr.res.Outputs) > 0 {
+			rr.res.Outputs[len(rr.res.Outputs)-1].Partial, _ = strconv.Atoi(m[1]) // at most six digits
 		} else {
 			rr.at("result.outputs", l.offset, hint, "this line of Outputs names no output file with its sha256")
 		}

@@ -81,7 +81,8 @@ func onRecord(j *job, c *spool.Claim, end *result.Outcome) (known, skip map[stri
 		skip[ledger.DirOut] = true
 		return known, skip
 	}
-	for _, f := range end.Collected.Files {
+	for i, f := range end.Collected.Files {
+		known[ledger.ShownOutput(i)] = true
 		known[filepath.Join(ledger.DirOut, filepath.FromSlash(f.Path))] = true
 	}
 	return known, skip

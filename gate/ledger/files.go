@@ -1,5 +1,7 @@
 package ledger
 
+import "fmt"
+
 // Files that a node keeps in a job's folder, next to those of the spool.
 const (
 	FileAdmission = "admission.json" // what was checked and will run
@@ -21,3 +23,7 @@ const (
 	FileStderrShown = FileStderr + ShownSuffix
 	ShownSuffix     = ".shown"
 )
+
+// ShownOutput is the file in a job's folder that holds the collected file number i as it is delivered, if a part of it
+// is withheld.
+func ShownOutput(i int) string { return fmt.Sprintf("output-%d%s", i, ShownSuffix) }

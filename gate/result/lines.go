@@ -85,7 +85,7 @@ func outcomeLine(in *Input, missing int) string {
 	return "Cancelled: " + out.Detail + ", and the node ended the run after " + secs + "."
 }
 
-func outputsLine(declared int, missing, withheld []string) string {
+func outputsLine(declared int, missing, withheld, partial []string) string {
 	if declared == 0 {
 		return "No output files were declared."
 	}
@@ -95,6 +95,9 @@ func outputsLine(declared int, missing, withheld []string) string {
 	}
 	if len(withheld) > 0 {
 		s += " Withheld: " + list(withheld, 0) + "."
+	}
+	if len(partial) > 0 {
+		s += " Partial: " + list(partial, 0) + "."
 	}
 	return s
 }

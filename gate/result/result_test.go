@@ -70,6 +70,12 @@ func (r *run) input(t *testing.T) result.Input {
 			}
 		}
 		in.Files[f.Path] = result.File{Verdict: v}
+		if !slices.ContainsFunc(v.Findings, func(f schemas.Finding) bool {
+			rule, _ := schemas.RuleByID(f.Rule)
+			return rule.Tier == ""
+		}) {
+			in.Files[f.Path] = result.File{Verdict: v, Raw: []byte(text)}
+		}
 	}
 	set := result.Secrets(&in)
 	for name, f := range in.Files { // as gate.maskOutput does

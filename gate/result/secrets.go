@@ -2,8 +2,8 @@ package result
 
 import "github.com/threegate/tool-exec/validate/secrets"
 
-// Secrets are those of all channels of a run: streams, files, and the names and words that a result would hold. What one
-// channel shows as a secret is masked in all, plain or encoded.
+// Secrets are those of all channels of a run: streams, files, and the names and words that a result would hold. What
+// one channel shows as a secret is masked in all, plain or encoded.
 func Secrets(in *Input) *secrets.Set {
 	set := &secrets.Set{}
 	set.Add(in.Policy.Secrets(in.Stdout.Raw))

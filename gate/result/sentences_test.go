@@ -233,7 +233,7 @@ func streamsOf(s *sentences) {
 // detailsOf says how runs end in the words of the executors.
 func detailsOf(s *sentences) {
 	details := append(literals(s.t, "../../executors/container/outcome.go"),
-		literals(s.t, "../../executors/monty/monty.go")...)
+		literals(s.t, "../../executors/monty/job.go")...)
 	if len(details) < 15 {
 		s.t.Errorf("only %d details", len(details))
 	}

@@ -113,13 +113,7 @@ func (b *builder) found(name string, raw []byte, v *channel.Verdict) {
 	if len(v.Withheld) == 0 {
 		return
 	}
-	var rules []string
-	for _, s := range v.Withheld {
-		rules = append(rules, s.Rule)
-		b.Withheld = append(b.Withheld, Withheld{Channel: name, Rule: s.Rule, Why: s.What, File: name,
-			From: int64(s.From), To: int64(s.To), First: s.First, Last: s.Last})
-	}
-	b.note(name, len(rules), rules...)
+	b.withheldPlaces(name, name, v.Withheld)
 	if v.TooMuch(b.Request.Documentation) {
 		b.Findings = append(b.Findings, v.Refusal(name))
 	}

@@ -40,6 +40,9 @@ type Verdict struct {
 	Withheld, Refused []Span
 
 	secrets *secrets.Set
+	// units says what is withheld for a hit, nothing if it can't be taken out by itself: then whole is set.
+	units func(raw []byte, from, to int) [][2]int
+	whole bool
 }
 
 // A channel is judged in windows, so that none is too long to be judged. They overlap,
@@ -55,10 +58,25 @@ const rounds = 6
 
 // Judge judges all of raw, or as much as is needed to refuse it. masked are the secrets that were found in any channel.
 func Judge(raw []byte, masked *secrets.Set) Verdict {
-	v := Verdict{secrets: masked}
+	v := Verdict{secrets: masked, units: textUnits}
+	if places, ok := jsonValues(raw); ok && bytes.ContainsAny(raw[:min(len(raw), 1)], "[{") {
+		inValues := (&format{whole: true}).units(places)
+		v.units = func(raw []byte, from, to int) [][2]int {
+			if in := inValues(raw, from, to); len(in) > 0 {
+				return in
+			}
+			return textUnits(raw, from, to)
+		}
+	}
 	for _, p := range masked.Find(raw) {
 		v.Withheld = append(v.Withheld, Span{Rule: RuleSecrets, What: "it holds a secret", From: p[0], To: p[1]})
 	}
+	v.judge(raw)
+	return v
+}
+
+// judge judges all of raw, or as much as is needed to refuse it.
+func (v *Verdict) judge(raw []byte) {
 	for from := 0; ; {
 		to := lineEnd(raw, from+window-overlap, from+window)
 		v.window(raw, from, to)
@@ -71,7 +89,6 @@ func Judge(raw []byte, masked *secrets.Set) Verdict {
 	if v.Lines = bytes.Count(raw, []byte("\n")); len(raw) > 0 && raw[len(raw)-1] != '\n' {
 		v.Lines++
 	}
-	return v
 }
 
 // Add takes in places that another judge of the same channel names.
@@ -98,39 +115,37 @@ func lineEnd(raw []byte, low, high int) int {
 
 // window judges raw[from:to]. What is left when something is withheld is judged again.
 func (v *Verdict) window(raw []byte, from, to int) {
-	part := raw[from:to]
 	var out []Span
 	for round := range rounds {
-		view := left(part, out)
+		view := left(raw, from, to, out)
 		more := false
 		for _, h := range content.Scan(view.Text) {
 			s := Span{Rule: h.Rule, What: h.What, From: view.Origin(h.Offset),
-				To: view.Origin(max(h.Offset, h.End-1)) + 1}
+				To: min(view.Origin(max(h.Offset, h.End-1))+1, to)}
 			tier := content.TierOf(h.Rule)
 			switch {
 			case tier == content.Refuse || h.Rule == content.RuleUnread:
-				s.From, s.To = s.From+from, min(s.To+from, to)
 				s.SHA256 = schemas.SpanOf(s.Rule, raw[s.From:max(s.From, s.To)])
 				v.Refused = append(v.Refused, s)
 			case tier == content.Withhold:
-				if round > 0 { // what stands next to it belongs to it
-					s.From, s.To = lineStart(part, s.From), lineStop(part, s.To)
+				places := v.units(raw, s.From, s.To)
+				v.whole = v.whole || len(places) == 0
+				for _, p := range places {
+					s.From, s.To = p[0], p[1]
+					out, more = append(out, s), true
 				}
-				out, more = append(out, s), true
 			}
 		}
-		if !more || len(v.Refused) > 0 {
+		if !more || len(v.Refused) > 0 || v.whole {
 			break
 		}
 		if round == rounds-1 {
-			out = append(out, Span{Rule: out[0].Rule, What: out[0].What, To: len(part)})
+			v.whole = true
+			out = append(out, Span{Rule: out[0].Rule, What: out[0].What, From: from, To: to})
 		}
-		out = join(part, out)
+		out = join(raw, out)
 	}
-	for _, s := range out {
-		s.From, s.To = s.From+from, s.To+from
-		v.Withheld = append(v.Withheld, s)
-	}
+	v.Withheld = append(v.Withheld, out...)
 }
 
 func lineStart(b []byte, at int) int { return bytes.LastIndexByte(b[:at], '\n') + 1 }
@@ -197,17 +212,19 @@ func number(raw []byte, spans []Span) {
 	}
 }
 
-// left returns b with a marker in the place of each span.
-func left(b []byte, spans []Span) *text.Mapped {
+// left returns b[from:to] with a marker in the place of each span.
+func left(b []byte, from, to int, spans []Span) *text.Mapped {
 	number(b, spans)
 	m := &text.Mapped{}
-	at := 0
 	for _, s := range spans {
-		m.Add(b[at:s.From], at)
+		if s.To <= from || s.From >= to {
+			continue
+		}
+		m.Add(b[from:max(from, s.From)], from)
 		m.Add([]byte(s.withheld(0).Marker()), s.From)
-		at = s.To
+		from = min(s.To, to)
 	}
-	m.Add(b[at:], at)
+	m.Add(b[from:to], from)
 	return m
 }
 
@@ -246,6 +263,17 @@ func Whole(raw []byte, v Verdict) []byte {
 		at = s.To
 	}
 	return append(out, escapeMarkers(raw[at:])...)
+}
+
+// Marked are the places of the markers in what Whole returns of a file.
+func (v Verdict) Marked(path string) (places []schemas.MarkedPlace) {
+	grown := 0
+	for _, s := range v.Withheld {
+		from, n := s.From+grown, len(s.withheld(0).Marker())
+		places = append(places, schemas.MarkedPlace{Path: path, From: from, To: from + n, Rule: s.Rule})
+		grown += n - (s.To - s.From)
+	}
+	return places
 }
 
 // HasMarker says whether b holds what looks like a marker.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/base32"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -62,8 +61,8 @@ func (s *Set) Add(ms []Match) {
 // many is from how many secrets on a text is likely to hold others, which no rule knows.
 const many = 3
 
-// IsDump says whether a text in which ms were found is likely to hold secrets that no rule knows: it holds several, or a
-// private key, or could not be searched to its end.
+// IsDump says whether a text in which ms were found is likely to hold secrets that no rule knows: it holds several, or
+// a private key, or could not be searched to its end.
 func IsDump(ms []Match) bool {
 	var s Set
 	s.Add(ms)
@@ -141,13 +140,16 @@ func forms(v string) []string {
 	quoted, _ := json.Marshal(v) // a string can be written
 	turned := []byte(v)
 	slices.Reverse(turned)
-	all := []string{v, strings.ToLower(v), strings.ToUpper(v), string(quoted[1 : len(quoted)-1]), string(turned), rot13(v),
-		url.QueryEscape(v), url.PathEscape(v), html.EscapeString(v),
-		each("%%%02x", ""), each("%%%02X", ""), each("&#%d;", ""), each("&#x%x;", ""), each("&#x%X;", ""),
-		hex.EncodeToString([]byte(v)), strings.ToUpper(hex.EncodeToString([]byte(v))), each("%02x", " "), each("%02X", " "),
-		each("%02x", ":"), each("%02X", ":"), each("0x%02x", ", "), each("0x%02x", ","), each(`\x%02x`, ""), each(`\x%02X`, ""),
-		each(`\u%04x`, ""), each(`\%03o`, ""), each("%d", " "), each("%d", ", "), each("%d", ","), each("%08b", " "),
-		each("%c", " "), strings.TrimRight(base32.StdEncoding.EncodeToString([]byte(v)), "="), string(wide[0]), string(wide[1])}
+	all := []string{v, strings.ToLower(v), strings.ToUpper(v), string(quoted[1 : len(quoted)-1]), string(turned),
+		rot13(v), url.QueryEscape(v), url.PathEscape(v), html.EscapeString(v), string(wide[0]), string(wide[1]),
+		strings.TrimRight(base32.StdEncoding.EncodeToString([]byte(v)), "=")}
+	for _, code := range []string{"%%%02x", "%%%02X", "&#%d;", "&#x%x;", "&#x%X;", `\x%02x`, `\x%02X`, `\u%04x`, `\%03o`,
+		"%02x", "%02X"} {
+		all = append(all, each(code, ""))
+	}
+	for _, code := range []string{"%02x", "%02X", "0x%02x", "%d", "%08b", "%c"} {
+		all = append(all, each(code, " "), each(code, ", "), each(code, ","), each(code, ":"))
+	}
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		all = append(all, enc.EncodeToString([]byte(v)), enc.EncodeToString([]byte(v+"\n")),
 			enc.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(v)))))
@@ -162,7 +164,8 @@ func forms(v string) []string {
 		}
 	}
 	slices.Sort(all)
-	return slices.DeleteFunc(slices.Compact(all), func(f string) bool { return f != v && len(f) < min(bounded, len(v)) })
+	return slices.DeleteFunc(slices.Compact(all),
+		func(f string) bool { return f != v && len(f) < min(bounded, len(v)) })
 }
 
 func rot13(s string) string {

@@ -41,13 +41,14 @@ func TestCancel(t *testing.T) {
 		filepath.Join(held.Path, requestID(4)+".md")))
 	must(t, os.Rename(filepath.Join(w.cfg.Inboxes[0].Path, requestID(4)+".inputs"),
 		filepath.Join(held.Path, requestID(4)+".inputs")))
-	done, refused := map[string]bool{}, map[string]string{}
-	cancel := func(id string) string {
+	done, refused := map[orders.Receipt]bool{}, map[orders.Receipt]string{}
+	cancel := func(id string) orders.Receipt {
 		name := w.order(t, orders.Cancel, id, nil)
 		done[name] = true
 		return name
 	}
-	var admitted, last string
+	var admitted string
+	var last orders.Receipt
 	var running []string
 	step := 0
 	must(t, w.serveUntil(func() bool {
@@ -79,7 +80,7 @@ func TestCancel(t *testing.T) {
 			last = w.order(t, orders.Cancel, "../../x", nil)
 			refused[last] = "is the id of no request"
 		case 2:
-			if a, err := orders.AnswerOf(w.dir, last); a == nil || err != nil {
+			if a, err := orders.AnswerOf(w.dir, last.SHA256); a == nil || err != nil {
 				return false
 			}
 			must(t, hold.Release(w.cfg, held.Name))
@@ -192,7 +193,7 @@ func TestCancelOfALostRun(t *testing.T) {
 // gate dies: the order is carried out once, and the request has one answer.
 func TestCrashCancel(t *testing.T) {
 	for _, at := range []string{"claim.commit.rename", "executor.prepare", "executor.start"} {
-		cancelled := func() (w *world, order string) {
+		cancelled := func() (w *world, order orders.Receipt) {
 			w = mustWorld(t, scenario{word: "endless"})
 			dying := &injector{name: at, nth: 1, kind: killAfter}
 			if _ = w.process(dying); !dying.dead {

@@ -27,7 +27,7 @@ func TestCrashMatrixWithOrders(t *testing.T) {
 			faulty := &injector{at: 1 + rng.IntN(steps), kind: []faultKind{killBefore, killAfter, happened, failIO, cutOrdered, cutPerDir, cutData,
 				rebootAfter}[n%8]}
 			when := []int{1 + rng.IntN(steps), 1 + rng.IntN(steps)}
-			var names []string
+			var names []orders.Receipt
 			at := 0
 			faulty.each = func() { // one step is taken at a time
 				at++
@@ -60,7 +60,7 @@ func TestCrashMatrixWithOrders(t *testing.T) {
 }
 
 // anyOrder orders something of some request, or of some item if there is one.
-func (w *world) anyOrder(t *testing.T, rng *rand.Rand) string {
+func (w *world) anyOrder(t *testing.T, rng *rand.Rand) orders.Receipt {
 	o := orders.Order{Kind: orders.Cancel, Subject: requestID(rng.IntN(6)), By: "alice", Reason: "a test"}
 	items, err := quarantine.NewStore(filepath.Join(w.dir, spool.DirQuarantine)).List("")
 	if err == nil && len(items) > 0 && rng.IntN(2) == 0 {

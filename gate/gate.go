@@ -44,6 +44,7 @@ type Gate struct {
 	publisher *spool.Publisher
 	outbox    *spool.Outbox
 	orders    *spool.Orders
+	taken     ordersTaken
 	people    access.Groups
 	troubles  *trouble.List
 	posture   posture
@@ -137,7 +138,8 @@ func Open(cfg *config.Node, o Options) (_ *Gate, err error) {
 	g.publisher.Seam, g.publisher.Access = o.Seam, core
 	g.outbox = spool.NewOutbox(cfg.Dir, cfg.CoreNotices.Path)
 	g.outbox.Seam, g.outbox.Access = o.Seam, core
-	g.orders = spool.NewOrders(cfg.Dir, o.Seam)
+	g.orders = g.spool.Orders()
+	g.taken.stays = map[string]bool{}
 	dir := filepath.Join(cfg.Dir, spool.DirLedger)
 	g.ledger, err = ledger.Open(dir, ledger.Options{Now: g.now, Seam: o.Seam}, g.journal.note)
 	if err != nil {

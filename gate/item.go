@@ -59,46 +59,42 @@ func (g *Gate) openItem(job string) (refused ledger.Event, dir string, err error
 	return refused, dir, err
 }
 
-// releaseItem has a quarantined item judged again, by all rules, without the findings that a person
-// took back.
-func (g *Gate) releaseItem(ctx context.Context, o *orders.Order, known bool) (orderEffect, error) {
-	d := orderEffect{act: func() error { return g.takeBack(ctx, o.Subject) }}
-	if known {
-		return d, nil
-	}
+// releaseItem is the event by which a quarantined item is judged again, by all rules, without the findings that a
+// person took back.
+func (g *Gate) releaseItem(o *orders.Order) (ledger.Event, error) {
+	none := ledger.Event{}
 	e, dir, err := g.openItem(o.Subject)
 	if err != nil {
-		return d, err
+		return none, err
 	}
 	j, err := g.spool.Refused(o.Subject)
 	if err != nil {
-		return d, err
+		return none, err
 	}
 	if j.Damage != nil {
-		return d, orders.Refusef("%s is not as it was refused: %v", o.Subject, j.Damage)
+		return none, orders.Refusef("%s is not as it was refused: %v", o.Subject, j.Damage)
 	}
 	shown, err := quarantine.NewStore(filepath.Join(g.config().Dir, spool.DirQuarantine)).Show(j.ID)
 	if err == nil {
 		err = shown.Damage
 	}
 	if err != nil {
-		return d, orders.Refusef("%v", err)
+		return none, orders.Refusef("%v", err)
 	}
 	if why := shown.Reasons.NotReleasable(o.Released); why != "" {
-		return d, orders.Refusal(why)
+		return none, orders.Refusal(why)
 	}
 	if broken, err := seal.Check(dir, e.Seal, ledger.FileStagedIn); err != nil {
-		return d, err
+		return none, err
 	} else if len(broken) > 0 {
-		return d, orders.Refusef("%s is not as it was refused: %s: %s", o.Subject, spool.Quote(broken[0].Path),
+		return none, orders.Refusef("%s is not as it was refused: %s: %s", o.Subject, spool.Quote(broken[0].Path),
 			broken[0].What)
 	}
 	if first, ok := g.journal.Admitted(e.RequestID); ok && first.ID != j.ID {
-		return d, orders.Refusef("%s was taken in as job %s since", e.RequestID, first.ID)
+		return none, orders.Refusef("%s was taken in as job %s since", e.RequestID, first.ID)
 	}
-	d.event = ledger.Event{Type: ledger.QuarantineReleased, RunID: e.RunID, RequestID: e.RequestID,
-		RequestSHA256: e.RequestSHA256, ResultID: e.ResultID, Released: o.Released}
-	return d, nil
+	return ledger.Event{Type: ledger.QuarantineReleased, RunID: e.RunID, RequestID: e.RequestID,
+		RequestSHA256: e.RequestSHA256, ResultID: e.ResultID, Released: o.Released}, nil
 }
 
 // takeBack takes a job out of quarantine whose release is on record, unless that is done, and has it
@@ -156,24 +152,20 @@ func (r *returned) take() []*spool.Job {
 	return jobs
 }
 
-// rejectItem ends a quarantined item for good. If CORE was told that it is held, it is told now that
-// nothing more comes.
-func (g *Gate) rejectItem(o *orders.Order, known bool) (orderEffect, error) {
-	d := orderEffect{act: func() error { return g.notifyRejected(o.Subject) }}
-	if known {
-		return d, nil
-	}
+// rejectItem is the event that ends a quarantined item for good. If CORE was told that it is held, it is told then
+// that nothing more comes.
+func (g *Gate) rejectItem(o *orders.Order) (ledger.Event, error) {
 	e, _, err := g.openItem(o.Subject)
 	if err != nil {
-		return d, err
+		return ledger.Event{}, err
 	}
-	d.event = ledger.Event{Type: ledger.QuarantineRejected, RunID: e.RunID, RequestID: e.RequestID,
+	rejected := ledger.Event{Type: ledger.QuarantineRejected, RunID: e.RunID, RequestID: e.RequestID,
 		RequestSHA256: e.RequestSHA256, Rules: e.Rules}
 	// A request that was promoted under the same id since has an answer of its own.
 	if by, withdrawn, _ := g.journal.Told(e.Notice); e.Releasable && by == e.RunID && !withdrawn {
-		d.event.Notice = e.Notice
+		rejected.Notice = e.Notice
 	}
-	return d, nil
+	return rejected, nil
 }
 
 // notifyRejected tells CORE of a rejection that is on record.

@@ -117,15 +117,15 @@ func TestAnOrderThatFailsHoldsUpNoOther(t *testing.T) {
 	cancel := w.order(t, orders.Cancel, requestID(0), nil)
 	again := w.order(t, orders.Cancel, requestID(0), nil)
 	reject := w.order(t, orders.Reject, w.items(t)[0], nil)
-	wait(t, func() bool { a, err := orders.AnswerOf(w.dir, reject); must(t, err); return a != nil })
-	for _, name := range []string{cancel, again} {
-		if a, err := orders.AnswerOf(w.dir, name); a != nil || err != nil {
+	wait(t, func() bool { a, err := orders.AnswerOf(w.dir, reject.SHA256); must(t, err); return a != nil })
+	for _, name := range []orders.Receipt{cancel, again} {
+		if a, err := orders.AnswerOf(w.dir, name.SHA256); a != nil || err != nil {
 			t.Errorf("answered: %+v, %v", a, err)
 		}
 	}
 	wait(t, func() bool {
 		status, err := os.ReadFile(filepath.Join(w.dir, "status.json"))
-		return err == nil && strings.Contains(string(status), cancel+": ") && !strings.Contains(string(status), reject)
+		return err == nil && strings.Contains(string(status), cancel.Name+": ") && !strings.Contains(string(status), reject.Name)
 	})
 	close(e.mended)
 	wait(t, w.idle)

@@ -3,12 +3,11 @@ package gate
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/gate/recheck"
 	"github.com/threegate/tool-exec/gate/view"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -46,184 +46,287 @@ func (g *Gate) takeOrders(ctx context.Context, fatal chan<- error) {
 	}
 }
 
-// carryOutAll carries out the orders that wait. One that fails holds up those about the same, and no others.
+// ordersPerMinute is how many orders of one user are taken up in a minute. More wait, and nobody else for them.
+const ordersPerMinute = 100
+
+// ordersTaken is what a gate keeps of orders between two passes. It belongs to takeOrders.
+type ordersTaken struct {
+	// undone are the digests of orders that are decided, and not done yet. It is nil before the first pass.
+	undone []string
+	// stays are names of what is on record as no order, and can't be moved away.
+	stays map[string]bool
+	since time.Time
+	of    map[int]int // orders of each user since then
+}
+
+// mayTake says whether another order of a user is taken up now.
+func (t *ordersTaken) mayTake(uid int) bool {
+	if time.Since(t.since) > time.Minute {
+		t.since, t.of = time.Now(), map[int]int{}
+	}
+	t.of[uid]++
+	return t.of[uid] <= ordersPerMinute || isRoot(uid)
+}
+
+// isRoot says whether a user is root, or the one that the node runs as.
+func isRoot(uid int) bool { return uid == 0 || uid == os.Geteuid() }
+
+// carryOutAll does what was decided before, and then decides the orders that wait. One that fails holds up those about
+// the same, and no others.
 func (g *Gate) carryOutAll(ctx context.Context) (failed error) {
-	names, err := g.orders.Pending()
+	held := map[string]bool{}
+	if err := g.finishAll(ctx, held); err != nil {
+		if unknown(err) || len(held) == 0 {
+			return err
+		}
+		failed = err
+	}
+	queue, err := g.orders.InTurn(ordersPerMinute)
 	if err != nil {
 		return err
 	}
-	held := map[string]bool{}
-	for _, name := range names {
+	for _, w := range queue {
 		if ctx.Err() != nil {
 			return nil
 		}
-		subject, err := g.order(ctx, name, held)
+		if g.taken.stays[w.Name] || !g.taken.mayTake(w.UID) {
+			continue
+		}
+		subject, err := g.order(ctx, w.Name, held)
 		if unknown(err) {
 			return err
 		} else if err != nil {
 			held[subject] = true
-			failed = cmp.Or(failed, fmt.Errorf("order %s: %w", name, err))
+			failed = cmp.Or(failed, fmt.Errorf("order %s of user %s: %w", w.Name, access.UserName(w.UID), err))
 		}
 	}
 	return failed
 }
 
-// orderEffect is what an order comes to: the event that is recorded first, unless it is on record. Then act
-// is called, which can be called again after a crash. It may be nil.
-type orderEffect struct {
-	event ledger.Event
-	act   func() error
-}
-
-// order carries out one order, or refuses it. One that is on record is only brought to its end; one about what is held
-// is left for later.
-func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (subject string, err error) {
-	raw, sig, err := g.orders.Read(name)
-	answer := orders.Answer{Order: name, AnsweredUTC: g.now().UTC()}
-	o, noOrder := orders.Read(name, raw)
-	subject = strings.ToLower(o.Subject)
-	var why orders.Refusal
-	switch {
-	case errors.Is(err, fs.ErrNotExist): // whoever gave it took it back
-		return subject, nil
-	case err == nil && noOrder == nil && held[subject]:
-		return subject, nil
-	case err == nil:
-		sum := sha256.Sum256(raw)
-		answer.SHA256 = hex.EncodeToString(sum[:])
-		o, err = g.carryOut(ctx, name, raw, sig, answer.SHA256)
-	case errors.Is(err, spool.ErrNoOrder):
-		why = orders.Refusal(err.Error())
+// finishAll does what was decided and not done yet.
+func (g *Gate) finishAll(ctx context.Context, held map[string]bool) (failed error) {
+	if g.taken.undone == nil {
+		undone, err := g.orders.Unanswered()
+		if err != nil {
+			return err
+		}
+		g.taken.undone = append([]string{}, undone...)
 	}
-	if err != nil && why == "" && !errors.As(err, &why) {
-		return subject, err
-	}
-	if answer.Refused = string(why); why != "" {
-		if _, known := g.journal.Ordered(answer.SHA256); !known {
-			e := ledger.Event{Type: ledger.OrderRefused, Order: answer.SHA256, ByUser: g.userOf(name)}
-			if err := g.record(e); err != nil {
-				return subject, err
-			}
+	for _, sum := range slices.Clone(g.taken.undone) {
+		o, err := g.finish(ctx, sum)
+		if unknown(err) {
+			return err
+		} else if err != nil {
+			held[strings.ToLower(o.Subject)] = true
+			failed = cmp.Or(failed, fmt.Errorf("order %s: %w", cmp.Or(o.Name, sum), err))
 		}
 	}
-	b, err := answer.Bytes()
-	if err != nil {
-		return subject, err
-	}
-	g.log.Info("an order was answered", "order", name, "kind", spool.Quote(string(o.Kind)),
-		"subject", spool.Quote(o.Subject), "refused", answer.Refused)
-	return subject, g.orders.Finish(name, raw, sig, b)
+	return failed
 }
 
-// carryOut does what an order asks for. An error that is a Refusal says why nothing was done.
-func (g *Gate) carryOut(ctx context.Context, name string, raw, sig []byte, digest string) (orders.Order, error) {
-	was, known := g.journal.Ordered(digest)
-	o, err := orders.Read(name, raw)
-	if err == nil && !known && o.ByPerson() { // who may give it was found before it came on record
-		err = orders.Allowed(g.config().Policy(g.now()), o.By, raw, sig)
+// finish does what an order on record asks for, and gives it its answer. It can be called again after a crash. What
+// was only taken, and is on no record, is dropped: if it still waits, it is decided.
+func (g *Gate) finish(ctx context.Context, sum string) (o orders.Order, err error) {
+	as, known := g.journal.Ordered(sum)
+	if known && as != ledger.OrderRefused {
+		var raw []byte
+		if raw, err = g.orders.Kept(sum); err == nil {
+			o, err = orders.Decode(raw)
+		}
+		if err == nil {
+			err = g.act(ctx, &o)
+		}
 	}
-	if err == nil && !known {
-		err = g.mayOrder(&o)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return o, err
+	case known:
+		err = g.orders.Answered(sum)
+	default:
+		err = g.orders.Undo(sum)
 	}
-	if was == ledger.OrderRefused {
-		return o, orders.Refusef("it could not be carried out when it came; if that is no longer so, give it again")
-	}
-	d, err := g.decide(ctx, &o, known, digest)
-	if err == nil && d.act != nil {
-		err = d.act()
+	if err == nil {
+		g.taken.undone = slices.DeleteFunc(g.taken.undone, func(s string) bool { return s == sum })
 	}
 	return o, err
 }
 
-// decide finds what an order comes to, and records it unless it is on record.
-func (g *Gate) decide(ctx context.Context, o *orders.Order, known bool, digest string) (d orderEffect, err error) {
-	g.deciding.Lock()
-	defer g.deciding.Unlock()
+// act does what a decided order asks for.
+func (g *Gate) act(ctx context.Context, o *orders.Order) error {
 	switch o.Kind {
 	case orders.Reject:
-		d, err = g.rejectItem(o, known)
+		return g.notifyRejected(o.Subject)
 	case orders.Release:
-		d, err = g.releaseItem(ctx, o, known)
+		return g.takeBack(ctx, o.Subject)
 	case orders.Cancel:
-		d, err = g.cancelRequest(ctx, o, known)
-	case orders.Refused: // nothing is done: the request never came
-		d.event = ledger.Event{Type: ledger.RequestRefused, RequestID: o.Subject, RequestSHA256: o.RequestSHA256,
-			Rules: o.Rules}
-	default:
-		err = orders.Refusef("there is no order %s", spool.Quote(string(o.Kind)))
+		return g.stop(ctx, o.Subject)
 	}
-	if err == nil && !known {
-		d.event.Order, d.event.By, d.event.ByUser = digest, o.By, g.userOf(o.Name)
-		err = g.record(d.event)
+	return nil // nothing is done of a refusal: the request never came
+}
+
+// order decides one order that waits, does it, and takes it out of the folder. One that is on record was decided
+// before, whoever puts it back; one about what is held is left for later.
+func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (subject string, err error) {
+	given, err := g.orders.Open(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, spool.ErrBusy): // taken back, or still being written
+		return "", nil
+	case err != nil:
+		return "", err
 	}
-	return d, err
+	o, noOrder := orders.Read(given)
+	subject = strings.ToLower(o.Subject)
+	if _, known := g.journal.Ordered(given.SHA256); !known {
+		if noOrder == nil && held[subject] {
+			return subject, nil
+		}
+		if err := g.decide(&o, given, noOrder); err != nil {
+			return subject, err
+		}
+		if given.SHA256 != "" {
+			g.taken.undone = append(g.taken.undone, given.SHA256)
+			if _, err := g.finish(ctx, given.SHA256); err != nil {
+				return subject, err
+			}
+		}
+	}
+	err = g.orders.Remove(given)
+	if err != nil && noOrder != nil && !unknown(err) {
+		g.taken.stays[name] = true
+		return subject, fmt.Errorf("it is no order, and can't be moved away: %w", err)
+	}
+	return subject, err
+}
+
+// decide finds what an order comes to, and records that, with the digests of the order, its signature and its answer.
+// noOrder says why it is none, if it is none: then nothing of it is kept.
+func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
+	e, err := ledger.Event{}, noOrder
+	if err == nil {
+		err = g.mayOrder(o, given)
+	}
+	if err == nil && o.ByPerson() {
+		err = orders.Allowed(g.config().Policy(g.now()), o.By, given.Data, given.Sig)
+	}
+	if err == nil {
+		e, err = g.eventOf(o)
+	}
+	var why orders.Refusal
+	if err != nil && !errors.As(err, &why) {
+		return err
+	}
+	if why != "" {
+		e = ledger.Event{Type: ledger.OrderRefused}
+	} else {
+		e.By = o.By
+	}
+	e.ByUser = userOf(given)
+	if noOrder != nil {
+		e.OrderBytes = &given.Size
+	} else if len(given.Sig) > 0 {
+		e.Signature = schemas.SHA256(given.Sig)
+	}
+	if e.Order = given.SHA256; e.Order != "" {
+		a := orders.Answer{Order: given.Name, SHA256: e.Order, Refused: string(why), AnsweredUTC: g.now().UTC()}
+		answer, err := a.Bytes()
+		if err == nil {
+			err = g.orders.Take(given, noOrder == nil, answer)
+		}
+		if err != nil {
+			return err
+		}
+		e.Answer = schemas.SHA256(answer)
+	}
+	g.log.Info("an order is answered", "order", given.Name, "kind", spool.Quote(string(o.Kind)),
+		"subject", spool.Quote(o.Subject), "user", access.UserName(given.UID), "refused", string(why))
+	return g.record(e)
+}
+
+// eventOf is the event that an order comes to. An error that is a Refusal says why it can't be carried out.
+func (g *Gate) eventOf(o *orders.Order) (ledger.Event, error) {
+	switch o.Kind {
+	case orders.Reject:
+		return g.rejectItem(o)
+	case orders.Release:
+		return g.releaseItem(o)
+	case orders.Cancel:
+		return g.cancelRequest(o)
+	case orders.Refused:
+		return ledger.Event{Type: ledger.RequestRefused, RequestID: o.Subject, RequestSHA256: o.RequestSHA256,
+			Rules: o.Rules}, nil
+	}
+	return ledger.Event{}, orders.Refusef("there is no order %s", spool.Quote(string(o.Kind)))
 }
 
 // mayOrder checks the host's user behind an order, whatever name stands in it: only auditors may order about the
-// quarantine; approvers and auditors may cancel.
-func (g *Gate) mayOrder(o *orders.Order) error {
-	uid, gid, err := g.orders.Giver(o.Name)
+// quarantine; approvers and auditors may cancel. The order's file has a group that its owner is in.
+func (g *Gate) mayOrder(o *orders.Order, given spool.Given) error {
+	in := func(gid int) bool { return gid != 0 && given.GID == gid }
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return orders.Refusef("it was taken back")
-	case err != nil || uid == 0 || uid == os.Geteuid():
-		return err
-	case strings.HasPrefix(string(o.Kind), "quarantine.") && (gid != g.people.Auditors || gid == 0):
-		return orders.Refusef("user %s is no auditor of this node (access.auditors)", access.UserName(uid))
-	case o.Kind == orders.Cancel && (gid == 0 || gid != g.people.Auditors && gid != g.people.Approvers):
-		return orders.Refusef("user %s is neither approver nor auditor of this node (access.approvers, .auditors)",
-			access.UserName(uid))
+	case isRoot(given.UID):
+		return nil
+	case strings.HasPrefix(string(o.Kind), "quarantine.") && !in(g.people.Auditors):
+		return orders.Refusef("user %s is no auditor of this node: members of access.auditors%s and root may give it",
+			access.UserName(given.UID), named(g.config().Access.Auditors))
+	case o.Kind == orders.Cancel && !in(g.people.Auditors) && !in(g.people.Approvers):
+		return orders.Refusef("user %s is neither approver nor auditor of this node: members of access.approvers%s, "+
+			"of access.auditors%s and root may give it", access.UserName(given.UID),
+			named(g.config().Access.Approvers), named(g.config().Access.Auditors))
 	}
 	return nil
 }
 
-// userOf is the host's user who gave an order that waits, "" if that is root.
-func (g *Gate) userOf(name string) string {
-	if uid, _, err := g.orders.Giver(name); err == nil && uid != 0 && uid != os.Geteuid() {
-		return access.UserName(uid)
+// named is the name of a group in brackets, if there is one.
+func named(group string) string {
+	if group == "" {
+		return ""
 	}
-	return ""
+	return " (" + group + ")"
 }
 
-// cancelRequest ends a request that is not over, by the order of a person. Once that is on record, what of
+// userOf is the host's user who gave an order, "" if that is root.
+func userOf(given spool.Given) string {
+	if isRoot(given.UID) {
+		return ""
+	}
+	return access.UserName(given.UID)
+}
+
+// cancelRequest is the event that ends a request that is not over. Once that is on record, what of
 // it was not started is refused by whoever has it next; what was started is stopped, and gets a result.
-func (g *Gate) cancelRequest(ctx context.Context, o *orders.Order, known bool) (orderEffect, error) {
+func (g *Gate) cancelRequest(o *orders.Order) (ledger.Event, error) {
 	e := ledger.Event{Type: ledger.RequestCancelled, RequestID: o.Subject}
 	first, admitted := g.journal.Admitted(o.Subject)
 	if admitted {
 		e.RequestID, e.RunID, e.RequestSHA256 = first.RequestID, first.ID, first.SHA256
 	}
-	d := orderEffect{event: e, act: func() error { return g.stop(ctx, o.Subject) }}
 	switch {
-	case known:
-		return d, nil
 	case spool.RequestStem(o.Subject+".md") == "":
-		return d, orders.Refusef("%s is the id of no request", spool.Quote(o.Subject))
+		return e, orders.Refusef("%s is the id of no request", spool.Quote(o.Subject))
 	case g.journal.Cancelled(o.Subject):
-		return d, orders.Refusef("%s was cancelled before", e.RequestID)
+		return e, orders.Refusef("%s was cancelled before", e.RequestID)
 	case admitted:
 		if at := g.journal.at(e.RunID); at != spool.StateAdmitted && at != spool.StateRunning {
-			return d, orders.Refusef("%s is over: its run has ended", e.RequestID)
+			return e, orders.Refusef("%s is over: its run has ended", e.RequestID)
 		}
-		return d, nil
+		return e, nil
 	}
 	waits, claimed, err := view.Waits(g.config(), o.Subject)
 	switch r := g.journal.Request(o.Subject); {
 	case err != nil:
-		return d, err
+		return e, err
 	case waits && (r.Job == "" || r.Job != claimed): // also put in again, after it was mended
-		return d, nil
+		return e, nil
 	case r.State == ledger.StateQuarantined:
-		return d, orders.Refusef("%s is over: it was refused, and lies in quarantine as %s", o.Subject, r.Job)
+		return e, orders.Refusef("%s is over: it was refused, and lies in quarantine as %s", o.Subject, r.Job)
 	case r.State == ledger.StateUnknown:
-		return d, orders.Refusef("the node knows no request %s", o.Subject)
+		return e, orders.Refusef("the node knows no request %s", o.Subject)
 	case r.State != ledger.StateWaiting: // that one was released
-		return d, orders.Refusef("%s is over: it is %s", o.Subject, r.State)
+		return e, orders.Refusef("%s is over: it is %s", o.Subject, r.State)
 	}
-	return d, nil
+	return e, nil
 }
 
 // stop ends at once what can be reached of a cancelled request: its run, or its job that waits for one. Whoever works

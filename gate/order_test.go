@@ -20,6 +20,7 @@ import (
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/quarantine"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
@@ -35,21 +36,21 @@ func (w *world) items(t *testing.T) (ids []string) {
 }
 
 // order gives an order as alice.
-func (w *world) order(t *testing.T, kind orders.Kind, item string, sign func([]byte) ([]byte, error)) string {
+func (w *world) order(t *testing.T, kind orders.Kind, item string, sign func([]byte) ([]byte, error)) orders.Receipt {
 	t.Helper()
-	name, err := orders.Give(w.dir, orders.Order{Kind: kind, Subject: item, By: "alice", Reason: "as I say"},
+	given, err := orders.Give(w.dir, orders.Order{Kind: kind, Subject: item, By: "alice", Reason: "as I say"},
 		time.Now(), sign)
 	must(t, err)
-	return name
+	return given
 }
 
 // answer is why an order was refused, or "".
-func (w *world) answer(t *testing.T, name string) string {
+func (w *world) answer(t *testing.T, given orders.Receipt) string {
 	t.Helper()
-	a, err := orders.AnswerOf(w.dir, name)
+	a, err := orders.AnswerOf(w.dir, given.SHA256)
 	must(t, err)
 	if a == nil {
-		t.Fatalf("order %s has no answer", name)
+		t.Fatalf("order %s has no answer", given.Name)
 	}
 	return a.Refused
 }
@@ -92,7 +93,7 @@ func TestReject(t *testing.T) {
 	if why := w.answer(t, first); why != "" {
 		t.Errorf("refused: %s", why)
 	}
-	for name, want := range map[string]string{second: "was rejected before, by ", stranger: "is not in quarantine",
+	for name, want := range map[orders.Receipt]string{second: "was rejected before, by ", stranger: "is not in quarantine",
 		unknown: "there is no order "} {
 		if why := w.answer(t, name); !strings.Contains(why, want) {
 			t.Errorf("%q, want %q", why, want)
@@ -109,7 +110,9 @@ func TestReject(t *testing.T) {
 
 	// An order that was carried out is not carried out again, whoever puts it back.
 	done, open := filepath.Join(w.dir, spool.DirOrdersDone), filepath.Join(w.dir, spool.DirOrders)
-	must(t, os.Rename(filepath.Join(done, first+".json"), filepath.Join(open, first+".json")))
+	raw, err := os.ReadFile(filepath.Join(done, first.SHA256+".json"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(open, first.Name+".json"), raw, 0o600))
 	w.until(t)
 	if n := len(w.events(t, ledger.QuarantineRejected, ledger.OrderRefused)); n != 4 || w.answer(t, first) != "" {
 		t.Errorf("%d events, want 4; %q", n, w.answer(t, first))
@@ -123,7 +126,7 @@ func TestNotedRefusals(t *testing.T) {
 	before, err := view.Of(w.cfg, crashID)
 	must(t, err)
 	sum := strings.Repeat("ab", 32)
-	give := func(o orders.Order) (string, error) {
+	give := func(o orders.Order) (orders.Receipt, error) {
 		o.Kind = orders.Refused
 		return orders.Give(w.dir, o, time.Now(), nil)
 	}
@@ -179,24 +182,25 @@ func TestOrdersKeepTheirOrder(t *testing.T) {
 	item := w.items(t)[0]
 	now := time.Now()
 	var names []string
+	var all []orders.Receipt
 	for _, at := range []time.Time{now, now, now.Add(-time.Hour), now} {
-		name, err := orders.Give(w.dir, orders.Order{Kind: orders.Reject, Subject: item, By: "alice", Reason: "no"},
+		given, err := orders.Give(w.dir, orders.Order{Kind: orders.Reject, Subject: item, By: "alice", Reason: "no"},
 			at, nil)
 		must(t, err)
-		names = append(names, name)
+		names, all = append(names, given.Name), append(all, given)
 	}
 	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
 		t.Fatalf("names: %v", names)
 	}
 	w.until(t)
-	for i, name := range names {
-		if got := w.answer(t, name) == ""; got != (i == 0) {
+	for i, given := range all {
+		if got := w.answer(t, given) == ""; got != (i == 0) {
 			t.Errorf("order %d was carried out: %v", i, got)
 		}
 	}
 }
 
-// What is no order is put away with an answer, and holds up nothing.
+// What is no order is on record by its digest and size, is not kept, and holds up nothing.
 func TestHostileOrders(t *testing.T) {
 	w := ended(t, "refused request")
 	item := w.items(t)[0]
@@ -212,15 +216,41 @@ func TestHostileOrders(t *testing.T) {
 	must(t, os.WriteFile(name("6"), []byte(strings.Replace(good, "%s", "alice", 1)), 0o600)) // another's name
 	must(t, os.WriteFile(name("7"), []byte(strings.Replace(good, `"by"`, `"more": 1, "by"`, 1)), 0o600))
 	must(t, os.WriteFile(name("8"), []byte("\xff\x00{"), 0o600))
+	must(t, os.WriteFile(name("9"), []byte(strings.Replace(good, "%s", "alice", 1)), 0o666))
+	must(t, os.Chmod(name("9"), 0o666)) // somebody else could have written it
+	must(t, os.Mkdir(filepath.Join(name("3"), "full"), 0o700))
+	far := filepath.Join(dir, "or-99999999999999999999.json") // more than 63 bits: no order
+	must(t, os.WriteFile(far, []byte("{}"), 0o600))
+	var digests []string
+	for _, n := range []string{"5", "6", "7", "8"} {
+		raw, err := os.ReadFile(name(n))
+		must(t, err)
+		digests = append(digests, schemas.SHA256(raw))
+	}
 	last := w.order(t, orders.Reject, item, nil)
 	w.until(t)
-	for n := range 8 {
-		if why := w.answer(t, "or-0000000000000000000"+string(rune('1'+n))); why == "" {
-			t.Errorf("%d was carried out", n+1)
+	for _, sum := range digests {
+		if why := w.answer(t, orders.Receipt{Name: sum, SHA256: sum}); why == "" {
+			t.Errorf("%s was carried out", sum)
 		}
 	}
 	if why := w.answer(t, last); why != "" {
 		t.Errorf("the good one was refused: %s", why)
+	}
+	refused := w.events(t, ledger.OrderRefused)
+	if len(refused) != 9 {
+		t.Errorf("%d are on record, want 9", len(refused))
+	}
+	for _, e := range refused {
+		if e.OrderBytes == nil || *e.OrderBytes == 0 && e.Order != "" {
+			t.Errorf("on record: %+v", e)
+		}
+	}
+	if kept := w.glob("orders/done/*.json"); len(kept) != 1 {
+		t.Errorf("kept: %v", kept)
+	}
+	if left := w.glob("orders/*.json*"); len(left) != 1 || left[0] != far {
+		t.Errorf("left: %v", left)
 	}
 	w.whole(t)
 }

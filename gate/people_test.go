@@ -132,16 +132,16 @@ func TestPeopleWithoutRoot(t *testing.T) {
 func TestOrdersOfPeople(t *testing.T) {
 	w := shared(t)
 	items := w.items(t)
-	give := func(item string, uid, gid int) string {
+	give := func(item string, uid, gid int) orders.Receipt {
 		name := w.order(t, orders.Reject, item, nil) // by alice
-		must(t, os.Chown(filepath.Join(w.dir, spool.DirOrders, name+".json"), uid, gid))
+		must(t, os.Chown(filepath.Join(w.dir, spool.DirOrders, name.Name+".json"), uid, gid))
 		return name
 	}
 	forged := give(items[0], anApprover, approvers)
 	own := give(items[0], anAuditor, anAuditor) // not proved
 	good := give(items[0], anAuditor, auditors)
 	w.until(t)
-	for _, name := range []string{forged, own} {
+	for _, name := range []orders.Receipt{forged, own} {
 		if why := w.answer(t, name); !strings.Contains(why, "is no auditor") {
 			t.Errorf("%s: %q", name, why)
 		}
@@ -154,7 +154,7 @@ func TestOrdersOfPeople(t *testing.T) {
 		t.Errorf("on record: %+v", got)
 	}
 	// What is put away is the node's own copy.
-	fi, err := os.Stat(filepath.Join(w.dir, spool.DirOrdersDone, good+".json"))
+	fi, err := os.Stat(filepath.Join(w.dir, spool.DirOrdersDone, good.SHA256+".json"))
 	must(t, err)
 	if st := fi.Sys().(*syscall.Stat_t); st.Uid != 0 || st.Gid != people {
 		t.Errorf("the order that is done belongs to %d:%d", st.Uid, st.Gid)
@@ -163,9 +163,9 @@ func TestOrdersOfPeople(t *testing.T) {
 
 	// An order that its giver takes back meanwhile does nothing.
 	again := give(items[1], anAuditor, auditors)
-	must(t, os.Remove(filepath.Join(w.dir, spool.DirOrders, again+".json")))
+	must(t, os.Remove(filepath.Join(w.dir, spool.DirOrders, again.Name+".json")))
 	w.until(t)
-	if a, err := orders.AnswerOf(w.dir, again); a != nil || err != nil {
+	if a, err := orders.AnswerOf(w.dir, again.SHA256); a != nil || err != nil {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/threegate/tool-exec/gate/fsck"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/gate/prune"
 	"github.com/threegate/tool-exec/spool"
 )
@@ -140,4 +143,49 @@ func TestPruneIsCutOff(t *testing.T) {
 			w.remove()
 		}
 	}
+}
+
+// TestPruneOrders: an order stays as long as anything that it decided, and its removal is on record.
+func TestPruneOrders(t *testing.T) {
+	w := mustWorld(t, scenario{word: "ok|; id|" + secret})
+	w.until(t)
+	items := w.items(t)
+	rejected := w.order(t, orders.Reject, items[0], nil)
+	released := w.release(t, items[1])
+	unknown := w.order(t, orders.Cancel, "TR-20260209-160501Z-unknown", nil)
+	w.until(t)
+	for _, r := range []orders.Receipt{rejected, released} {
+		if why := w.answer(t, r); why != "" {
+			t.Fatalf("refused: %s", why)
+		}
+	}
+	rule := prune.Rule{OlderThan: 90 * 24 * time.Hour, Keep: -1}
+	o := prune.Options{By: "alice", Reason: "by rule"}
+	p, err := prune.Run(t.Context(), w.cfg, rule, o)
+	if must(t, err); len(p.Orders) != 0 {
+		t.Fatalf("nothing is old: %+v", p)
+	}
+	o.Now = later
+	p, err = prune.Run(t.Context(), w.cfg, rule, o)
+	must(t, err)
+	if want := []string{released.SHA256, unknown.SHA256}; !slices.Equal(p.Orders, want) {
+		t.Errorf("%v go, want %v", p.Orders, want)
+	}
+	if left := w.glob("orders/done/*.json"); len(left) != 1 || filepath.Base(left[0]) != rejected.SHA256+".json" {
+		t.Errorf("left: %v", left)
+	}
+	on := w.events(t, ledger.ArchivePruned)
+	if len(on) != 2 || !slices.Equal(on[1].Orders, p.Orders) || on[1].By != "alice" {
+		t.Errorf("on record: %+v", on)
+	}
+	w.whole(t)
+
+	// What was pruned does not come back to life.
+	must(t, os.WriteFile(filepath.Join(w.dir, spool.DirOrdersDone, unknown.SHA256+".json"), []byte("{}"), 0o600))
+	if _, r := w.look(); r.Whole() {
+		t.Error("fsck does not name what lies there again")
+	}
+	_, err = prune.Run(t.Context(), w.cfg, rule, o)
+	must(t, err)
+	w.whole(t)
 }

@@ -203,7 +203,7 @@ func TestNoRecheckOfACancelledRequest(t *testing.T) {
 	e.cancel = func() {
 		name := w.order(t, orders.Cancel, crashID, nil)
 		for {
-			a, err := orders.AnswerOf(w.dir, name)
+			a, err := orders.AnswerOf(w.dir, name.SHA256)
 			if err != nil || a != nil && a.Refused != "" {
 				t.Errorf("%+v, %v", a, err)
 			}

@@ -35,17 +35,17 @@ func served(t *testing.T, sc scenario) *world {
 }
 
 // release orders all findings of an item released, as alice.
-func (w *world) release(t *testing.T, item string, also ...schemas.Release) string {
+func (w *world) release(t *testing.T, item string, also ...schemas.Release) orders.Receipt {
 	t.Helper()
 	it, err := quarantine.NewStore(filepath.Join(w.dir, spool.DirQuarantine)).Show(item)
 	must(t, errors.Join(err, it.Damage))
 	for _, r := range it.Reasons.Releasable {
 		also = append(also, r.Release)
 	}
-	name, err := orders.Give(w.dir, orders.Order{Kind: orders.Release, Subject: item, By: "alice", Reason: "a sample",
+	given, err := orders.Give(w.dir, orders.Order{Kind: orders.Release, Subject: item, By: "alice", Reason: "a sample",
 		Released: also}, time.Now(), nil)
 	must(t, err)
-	return name
+	return given
 }
 
 // result is the one result that CORE can see.
@@ -83,8 +83,9 @@ func TestRelease(t *testing.T) {
 			if v := w.atEnd(false); len(v.notes) > 0 {
 				t.Error(strings.Join(v.notes, "\n"))
 			}
-			must(t, os.Rename(filepath.Join(w.dir, spool.DirOrdersDone, first+".json"),
-				filepath.Join(w.dir, spool.DirOrders, first+".json"))) // somebody puts it back
+			raw, err := os.ReadFile(filepath.Join(w.dir, spool.DirOrdersDone, first.SHA256+".json"))
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(w.dir, spool.DirOrders, first.Name+".json"), raw, 0o600)) // somebody puts it back
 			w.until(t)
 			if n := len(w.events(t, ledger.QuarantineReleased)); n != 1 || w.answer(t, first) != "" {
 				t.Errorf("%d releases, want 1", n)
@@ -105,7 +106,11 @@ func TestReleaseIsNarrow(t *testing.T) {
 	})
 	chain := items[at]
 	items = slices.Delete(items, at, at+1)
-	for _, c := range []struct{ what, order, why string }{
+	for _, c := range []struct {
+		what  string
+		order orders.Receipt
+		why   string
+	}{
 		{"structure", w.release(t, chain, schemas.Release{Rule: "sec.shell.chaining"}),
 			"none that a person can release"},
 		{"other bytes", w.release(t, items[1], schemas.Release{Rule: "secrets.scan",
@@ -273,7 +278,7 @@ func TestReleaseWaitsForTheMove(t *testing.T) {
 				name := w.release(t, w.items(t)[0])
 				close(given)
 				for waits := true; waits; {
-					a, err := orders.AnswerOf(w.dir, name)
+					a, err := orders.AnswerOf(w.dir, name.SHA256)
 					if err != nil || a != nil {
 						t.Errorf("answered: %v, %v", a, err)
 						return

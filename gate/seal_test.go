@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/threegate/tool-exec/gate/fsck"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -266,39 +265,44 @@ func TestNothingForeignReachesCORE(t *testing.T) {
 	w.names(t, "a link to the artifacts", artifacts)
 }
 
-// TestChangedOrdersAreNamed: what a person ordered, and whether it was done, is on record.
+// TestChangedOrdersAreNamed: what a person ordered, with its signature, and what came of it, is on record.
 func TestChangedOrdersAreNamed(t *testing.T) {
 	w := ended(t, "refused request")
-	for range 2 { // the second is refused
-		_, err := orders.Give(w.dir, orders.Order{Kind: orders.Reject, Subject: w.items(t)[0], By: "alice",
-			Reason: "no"}, time.Now(), nil)
-		must(t, err)
+	for _, sig := range []string{"a signature", ""} { // the second is refused
+		given := w.order(t, orders.Reject, w.items(t)[0], func([]byte) ([]byte, error) { return []byte(sig), nil })
 		w.until(t)
+		_ = w.answer(t, given)
 	}
 	w.sealed(t)
 	files := w.entries(t, spool.DirOrdersDone)
-	if len(files) != 4 {
+	if len(files) != 5 {
 		t.Fatalf("%v", files)
 	}
-	for i, file := range files {
+	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		must(t, err)
 		must(t, os.Remove(file))
-		dir := file // of an order that is gone the digest is named
-		if filepath.Ext(file) == ".json" {
-			dir = filepath.Dir(file)
-		}
-		w.names(t, "removed", dir)
-		if filepath.Ext(file) == ".json" {
-			must(t, os.WriteFile(file, bytes.Replace(raw, []byte("alice"), []byte("mallo"), 1), 0o600))
-			w.names(t, "by another", file)
-		} else {
-			other, err := os.ReadFile(files[(i+2)%4])
+		w.names(t, "removed", file)
+		for _, other := range files {
+			if other == file {
+				continue
+			}
+			raw, err := os.ReadFile(other)
 			must(t, err)
-			must(t, os.WriteFile(file, other, 0o600))
-			w.names(t, "another answer", file)
+			must(t, os.WriteFile(file, raw, 0o600))
+			w.names(t, "replaced by "+filepath.Base(other), file)
+		}
+		for what, changed := range map[string][]byte{"another word": bytes.Replace(raw, []byte("a"), []byte("b"), 1),
+			"a blank more": append(bytes.Clone(raw), ' '), "empty": nil} {
+			must(t, os.WriteFile(file, changed, 0o600))
+			w.names(t, what, file)
 		}
 		must(t, os.WriteFile(file, raw, 0o600))
+		if added := strings.TrimSuffix(file, filepath.Ext(file)) + ".sig"; !slices.Contains(files, added) {
+			must(t, os.WriteFile(added, []byte("a signature"), 0o600))
+			w.names(t, "added", added)
+			must(t, os.Remove(added))
+		}
 	}
 	w.sealed(t)
 }

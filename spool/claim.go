@@ -267,7 +267,8 @@ func (s *Spool) dropEmpty(id string) error {
 	return ErrGone
 }
 
-// pull renames what belongs to the request out of the inbox.
+// pull renames what belongs to the request out of the inbox. What another user put there under such a name is none of
+// it, and stays.
 func (s *Spool) pull(in *intent, hidden string, found *Claim) error {
 	name := in.name
 	stem := strings.TrimSuffix(name, requestSuffix)
@@ -280,12 +281,21 @@ func (s *Spool) pull(in *intent, hidden string, found *Claim) error {
 	if strings.ContainsAny(name, "/\x00") {
 		return nil // no name of a file: nothing belongs to it
 	}
+	sender, err := s.ownerOf("claim.sender", filepath.Join(hidden, DirRaw), rawRequest)
+	if err != nil {
+		return err
+	}
 	for _, c := range []struct{ step, suffix, to, rule string }{
 		{"claim.inputs", inputsSuffix, rawInputs, "spool.inputs"},
 		{"claim.signature", sigSuffix, rawSig, "spool.signature"},
 	} {
+		owner, err := s.ownerOf(c.step, in.inbox.Dir, stem+c.suffix)
+		if err == nil && !mayAccompany(owner, sender) {
+			found.setAside(c.rule, Quote(stem+c.suffix), owner, sender)
+			continue
+		}
 		from := filepath.Join(in.inbox.Dir, stem+c.suffix)
-		err := s.disk.Move(c.step, from, filepath.Join(hidden, DirRaw, c.to), false)
+		err = s.disk.Move(c.step, from, filepath.Join(hidden, DirRaw, c.to), false)
 		switch {
 		case err == nil,
 			errors.Is(err, fs.ErrNotExist),
@@ -300,6 +310,23 @@ func (s *Spool) pull(in *intent, hidden string, found *Claim) error {
 		}
 	}
 	return nil
+}
+
+// mayAccompany says whether a file of owner can belong to a request of sender: it is the same user's, or the node's.
+func mayAccompany(owner, sender uint32) bool { return owner == sender || int(owner) == os.Geteuid() }
+
+// ownerOf is who owns an entry of a folder.
+func (s *Spool) ownerOf(step, dir, name string) (uint32, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	pin, in, err := look(s.disk, step, int(f.Fd()), name)
+	if err == nil {
+		_ = unix.Close(pin) // it was only looked at
+	}
+	return in.uid, err
 }
 
 // unmovable reports whether a rename is refused because of what is to be renamed,

@@ -27,12 +27,18 @@ const (
 	defectSize       = "size"
 	defectUnreadable = "unreadable"
 	defectBusy       = "busy"
+	defectMode       = "mode"
 )
+
+// unknownUID owns what can't be asked.
+const unknownUID = ^uint32(0)
 
 // entry is what was seen of such a file.
 type entry struct {
 	mode    uint32 // the kind, as in st_mode
+	perm    uint32
 	uid     uint32
+	gid     uint32
 	size    int64
 	modTime time.Time
 	excerpt string
@@ -56,7 +62,7 @@ func (l *entry) refuse(kind, format string, args ...any) {
 func (t *taker) copyIn(step string, dir int, name, dst string, limit int64) (durable.Copied, entry, error) {
 	s, timeUp := t.s, t.timeUp
 	var none durable.Copied
-	pin, l, err := s.look(step, dir, name)
+	pin, l, err := look(s.disk, step, dir, name)
 	if err != nil {
 		return none, l, err
 	}
@@ -73,7 +79,7 @@ func (t *taker) copyIn(step string, dir int, name, dst string, limit int64) (dur
 		l.refuse(defectSize, "has %d bytes, at most %d are allowed", l.size, limit)
 		return none, l, nil
 	}
-	f, err := s.reopen(step, pin, name, &l, timeUp)
+	f, err := reopen(s.disk, step, pin, name, &l, timeUp)
 	if err != nil || f == nil {
 		return none, l, err
 	}
@@ -119,9 +125,9 @@ func (l *entry) busy(timeUp bool) error {
 // look pins an entry without opening it and says what it is. It follows no link
 // and enters no other filesystem, which could make the node wait for ever. The
 // caller closes pin, also when it is negative.
-func (s *Spool) look(step string, dir int, name string) (pin int, l entry, err error) {
+func look(disk durable.Disk, step string, dir int, name string) (pin int, l entry, err error) {
 	pin = -1
-	err = s.disk.Open(step, name, func() error {
+	err = disk.Open(step, name, func() error {
 		var err error
 		pin, err = unix.Openat2(dir, name, &unix.OpenHow{
 			Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
@@ -130,7 +136,7 @@ func (s *Spool) look(step string, dir int, name string) (pin int, l entry, err e
 		return err
 	})
 	if errors.Is(err, unix.EXDEV) {
-		return -1, entry{foreign: true, excerpt: "mount point"}, nil
+		return -1, entry{foreign: true, uid: unknownUID, excerpt: "mount point"}, nil
 	}
 	if err != nil {
 		return -1, l, fmt.Errorf("looking at %s: %w", Quote(name), err)
@@ -140,7 +146,8 @@ func (s *Spool) look(step string, dir int, name string) (pin int, l entry, err e
 		unix.Close(pin)
 		return -1, l, err
 	}
-	l.mode, l.uid, l.size, l.modTime = st.Mode&unix.S_IFMT, st.Uid, st.Size, time.Unix(st.Mtim.Unix()).UTC()
+	l.mode, l.perm, l.uid, l.gid = st.Mode&unix.S_IFMT, st.Mode&0o7777, st.Uid, st.Gid
+	l.size, l.modTime = st.Size, time.Unix(st.Mtim.Unix()).UTC()
 	l.excerpt = fmt.Sprintf("%s, mode %04o, owner %d:%d, %d bytes, %d links", kindOf(st.Mode), st.Mode&0o7777, st.Uid,
 		st.Gid, st.Size, st.Nlink)
 	switch l.mode {
@@ -163,9 +170,9 @@ func (s *Spool) look(step string, dir int, name string) (pin int, l entry, err e
 
 // reopen opens a pinned regular file for reading. It goes through /proc, so that
 // it is the very inode that was checked.
-func (s *Spool) reopen(step string, pin int, name string, l *entry, timeUp bool) (*os.File, error) {
+func reopen(disk durable.Disk, step string, pin int, name string, l *entry, timeUp bool) (*os.File, error) {
 	var fd int
-	err := s.disk.Open(step+".read", name, func() error {
+	err := disk.Open(step+".read", name, func() error {
 		var err error
 		fd, err = unix.Open(procPath(pin), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		return err

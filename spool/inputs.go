@@ -29,7 +29,7 @@ const inputRoot = "/in"
 // inputs copies the tree raw/inputs. Folders without files are not copied; they
 // carry nothing.
 func (t *taker) inputs(raw int, hidden string) error {
-	if !present(raw, rawInputs) {
+	if !t.own(raw, rawInputs, "spool.inputs") {
 		return nil
 	}
 	dst := filepath.Join(hidden, DirInputs)
@@ -37,7 +37,7 @@ func (t *taker) inputs(raw int, hidden string) error {
 		return err
 	}
 	w := walk{taker: t, left: t.s.o.MaxInputBytes, entries: t.s.o.MaxInputs + extraEntries}
-	pin, l, err := t.s.look("claim.copyinputs", raw, rawInputs)
+	pin, l, err := look(t.s.disk, "claim.copyinputs", raw, rawInputs)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (w *walk) entry(dir int, name, rel, dst string, depth int) error {
 		w.refuse("spool.inputs.name", rel, "has a name that is not allowed: "+why, "")
 		return nil
 	}
-	pin, l, err := w.s.look("claim.copyinput", dir, name)
+	pin, l, err := look(w.s.disk, "claim.copyinput", dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrBusy // it vanished while the folder was read: look again
 	}

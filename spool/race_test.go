@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/schemas"
 )
 
 // raceTries is how often each race is run. RACE_TRIES sets another number.
@@ -52,6 +54,31 @@ func TestWhatIsKeptStaysItsSenders(t *testing.T) {
 		if got := ownerOf(t, j.Path(path)); got != want {
 			t.Errorf("%s belongs to %d, want %d", path, got, want)
 		}
+	}
+}
+
+// TestAnotherUsersSidecarsAreSetAside: what somebody else puts next to a request belongs to nobody's request. What is
+// root's does.
+func TestAnotherUsersSidecarsAreSetAside(t *testing.T) {
+	const other = nobody - 1
+	for owner, aside := range map[int]bool{nobody: false, 0: false, other: true} {
+		n := newNode(t)
+		n.put("TR-a.inputs/x", "x")
+		n.put("TR-a.md.sig/full/x", "no signature")
+		for _, name := range []string{"TR-a.inputs", "TR-a.inputs/x", "TR-a.md.sig", "TR-a.md.sig/full"} {
+			mustNot(t, os.Chown(filepath.Join(n.inbox, name), owner, owner))
+		}
+		n.put("TR-a.md", "a")
+		mustNot(t, os.Chown(filepath.Join(n.inbox, "TR-a.md"), nobody, nobody))
+		j := n.claimOne()
+		refused := false
+		for _, f := range j.Findings() {
+			refused = refused || f.Severity == schemas.SeverityBlocking
+		}
+		if refused == aside || len(j.Inputs()) == 1 == aside || exists(filepath.Join(n.inbox, "TR-a.md.sig")) != aside {
+			t.Errorf("of %d: %v, %v", owner, j.Inputs(), messages(j))
+		}
+		n.check()
 	}
 }
 

@@ -48,6 +48,13 @@ type Claim struct {
 	RawDrop []string `json:"raw_drop,omitempty"`
 }
 
+// setAside notes that what lies next to a request is another user's. It refuses nothing by itself.
+func (r *Claim) setAside(rule, name string, owner, sender uint32) {
+	r.refuse(rule, fmt.Sprintf("%s was left in the inbox: it belongs to the user %d, and the request to %d", name,
+		owner, sender), "")
+	r.Defects[len(r.Defects)-1].Severity = schemas.SeverityWarning
+}
+
 const (
 	claimVersion  = 1
 	maxClaimBytes = 64 << 20

@@ -37,8 +37,30 @@ func (s *Spool) recover() error {
 			s.log.Warn("an unfinished claim can't be finished yet", "job", id, "err", err)
 		}
 	}
+	for _, dir := range []string{DirOrdersDone, DirSigners} {
+		if err := s.dropTemporaries(s.path(dir)); err != nil {
+			return err
+		}
+	}
 	for _, st := range States {
 		if err := s.recoverJobs(st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropTemporaries removes what an earlier process was about to write into a folder.
+func (s *Spool) dropTemporaries(dir string) error {
+	es, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range es {
+		if !durable.IsTemporary(e.Name()) {
+			continue
+		}
+		if err := s.disk.RemoveTree("recover", filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -61,17 +83,11 @@ func (s *Spool) recoverJobs(st State) error {
 			continue
 		}
 		dir := filepath.Join(s.stateDir(st), n)
-		es, err := os.ReadDir(dir)
-		if err != nil {
+		if _, err := os.ReadDir(dir); err != nil {
 			continue // Jobs reports it as damaged
 		}
-		for _, e := range es {
-			if !durable.IsTemporary(e.Name()) {
-				continue
-			}
-			if err := s.disk.RemoveTree("recover", filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
+		if err := s.dropTemporaries(dir); err != nil {
+			return err
 		}
 		if err := noteJob(&b, dir); err != nil {
 			return err
@@ -115,6 +131,9 @@ func (s *Spool) takeOver() error {
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
+	}
+	if err := s.Orders().takeOver(); err != nil {
+		return err
 	}
 	for _, st := range States {
 		es, err := os.ReadDir(s.stateDir(st))

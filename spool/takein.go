@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -106,7 +107,7 @@ func (t *taker) request(raw int, hidden string) error {
 }
 
 func (t *taker) signature(raw int, hidden string) error {
-	if !present(raw, rawSig) {
+	if !t.own(raw, rawSig, "spool.signature") {
 		return nil
 	}
 	_, in, err := t.copyIn("claim.copysig", raw, rawSig, filepath.Join(hidden, FileSignature), MaxSignatureBytes)
@@ -121,6 +122,21 @@ func (t *taker) signature(raw int, hidden string) error {
 	return nil
 }
 
+// own says whether an entry came along with the request. One that another user put in the place of what was claimed
+// does not count.
+func (t *taker) own(raw int, name, rule string) bool {
+	pin, in, err := look(t.s.disk, "claim.own", raw, name)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	_ = unix.Close(pin) // it was only looked at
+	if in.foreign || mayAccompany(in.uid, t.found.Origin.UID) {
+		return true
+	}
+	t.found.setAside(rule, name, in.uid, t.found.Origin.UID)
+	return false
+}
+
 // leftover keeps an entry that was not copied whole as it came. A special is only
 // described: whoever looks at it later would hang on it or follow it.
 func (t *taker) leftover(in entry, name string) {
@@ -129,16 +145,10 @@ func (t *taker) leftover(in entry, name string) {
 	}
 }
 
-// present says whether an entry of a folder exists.
-func present(dir int, name string) bool {
-	var st unix.Stat_t
-	return !errors.Is(unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW), unix.ENOENT)
-}
-
 func openDir(path string) (int, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1, fmt.Errorf("opening folder %q: %w", path, err)
+		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	return fd, nil
 }

@@ -104,7 +104,7 @@ func (s *Spool) seize(dir int, name string, left *int) error {
 	if *left--; *left < 0 {
 		return errTooMany
 	}
-	pin, l, err := s.look("claim.seize", dir, name)
+	pin, l, err := look(s.disk, "claim.seize", dir, name)
 	if err != nil {
 		return err
 	}

@@ -142,6 +142,7 @@ func TestInboxReachesNothingThatWasClaimed(t *testing.T) {
 	n.until("entries to be made before the claim", func() bool { _, made := in.counts(); return made > 0 })
 	for _, r := range planted {
 		must(t, os.WriteFile(filepath.Join(open, ".hidden"), r.document(), 0o644))
+		must(t, os.Chown(filepath.Join(open, ".hidden"), nobody, nobody))
 		must(t, os.Rename(filepath.Join(open, ".hidden"), filepath.Join(open, r.id+".md")))
 	}
 	benign := n.sendSome("benign", 3)

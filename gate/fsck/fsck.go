@@ -184,7 +184,7 @@ func still(found, before []Finding) []Finding {
 // read reads the node once.
 func read(ctx context.Context, cfg *config.Node, o Options) (*node, error) {
 	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*job{},
-		told: map[string]told{}, orders: map[string]ordered{}, signers: o.Signers}
+		told: map[string]told{}, orders: map[string]*ordered{}, signers: o.Signers}
 	n.report = &Report{Dir: cfg.Dir, Balance: Balance{Progress: map[string]int{}}, Found: []Finding{},
 		Warnings: []Finding{}, Remarks: []Finding{}, Pending: []string{}}
 	var err error
@@ -192,6 +192,11 @@ func read(ctx context.Context, cfg *config.Node, o Options) (*node, error) {
 		return nil, err
 	}
 	n.report.Served = n.report.Served && !o.Locked
+	for _, dir := range []string{spool.DirSpool, spool.DirQuarantine, spool.DirArchive} {
+		if _, err := os.ReadDir(n.path(dir)); errors.Is(err, fs.ErrPermission) {
+			return nil, err // every job would seem to be lost
+		}
+	}
 	// The ledger is read after the folders: an event is written before the
 	// rename that it announces, so what lies in a folder must be on record.
 	n.folders()
@@ -237,11 +242,11 @@ type node struct {
 	jobs   map[string]*job
 	// results maps the id of a result on record to its job.
 	results map[string]*job
-	told    map[string]told    // what CORE was told last, by subject
-	orders  map[string]ordered // what orders led to, by their digest
-	stale   []string           // temporaries that may be removed
-	sealing bool               // an event had a seal
-	signers []byte             // those of Options
+	told    map[string]told     // what CORE was told last, by subject
+	orders  map[string]*ordered // what orders led to, by their digest
+	stale   []string            // temporaries that may be removed
+	sealing bool                // an event had a seal
+	signers []byte              // those of Options
 	// As of the event that is read.
 	force  inForce
 	format int

@@ -71,10 +71,12 @@ func (n *node) notices() {
 // maxNoticeBytes is more than any notice has.
 const maxNoticeBytes = 1 << 20
 
-// ordered says whether an order waits, which may be one that is about to be carried out.
+// ordered says whether an order waits, or is decided and not done.
 func (n *node) ordered() bool {
-	waiting, err := spool.NewOrders(n.cfg.Dir, nil).Pending()
-	return err == nil && len(waiting) > 0
+	folder := spool.NewOrders(n.cfg.Dir, nil)
+	waiting, err := folder.Pending()
+	undone, undoneErr := folder.Unanswered()
+	return err == nil && len(waiting) > 0 || undoneErr == nil && len(undone) > 0
 }
 
 func same(notice *schemas.Notice, file []byte) bool {

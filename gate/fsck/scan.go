@@ -152,7 +152,7 @@ func (n *node) ledger() {
 			n.decidesBy(e)
 		}
 		if e.Order != "" {
-			n.orders[e.Order] = ordered{e, n.force}
+			n.orders[e.Order] = &ordered{event: e, force: n.force}
 		}
 		if e.RunID != "" {
 			n.event(n.known(e.RunID), e, admitted)
@@ -190,10 +190,19 @@ func (n *node) when(e ledger.Event) {
 	}
 }
 
-// prune takes in that jobs were removed by rule. Each must have been delivered, and goes once.
+// prune takes in that jobs and orders were removed by rule. Each job must have been delivered, and goes once.
 func (n *node) prune(e ledger.Event) {
 	n.remark(CheckLost, e.Seq, n.path(spool.DirArchive),
-		fmt.Sprintf("event %%d removed %d jobs from the archive by rule", len(e.Jobs)))
+		fmt.Sprintf("event %%d removed %d jobs from the archive by rule, and %d orders", len(e.Jobs), len(e.Orders)))
+	for _, sum := range e.Orders {
+		if o := n.orders[sum]; o != nil {
+			o.pruned = true
+		} else if !n.blind {
+			n.found(CheckRecord, "", n.path(spool.DirLedger),
+				"keep the node as it is and report it: this must not happen",
+				"event %d removes an order that was not on record before: %s", e.Seq, sum)
+		}
+	}
 	for _, id := range e.Jobs {
 		j := n.jobs[id]
 		switch {

@@ -114,7 +114,7 @@ func (n *node) signatures(j *job, dir string, raw []byte, parts approval.Approva
 }
 
 // orderSignature wants an order that a person gave to be signed, if the node wanted that then.
-func (n *node) orderSignature(path string, o *orders.Order, raw, sig []byte, by ordered) {
+func (n *node) orderSignature(path string, o *orders.Order, raw, sig []byte, by *ordered) {
 	wanted := by.force.required() || n.signers != nil && len(sig) > 0
 	if by.event.Type == ledger.OrderRefused || !o.ByPerson() || !wanted {
 		return
@@ -126,6 +126,7 @@ func (n *node) orderSignature(path string, o *orders.Order, raw, sig []byte, by 
 
 // ordered is what an order led to.
 type ordered struct {
-	event ledger.Event
-	force inForce
+	event  ledger.Event
+	force  inForce
+	pruned bool
 }

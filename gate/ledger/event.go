@@ -122,17 +122,25 @@ type Event struct {
 	Withheld int `json:"withheld,omitempty"`
 	// Order is the sha256 of the order that a person gave for this. By is the person's name; the reason lies with the
 	// order. What needs no order, an ArchivePruned, has the Reason itself.
-	Order  string `json:"order,omitempty"`
-	By     string `json:"by,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Order string `json:"order,omitempty"`
+	// Signature and Answer are the sha256 of the order's signature, if it has one, and of what came of it.
+	// OrderBytes is the size of an order that the node did not keep: it was none. A record from before these
+	// fields has none of them.
+	Signature  string `json:"signatureSha256,omitempty"`
+	Answer     string `json:"answerSha256,omitempty"`
+	OrderBytes *int64 `json:"orderBytes,omitempty"`
+	By         string `json:"by,omitempty"`
+	Reason     string `json:"reason,omitempty"`
 	// Released is what a QuarantineReleased takes back, of the job and the request of this digest.
 	Released []schemas.Release `json:"released,omitempty"`
 	// ByUser is the host's user who gave it, if that is not root.
 	ByUser string `json:"byUser,omitempty"`
 	// Seal is the sha256 of the list of the job's files, if the event ends the job.
 	Seal string `json:"seal,omitempty"`
-	// Jobs are the ids of those that an ArchivePruned removes.
-	Jobs []string `json:"jobs,omitempty"`
+	// Jobs are the ids of those that an ArchivePruned removes, Orders the digests of orders that decided
+	// nothing that is kept.
+	Jobs   []string `json:"jobs,omitempty"`
+	Orders []string `json:"orders,omitempty"`
 	// Dropped is how many bytes a LedgerRecovered cut off.
 	Dropped int64 `json:"dropped,omitempty"`
 	// BackMS is by how much a ClockSetBack is behind the event before it.

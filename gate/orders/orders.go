@@ -4,8 +4,6 @@
 package orders
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +16,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -47,10 +47,10 @@ const Namespace = "threegate-order"
 const version = 1
 
 // Order is one order of a person. Its file is a JSON object of exactly these keys. The sha256 of
-// its bytes names it in the ledger.
+// its bytes names it in the ledger, and where it is kept.
 type Order struct {
 	Version int `json:"order_version"`
-	// Name is that of its file, so that no order can be given a second time.
+	// Name is that of its file while it waits, so that no order can be given under two names.
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
 	// Subject is the id of what it is about.
@@ -75,13 +75,11 @@ const (
 	MaxReleased = 200
 )
 
-// check says what is wrong with an order that was given under name, or "".
-func (o *Order) check(name string) string {
+// check says what is wrong with an order, or "".
+func (o *Order) check() string {
 	switch {
 	case o.Version != version:
 		return fmt.Sprintf("it has version %d; this node knows %d", o.Version, version)
-	case o.Name != name:
-		return "it was given under another name before"
 	case o.Kind == Refused && o.checkRefused() != "":
 		return o.checkRefused()
 	case o.Kind != Refused && (o.RequestSHA256 != "" || len(o.Rules) > 0):
@@ -125,39 +123,50 @@ type Answer struct {
 	AnsweredUTC time.Time `json:"answered_utc"`
 }
 
-// Give puts an order into the folder of the node in dir, and returns its name. Name, version and time are
+// Receipt tells an order that was given from all others: the name of its file, and the sha256 of its bytes.
+type Receipt struct{ Name, SHA256 string }
+
+// maxTries is how many names Give tries: somebody may put things there under the next ones.
+const maxTries = 1000
+
+// Give puts an order into the folder of the node in dir. Name, version and time are
 // set here. sign makes a signature for Namespace; it may be nil. The file gets the group of the
 // quarantine if the caller is in it, else that of an inbox: that shows the node an auditor or an approver.
-func Give(dir string, o Order, now time.Time, sign func(order []byte) ([]byte, error), inboxes ...string) (string,
+func Give(dir string, o Order, now time.Time, sign func(order []byte) ([]byte, error), inboxes ...string) (Receipt,
 	error) {
 	folder := spool.NewOrders(dir, nil)
 	folder.Group = memberOf(append([]string{filepath.Join(dir, spool.DirQuarantine)}, inboxes...))
-	for {
+	for tries := 0; ; tries++ {
 		var err error
-		if o.Name, err = folder.NextName(now); err != nil {
-			return "", err
+		if o.Name, err = folder.NextName(now, tries); err != nil {
+			return Receipt{}, err
 		}
 		o.Version, o.OrderedUTC = version, now.UTC()
-		if why := o.check(o.Name); why != "" {
-			return "", fmt.Errorf("the order: %s", why)
+		if why := o.check(); why != "" {
+			return Receipt{}, fmt.Errorf("the order: %s", why)
 		}
 		raw, err := json.MarshalIndent(o, "", "  ")
 		if err != nil {
-			return "", err
+			return Receipt{}, err
 		}
 		raw = append(raw, '\n')
 		var sig []byte
 		if sign != nil {
 			if sig, err = sign(raw); err != nil {
-				return "", err
+				return Receipt{}, err
 			}
 		}
 		err = folder.Put(o.Name, raw, sig)
-		if errors.Is(err, fs.ErrExist) {
-			continue // somebody else was faster
+		if err == nil || tries == maxTries || !inTheWay(err) {
+			return Receipt{o.Name, schemas.SHA256(raw)}, err
 		}
-		return o.Name, err
 	}
+}
+
+// inTheWay says whether something lies under a name that an order was to have.
+func inTheWay(err error) bool {
+	return slices.ContainsFunc([]error{fs.ErrExist, unix.ENOTEMPTY, unix.EISDIR, unix.EPERM},
+		func(e error) bool { return errors.Is(err, e) })
 }
 
 // memberOf is the group of the first of the folders in whose group the caller is, or 0. Only a member can give a
@@ -187,9 +196,9 @@ func (a *Answer) Bytes() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// AnswerOf is what came of an order, or nil while it waits.
-func AnswerOf(dir, name string) (*Answer, error) {
-	raw, err := spool.NewOrders(dir, nil).Answer(name)
+// AnswerOf is what came of the order of a digest, or nil while it waits.
+func AnswerOf(dir, digest string) (*Answer, error) {
+	raw, err := spool.NewOrders(dir, nil).Answer(digest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -198,31 +207,22 @@ func AnswerOf(dir, name string) (*Answer, error) {
 		err = schemas.DecodeStrict(raw, &a)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the answer to order %s: %w", name, err)
+		return nil, fmt.Errorf("the answer to order %s: %w", digest, err)
 	}
 	return &a, nil
 }
 
 // ReasonOf is the reason of the order of a digest, or "" if the node in dir no longer has the order.
 func ReasonOf(dir, digest string) (string, error) {
-	folder := spool.NewOrders(dir, nil)
-	done, err := folder.Done()
+	raw, err := spool.NewOrders(dir, nil).Kept(digest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
-	pending, err := folder.Pending()
-	if err != nil {
-		return "", err
-	}
-	for _, name := range append(done, pending...) {
-		raw, _, err := folder.Read(name)
-		if sum := sha256.Sum256(raw); err != nil || hex.EncodeToString(sum[:]) != digest {
-			continue
-		}
-		o, err := Read(name, raw)
-		return o.Reason, err
-	}
-	return "", nil
+	o, err := Decode(raw)
+	return o.Reason, err
 }
 
 // Refusal is why an order is not carried out, in words for the person who gave it. It is an error.
@@ -233,13 +233,25 @@ func (r Refusal) Error() string { return string(r) }
 // Refusef makes a Refusal.
 func Refusef(format string, args ...any) error { return Refusal(fmt.Sprintf(format, args...)) }
 
-// Read reads an order that was given under name. An error is a Refusal.
-func Read(name string, raw []byte) (Order, error) {
+// Read reads an order that was given. An error is a Refusal.
+func Read(given spool.Given) (Order, error) {
+	if given.Why != "" {
+		return Order{}, Refusef("this is no order: it %s", given.Why)
+	}
+	o, err := Decode(given.Data)
+	if err == nil && o.Name != given.Name {
+		return o, Refusef("it was given under another name before")
+	}
+	return o, err
+}
+
+// Decode reads the bytes of an order, under whatever name they lie. An error is a Refusal.
+func Decode(raw []byte) (Order, error) {
 	var o Order
 	if err := schemas.DecodeStrict(raw, &o); err != nil {
 		return o, Refusef("it can't be read: %v", err)
 	}
-	if why := o.check(name); why != "" {
+	if why := o.check(); why != "" {
 		return o, Refusal(why)
 	}
 	return o, nil

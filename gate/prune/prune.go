@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,9 +61,12 @@ type Plan struct {
 	// something wrong with them.
 	Kept   int `json:"kept"`
 	Passed int `json:"passed"`
+	// Orders are the digests of orders that go: nothing is kept that they decided.
+	Orders []string `json:"orders"`
 	// Unfinished are jobs of an earlier removal that was cut off.
 	Unfinished []string `json:"unfinished"`
 	cut        []string // their folders
+	cutOrders  []string
 }
 
 // Options are what a removal is wired with.
@@ -83,8 +87,11 @@ func (o Options) now() time.Time {
 // ErrUnsaid means that it is not said who has jobs removed, or why.
 var ErrUnsaid = errors.New("who removes what, and why, goes on record")
 
-// eventJobs is how many jobs one event names: an event has a bound.
-const eventJobs = 1000
+// How many jobs and orders one event names: an event has a bound.
+const (
+	eventJobs   = 1000
+	eventOrders = 500
+)
 
 // Look says what a rule would remove now, and changes nothing.
 func Look(ctx context.Context, cfg *config.Node, r Rule, o Options) (*Plan, error) {
@@ -103,23 +110,25 @@ func look(ctx context.Context, cfg *config.Node, r Rule, o Options, locked bool)
 		}
 		if f.Check != fsck.CheckTemporary {
 			faulty[f.Job] = true
+			name := filepath.Base(f.Where) // of an order: its digest
+			faulty[strings.TrimSuffix(name, filepath.Ext(name))] = true
 		}
 	}
-	delivered, pruned, err := readRecord(cfg)
+	on, err := readRecord(cfg)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Items: []Item{}, Unfinished: []string{}}
+	p := &Plan{Items: []Item{}, Orders: []string{}, Unfinished: []string{}}
 	var total int64
 	var whole []Item
-	for _, it := range delivered {
+	for _, it := range on.delivered {
 		found, err := spool.Archived(cfg.Dir, it.Job)
 		if err != nil {
 			return nil, err
 		}
 		switch {
 		case len(found) == 0: // lost, removed before, or not there yet
-		case pruned[it.Job]:
+		case on.pruned[it.Job]:
 			p.Unfinished, p.cut = append(p.Unfinished, it.Job), append(p.cut, found...)
 		case faulty[it.Job] || len(found) > 1:
 			p.Passed++
@@ -144,27 +153,87 @@ func look(ctx context.Context, cfg *config.Node, r Rule, o Options, locked bool)
 		p.Items = append(p.Items, it)
 	}
 	p.Kept += p.Passed
-	return p, nil
+	return p, p.orders(cfg, on, faulty, r, cutoff)
 }
 
-// readRecord lists what was delivered, in order, and what was removed by rule. A delivery counts as not
-// older than what is on record before it: a clock that was set back makes no new job old.
-func readRecord(cfg *config.Node) (delivered []Item, pruned map[string]bool, err error) {
-	pruned = map[string]bool{}
+// orders adds to a plan the orders that decided nothing that stays, and are whole. One that is about no job goes by its
+// age alone.
+func (p *Plan) orders(cfg *config.Node, on *record, faulty map[string]bool, r Rule, cutoff time.Time) error {
+	gone := map[string]bool{}
+	for _, it := range p.Items {
+		gone[it.Job] = true
+	}
+	folder := spool.NewOrders(cfg.Dir, nil)
+	for _, o := range on.orders {
+		if there, err := folder.Has(o.digest); err != nil {
+			return err
+		} else if !there {
+			continue
+		}
+		jobs := on.jobsOf[o.job]
+		if o.job == "" {
+			jobs = on.jobsOf[strings.ToLower(o.request)]
+		}
+		kept := slices.ContainsFunc(jobs, func(job string) bool { return !on.pruned[job] && !gone[job] })
+		old := r.OlderThan > 0 && o.at.Before(cutoff)
+		switch {
+		case on.prunedOrders[o.digest]:
+			p.cutOrders = append(p.cutOrders, o.digest)
+		case !kept && !faulty[o.digest] && (old || r.OlderThan == 0 && len(jobs) > 0):
+			p.Orders = append(p.Orders, o.digest)
+		}
+	}
+	return nil
+}
+
+// record is what a removal has to know of the record.
+type record struct {
+	delivered    []Item // in order
+	orders       []order
+	jobsOf       map[string][]string // jobs, by their id and by that of their request, in small letters
+	pruned       map[string]bool     // jobs that were removed by rule
+	prunedOrders map[string]bool
+}
+
+// order is one that is on record, and what it was about.
+type order struct {
+	digest, job, request string
+	at                   time.Time
+}
+
+// readRecord reads the record. A delivery and an order count as not older than what is on record before them: a clock
+// that was set back makes nothing new old.
+func readRecord(cfg *config.Node) (*record, error) {
+	r := &record{jobsOf: map[string][]string{}, pruned: map[string]bool{}, prunedOrders: map[string]bool{}}
 	var latest time.Time
-	_, _, err = ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
+	_, _, err := ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
 		if e.Time.After(latest) {
 			latest = e.Time
 		}
 		if ledger.Announces(e) == spool.StateDelivered {
-			delivered = append(delivered, Item{Job: e.RunID, RequestID: e.RequestID, DeliveredUTC: latest})
+			r.delivered = append(r.delivered, Item{Job: e.RunID, RequestID: e.RequestID, DeliveredUTC: latest})
+		}
+		if e.RunID != "" && r.jobsOf[e.RunID] == nil {
+			r.jobsOf[e.RunID] = []string{e.RunID}
+			id := strings.ToLower(e.RequestID)
+			r.jobsOf[id] = append(r.jobsOf[id], e.RunID)
+		}
+		if e.Order != "" {
+			o := order{digest: e.Order, job: e.RunID, at: latest}
+			if e.Type == ledger.RequestCancelled {
+				o.request = e.RequestID
+			}
+			r.orders = append(r.orders, o)
 		}
 		for _, id := range e.Jobs { // that went
-			pruned[id] = true
+			r.pruned[id] = true
+		}
+		for _, sum := range e.Orders {
+			r.prunedOrders[sum] = true
 		}
 		return nil
 	})
-	return delivered, pruned, err
+	return r, err
 }
 
 // Run removes what the rule names. The node must not be served: else spool.ErrLocked. An error may come
@@ -182,8 +251,8 @@ func Run(ctx context.Context, cfg *config.Node, r Rule, o Options) (_ *Plan, err
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Items) > 0 {
-		if err := record(cfg, p.Items, o); err != nil {
+	if len(p.Items)+len(p.Orders) > 0 {
+		if err := note(cfg, p, o); err != nil {
 			return nil, err
 		}
 	}
@@ -199,11 +268,17 @@ func Run(ctx context.Context, cfg *config.Node, r Rule, o Options) (_ *Plan, err
 			return nil, fmt.Errorf("remove a job from the archive: %w", err)
 		}
 	}
+	folder := spool.NewOrders(cfg.Dir, o.Seam)
+	for _, sum := range append(p.cutOrders, p.Orders...) {
+		if err := folder.Prune(sum); err != nil {
+			return nil, fmt.Errorf("remove an order: %w", err)
+		}
+	}
 	return p, nil
 }
 
-// record names durably what goes.
-func record(cfg *config.Node, items []Item, o Options) (err error) {
+// note records durably what goes.
+func note(cfg *config.Node, p *Plan, o Options) (err error) {
 	l, err := ledger.Open(filepath.Join(cfg.Dir, spool.DirLedger), ledger.Options{Now: o.now, Seam: o.Seam},
 		func(ledger.Event) {})
 	if err != nil {
@@ -211,13 +286,15 @@ func record(cfg *config.Node, items []Item, o Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	var events []ledger.Event
-	for len(items) > 0 {
+	for items := range slices.Chunk(p.Items, eventJobs) {
 		e := ledger.Event{Type: ledger.ArchivePruned, By: o.By, Reason: o.Reason}
-		for _, it := range items[:min(len(items), eventJobs)] {
+		for _, it := range items {
 			e.Jobs = append(e.Jobs, it.Job)
 		}
-		items = items[len(e.Jobs):]
 		events = append(events, e)
+	}
+	for sums := range slices.Chunk(p.Orders, eventOrders) {
+		events = append(events, ledger.Event{Type: ledger.ArchivePruned, By: o.By, Reason: o.Reason, Orders: sums})
 	}
 	return l.Append(events...)
 }

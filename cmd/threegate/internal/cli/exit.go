@@ -89,8 +89,8 @@ func Troublef(err error, hint, format string, args ...any) *Fault {
 	if errors.Is(err, fs.ErrNotExist) {
 		f.Exit = ExitNotFound
 	}
-	if hint == "" && errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
-		f.Hint = "run it with sudo, or as a user who may do that"
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
+		f.Hint = whoMay(err)
 	}
 	if err != nil {
 		f.Message += ": " + plainError(err)

@@ -78,6 +78,7 @@ func (a *App) LoadNode() (*config.Node, error) {
 func LoadConfig(dir string) (*config.Node, error) {
 	l, err := config.Load(dir)
 	if err == nil {
+		noteGroups(l.Access)
 		return l, nil
 	}
 	f := Troublef(err, "", "the node in %s", dir)
@@ -86,9 +87,6 @@ func LoadConfig(dir string) (*config.Node, error) {
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		f.Hint = "is this a node's folder? threegate init makes one"
-	}
-	if errors.Is(err, os.ErrPermission) {
-		f.Hint = "run it with sudo, or as a user who may read the node"
 	}
 	return nil, f
 }

@@ -62,7 +62,7 @@ func readers(t *testing.T) map[string]reader {
 	return map[string]reader{
 		"order": {`{"order_version":1,"name":"o1","kind":"request.cancel","subject":"TR-x","by":"ana","reason":"lorem",` +
 			`"ordered_utc":"2026-02-09T16:05:01Z"}`,
-			func(raw []byte) error { _, err := orders.Read("o1", raw); return err }},
+			func(raw []byte) error { _, err := orders.Decode(raw); return err }},
 		"answer of a filter": {`{"version":1,"sha256":"` + digest + `","findings":[{"from":1,"to":2,"reason":"lorem"}]}`,
 			func(raw []byte) error {
 				write(answer, raw)

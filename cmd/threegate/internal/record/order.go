@@ -110,7 +110,7 @@ func (o *ordering) give(ctx context.Context, order orders.Order) error {
 	for _, in := range o.node.Inboxes {
 		inboxes = append(inboxes, in.Path)
 	}
-	name, err := orders.Give(o.node.Dir, order, o.Now(), o.sign, inboxes...)
+	given, err := orders.Give(o.node.Dir, order, o.Now(), o.sign, inboxes...)
 	if f, ours := errors.AsType[*cli.Fault](err); ours {
 		return f
 	}
@@ -123,7 +123,7 @@ func (o *ordering) give(ctx context.Context, order orders.Order) error {
 		defer stop()
 	}
 	for {
-		answer, err := orders.AnswerOf(o.node.Dir, name)
+		answer, err := orders.AnswerOf(o.node.Dir, given.SHA256)
 		switch {
 		case err != nil:
 			return cli.Troublef(err, "", "can't read what came of the order")
@@ -132,12 +132,12 @@ func (o *ordering) give(ctx context.Context, order orders.Order) error {
 		}
 		served, err := spool.Locked(o.node.Dir)
 		if err == nil && !served {
-			return o.waits(name, "nobody serves the node in "+o.node.Dir, "threegate serve --node "+o.node.Dir)
+			return o.waits(given.Name, "nobody serves the node in "+o.node.Dir, "threegate serve --node "+o.node.Dir)
 		}
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-				return o.waits(name, fmt.Sprintf("the node did not answer within %s", o.timeout),
+				return o.waits(given.Name, fmt.Sprintf("the node did not answer within %s", o.timeout),
 					"threegate status"+o.NodeArg()+" says what holds it up")
 			}
 			return context.Cause(ctx)
@@ -154,7 +154,7 @@ func (o *ordering) waits(name, why, hint string) error {
 
 func (o *ordering) answered(subject string, answer *orders.Answer) error {
 	if answer.Refused != "" {
-		stays := filepath.Join(o.node.Dir, spool.DirOrdersDone, answer.Order+".answer")
+		stays := filepath.Join(o.node.Dir, spool.DirOrdersDone, answer.SHA256+".answer")
 		return cli.Rejectf("", "the answer stays in "+stays, "the order was refused: %s", answer.Refused)
 	}
 	if o.JSON {

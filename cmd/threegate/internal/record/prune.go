@@ -26,7 +26,8 @@ func newPrune(a *app) *cobra.Command {
 		Long: `prune removes the folders of jobs from the archive: those delivered longer ago than
 --older-than, and the oldest ones until no more than --keep is left. It writes into the
 record first what goes, so that fsck and audit verify tell it from what is lost. If it is
-cut off, the next prune goes on.
+cut off, the next prune goes on. Orders of people go once nothing is kept that they decided;
+those that are about no job, by age.
 
 It removes only jobs that were delivered and that fsck finds whole. Requests that wait or
 run, the quarantine, and CORE's folder stay as they are. A job is as old as the record
@@ -134,6 +135,9 @@ func (a *app) printPrune(p *prune.Plan, dry bool) error {
 	}
 	fmt.Fprintf(a.UI.Out, "%s, %s, %s; %s kept\n", term.Plural(len(rows), "job", "jobs"), term.Bytes(p.Bytes), did,
 		term.Plural(p.Kept, "is", "are"))
+	if n := len(p.Orders); n > 0 {
+		fmt.Fprintf(a.UI.Out, "%s that decided nothing that is kept %s\n", term.Plural(n, "order", "orders"), did)
+	}
 	if n := len(p.Unfinished); n > 0 {
 		fmt.Fprintf(a.UI.Out, "%s of an earlier prune that was cut off %s\n", term.Plural(n, "job", "jobs"), did)
 	}

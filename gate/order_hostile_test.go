@@ -1,0 +1,239 @@
+package gate_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
+)
+
+// raceTries is how often each race is run. RACE_TRIES sets another number.
+func raceTries() int {
+	if n, err := strconv.Atoi(os.Getenv("RACE_TRIES")); err == nil {
+		return n
+	}
+	return 300
+}
+
+// as runs f with a user's rights to files, on a thread of its own that ends then. New files get the first group.
+func as(t *testing.T, uid int, groups []uint32, f func()) {
+	t.Helper()
+	var wg sync.WaitGroup
+	var err error
+	wg.Go(func() {
+		runtime.LockOSThread() // and never unlocked
+		_, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0])), 0)
+		if errno != 0 {
+			err = errno
+		}
+		if err = errors.Join(err, unix.Setfsgid(int(groups[0])), unix.Setfsuid(uid)); err == nil {
+			f()
+		}
+	})
+	wg.Wait()
+	must(t, err)
+}
+
+// orderOf is an order of alice's as a file.
+func orderOf(t *testing.T, name string, kind orders.Kind, subject string) []byte {
+	t.Helper()
+	raw, err := json.Marshal(orders.Order{Version: 1, Name: name, Kind: kind, Subject: subject, By: "alice",
+		Reason: "no", OrderedUTC: time.Now().UTC()})
+	must(t, err)
+	return raw
+}
+
+// while serves a node, and calls f meanwhile.
+func (w *world) while(t *testing.T, f func()) {
+	t.Helper()
+	g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(&injector{}), Logger: slog.New(slog.DiscardHandler),
+		Retry: firstPause})
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- g.Run(ctx) }()
+	f()
+	stop()
+	must(t, errors.Join(<-ran, g.Close()))
+}
+
+// TestOrdersInRaces: an approver gives orders about the quarantine, and swaps what lies under their names while the
+// node takes them in: for other files, links to root's, second names, nothing; and their signatures. None is carried
+// out, none is on record as root's, and what is kept is what is on record.
+func TestOrdersInRaces(t *testing.T) {
+	w := shared(t)
+	item := w.items(t)[0]
+	dir := filepath.Join(w.dir, spool.DirOrders)
+	const first = 80000 // the users: each may give some orders in a minute
+	w.while(t, func() {
+		for try := range raceTries() {
+			name := fmt.Sprintf("or-%020d", time.Now().UnixNano())
+			path := filepath.Join(dir, name+".json")
+			raw := orderOf(t, name, orders.Reject, item)
+			as(t, first+try/20, []uint32{approvers, people}, func() {
+				for i := range 10 {
+					tmp := filepath.Join(dir, fmt.Sprint("x", i))
+					_ = os.WriteFile(tmp, append(raw, strings.Repeat(" ", i)...), 0o600)
+					_ = os.Rename(tmp, path)
+					switch try % 5 {
+					case 0:
+						_ = os.Remove(path)
+					case 1:
+						_ = os.Symlink(filepath.Join(w.dir, "threegate.yaml"), tmp)
+						_ = os.Rename(tmp, path)
+					case 2:
+						_ = os.Link(path, tmp)
+						_ = os.Remove(tmp)
+					case 3:
+						_ = os.Link(filepath.Join(w.dir, "threegate.yaml"), tmp)
+						_ = os.Rename(tmp, path)
+					case 4:
+						_ = os.WriteFile(tmp, []byte(fmt.Sprint("signature ", i)), 0o600)
+						_ = os.Rename(tmp, path+".sig")
+						_ = os.Remove(path + ".sig")
+					}
+				}
+				_ = os.Remove(path)
+			})
+		}
+	})
+	refused := w.events(t, ledger.OrderRefused)
+	for _, e := range refused {
+		if uid, err := strconv.Atoi(e.ByUser); err != nil || uid < first {
+			t.Errorf("on record: %+v", e)
+		}
+	}
+	if done := w.events(t, ledger.QuarantineRejected); len(done) > 0 {
+		t.Errorf("carried out: %+v", done)
+	}
+	t.Logf("%d tries, %d orders were taken in", raceTries(), len(refused))
+	w.whole(t)
+}
+
+// TestNobodyVetoesAnothersOrder: a rejection and its reason stay, whoever gives what under the same name, and what
+// others put beside an order is none of it.
+func TestNobodyVetoesAnothersOrder(t *testing.T) {
+	w := shared(t)
+	dir := filepath.Join(w.dir, spool.DirOrders)
+	given := w.order(t, orders.Reject, w.items(t)[0], nil)
+	path := filepath.Join(dir, given.Name+".json")
+	must(t, os.Chown(path, anAuditor, auditors))
+	as(t, another, []uint32{approvers, people}, func() {
+		must(t, os.MkdirAll(filepath.Join(path+".sig", "full"), 0o700))
+	})
+	w.until(t)
+	if why := w.answer(t, given); why != "" {
+		t.Fatalf("refused: %s", why)
+	}
+	as(t, another, []uint32{approvers, people}, func() {
+		must(t, durable.WriteFile(dir, given.Name+".json", orderOf(t, given.Name, orders.Cancel, "TR-x"), 0o600))
+	})
+	w.until(t)
+	reason, err := orders.ReasonOf(w.dir, given.SHA256)
+	if must(t, err); reason != "as I say" || w.answer(t, given) != "" {
+		t.Errorf("the reason is %q, the answer %q", reason, w.answer(t, given))
+	}
+	w.whole(t)
+}
+
+// mischief is what a member of the approvers' group can leave in the folders that it can write to.
+func mischief(w *world) {
+	dir, inbox := filepath.Join(w.dir, spool.DirOrders), w.cfg.Inboxes[0].Path
+	now := time.Now().UnixNano()
+	var names []string
+	for i := range int64(1000) {
+		names = append(names, fmt.Sprintf("or-%020d", i), fmt.Sprintf("or-%020d", now+i*int64(time.Millisecond)))
+	}
+	names = append(names, "or-09223372036854775807", "or-09223372036854775806", "or-99999999999999999999")
+	for i, name := range names {
+		path := filepath.Join(dir, name+".json")
+		switch i % 5 {
+		case 0:
+			_ = os.WriteFile(path, make([]byte, spool.MaxOrderBytes+1), 0o600)
+		case 1:
+			_ = os.MkdirAll(filepath.Join(path, "full"), 0o700)
+		case 2:
+			_ = os.MkdirAll(filepath.Join(path+".sig", "full"), 0o700)
+			_ = os.MkdirAll(filepath.Join(dir, durable.Temporary(name+".json"), "full"), 0o700)
+		default:
+			_ = os.WriteFile(path, []byte(name), 0o600)
+		}
+	}
+	for i := range 50 {
+		long := fmt.Sprintf("TR-%d-%s", i, strings.Repeat("x", 180))
+		_ = os.WriteFile(filepath.Join(inbox, long+".md"), nil, 0o600)
+		_ = os.MkdirAll(filepath.Join(inbox, requestID(i)+".inputs", "full"), 0o700)
+		_ = os.MkdirAll(filepath.Join(inbox, requestID(i)+".md.sig", "full"), 0o700)
+		_ = os.MkdirAll(filepath.Join(inbox, fmt.Sprintf("TR-folder%d.md", i), "full"), 0o700)
+	}
+	n := 0
+	_ = filepath.WalkDir(w.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		n++
+		_ = os.Link(path, filepath.Join(dir, fmt.Sprintf("or-%020d.json", 5000+n)))
+		_ = os.Link(path, filepath.Join(inbox, fmt.Sprintf("TR-link%d.md", n)))
+		return nil
+	})
+	for _, name := range []string{"done", "done/x.json", strings.Repeat("y", 200)} {
+		_ = os.MkdirAll(filepath.Join(dir, name, "full"), 0o700)
+	}
+}
+
+// TestMischiefHoldsUpNobody: whatever a member leaves, orders and requests of others are carried out in the next pass.
+func TestMischiefHoldsUpNobody(t *testing.T) {
+	w := shared(t)
+	item := w.items(t)[0]
+	as(t, another, []uint32{approvers, people}, func() { mischief(w) })
+	given := w.order(t, orders.Reject, item, nil)
+	must(t, os.Chown(filepath.Join(w.dir, spool.DirOrders, given.Name+".json"), anAuditor, auditors))
+	id := requestID(77)
+	must(t, w.put(w.cfg.Inboxes[0].Path, id, "ok"))
+	w.while(t, func() {
+		wait(t, func() bool { a, err := orders.AnswerOf(w.dir, given.SHA256); must(t, err); return a != nil })
+		wait(t, func() bool { return w.status(t, id).State == "delivered" })
+	})
+	if why := w.answer(t, given); why != "" {
+		t.Errorf("refused: %s", why)
+	}
+	on := w.events(t, ledger.OrderRefused, ledger.QuarantineRejected)
+	at := slices.IndexFunc(on, func(e ledger.Event) bool { return e.Order == given.SHA256 })
+	if at > 1 {
+		t.Errorf("%d orders of another came before it", at)
+	}
+	if n := len(on) - 1; n > 100 {
+		t.Errorf("%d orders of one user were taken up at once", n)
+	}
+	for _, e := range on {
+		if e.Order != given.SHA256 && e.ByUser != strconv.Itoa(another) {
+			t.Errorf("on record: %+v", e)
+		}
+	}
+	status, err := os.ReadFile(filepath.Join(w.dir, "status.json"))
+	must(t, err)
+	if !strings.Contains(string(status), `"troubles": []`) || !strings.Contains(string(status), `"stuck": []`) {
+		t.Errorf("it says %s", status)
+	}
+	w.whole(t)
+}

@@ -159,7 +159,7 @@ func (e *Executor) createContainer(ctx context.Context, spec *specs.Spec, bp blu
 	}
 	task, err := cont.NewTask(ctx, cio.NullIO)
 	if err != nil {
-		return nil, fmt.Errorf("create task: %w", err)
+		return nil, e.explain(ctx, fmt.Errorf("create task: %w", err), spec, bp.id)
 	}
 	return task, nil
 }

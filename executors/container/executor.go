@@ -86,6 +86,7 @@ type Executor struct {
 	host    sandbox.Host
 	mapped  bool   // sandboxes have a user namespace
 	runtime string // what Identity says of it
+	binary  string // the OCI runtime below containerd's shim, or "" for another handler
 
 	mu          sync.Mutex
 	roots       map[string]*root // by image digest

@@ -89,18 +89,16 @@ func (e *Executor) describeRuntime(ctx context.Context) error {
 		binary = "runc"
 	}
 	if binary != "" { // other handlers are the runtime themselves
-		ctx, cancel := context.WithTimeout(ctx, versionTime)
-		defer cancel()
-		out, err := exec.CommandContext(ctx, binary, "--version").Output()
+		line, err := RuntimeVersion(ctx, binary)
 		if err != nil {
-			return fmt.Errorf("%w: ask the runtime %s for its version: %w", ErrConfig, binary, err)
+			return fmt.Errorf("%w: %w", ErrConfig, err)
 		}
-		line, _, _ := strings.Cut(string(out), "\n")
 		if HasOwnKernel(line) {
 			e.cfg.OwnKernel = true
 		}
-		words = append(words, strings.Replace(strings.TrimSpace(line), " version ", " ", 1))
+		words = append(words, strings.Replace(line, " version ", " ", 1))
 	}
+	e.binary = binary
 	e.runtime = strings.Join(words, ", ")
 	return nil
 }

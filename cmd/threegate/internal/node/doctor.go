@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,9 +81,10 @@ func newDoctor(a *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check this host and the node, and say how to mend what is missing",
 		Long: `doctor checks everything that the node needs to run a request: rights, isolation,
-programs, configuration, folders, images. It changes nothing; to try CORE's access it
-makes a hidden file and folder in CORE's folders and deletes them as CORE's user
-(core_inbound.owner). It ends with exit code 1 if something necessary is missing.`,
+programs, configuration, folders, images. To try CORE's access it makes a hidden file and
+folder in CORE's folders and deletes them as CORE's user (core_inbound.owner). If nothing is
+missing, it makes a sandbox, has a program in it try to get out, and removes it (see
+threegate posture). Else it changes nothing. It ends with exit code 1 if something necessary is missing.`,
 		Example: `  sudo threegate doctor --node /var/lib/threegate
   threegate doctor --json | jq '.[] | select(.state != "ok")'`,
 		Args: cobra.NoArgs,
@@ -116,6 +116,7 @@ func (a *app) doctor(ctx context.Context) error {
 		cs.dir = l.Dir
 		hostChecks(cs, l, host.Unified)
 		nodeChecks(ctx, cs, l)
+		a.sandboxCheck(ctx, cs, l)
 	}
 	if a.JSON {
 		if err := a.PrintJSON(cs.list); err != nil {
@@ -308,27 +309,36 @@ func runtimeCheck(ctx context.Context, cs *checks, runtime string) bool {
 		cs.add("runtime", err, "", "apt-get install --no-install-recommends "+filepath.Base(runtime))
 		return false
 	}
-	version := runtimeVersion(ctx, path)
+	const hint = "leave containerd.runtime_binary out of threegate.yaml: the node then uses runc"
+	version, err := container.RuntimeVersion(ctx, path)
+	if err != nil {
+		cs.add("runtime", err, "", "mend that program, or "+hint)
+		return false
+	}
+	version = ", " + version
 	cs.add("runtime", runtimeRefused(cgroup.Root, path, version), path+version,
-		"boot with systemd.unified_cgroup_hierarchy=1, or leave containerd.runtime_binary out of threegate.yaml: "+
-			"the node then uses runc")
+		"boot with systemd.unified_cgroup_hierarchy=1, or "+hint)
 	return container.HasOwnKernel(version)
 }
 
-// runtimeVersion is what an OCI runtime says of its version.
-func runtimeVersion(ctx context.Context, path string) string {
-	ctx, cancel := context.WithTimeout(ctx, runtimeTime)
-	defer cancel()
-	var words string
-	if out, err := exec.CommandContext(ctx, path, "--version").Output(); err == nil {
-		line, _, _ := strings.Cut(string(out), "\n")
-		words = ", " + strings.TrimSpace(line)
+// sandboxCheck makes a sandbox and has a program in it try to get out, if all that it needs is there.
+func (a *app) sandboxCheck(ctx context.Context, cs *checks, l *config.Node) {
+	if !cs.root || slices.ContainsFunc(cs.list, func(c check) bool { return c.State == checkFail }) ||
+		len(l.Backends.ERA.Languages) == 0 && l.Backends.Monty.Image == "" {
+		return
 	}
-	return words
+	reports, err := a.postureOnce(ctx, l)
+	hint := "threegate posture --node " + l.Dir + " shows what a sandbox could do"
+	if f, ok := errors.AsType[*cli.Fault](err); ok {
+		hint = f.Hint
+	}
+	detail := ""
+	if err == nil {
+		err = errors.Join(verdictsOf(reports)...)
+		detail = fmt.Sprintf("made by %s; %d ways out are closed", reports[0].Runtime, reports[0].Tried)
+	}
+	cs.add("sandbox", err, detail, hint)
 }
-
-// runtimeTime bounds how long a runtime may take to say its version.
-const runtimeTime = 10 * time.Second
 
 func folderCheck(dir string, mode uint32) error {
 	info, err := os.Stat(dir)

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,8 @@ func (a *app) postureOnce(ctx context.Context, cfg *config.Node) (_ []postureRep
 	}()
 	reports, err := tryPosture(ctx, e, cfg)
 	if err != nil {
-		return nil, cli.Troublef(err, "threegate doctor says what this host lacks", "the self-test could not be run")
+		return nil, cli.Troublef(err, cmp.Or(executors.HintOf(err), "threegate doctor says what this host lacks"),
+			"the self-test could not be run")
 	}
 	return reports, nil
 }

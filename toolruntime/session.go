@@ -1,6 +1,7 @@
 package toolruntime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
-// Budget bounds a session. A call beyond it is refused with E_POLICY.
+// Budget bounds a session. A call beyond it is refused with E_POLICY. What is zero is as in [DefaultBudget].
 type Budget struct {
 	Calls int
 	// Bytes bounds the arguments and results of all calls together.
@@ -29,19 +30,22 @@ type Budget struct {
 	Time time.Duration
 }
 
-// Options are what a session needs.
+// DefaultBudget is that of a session that names none.
+var DefaultBudget = Budget{Calls: 1000, Bytes: 256 << 20, Time: time.Hour}
+
+// Options are what a session is told. Each may be left out.
 type Options struct {
 	Budget Budget
 	// Timeline gets one line of JSON for each call: {tool, args_hash, start_ts, end_ts, code,
 	// bytes}, with times in seconds since 1970. It holds neither arguments nor content. A
-	// failure to write it ends the session.
+	// failure to write it ends the session. Without one no record is kept.
 	Timeline io.Writer
 	// Emit, if not nil, gets events: when a call begins, and when it has ended, with metrics. It is called by one
 	// goroutine at a time.
 	Emit func(contract.EventMessage)
-	// Now is the clock.
+	// Now is the clock, time.Now without it.
 	Now func() time.Time
-	// Stderr gets the trace of a tool that panics.
+	// Stderr gets the trace of a tool that panics, if it is not nil.
 	Stderr io.Writer
 }
 
@@ -78,6 +82,18 @@ type recorded struct {
 
 // New starts a session with a catalogue of tools.
 func New(tools []contract.Tool, o Options) *Session {
+	o.Budget.Calls = cmp.Or(o.Budget.Calls, DefaultBudget.Calls)
+	o.Budget.Bytes = cmp.Or(o.Budget.Bytes, DefaultBudget.Bytes)
+	o.Budget.Time = cmp.Or(o.Budget.Time, DefaultBudget.Time)
+	if o.Timeline == nil {
+		o.Timeline = io.Discard
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Stderr == nil {
+		o.Stderr = io.Discard
+	}
 	s := &Session{tools: map[string]contract.Tool{}, o: o, start: o.Now(),
 		seen: map[string]bool{}, touched: map[string]bool{}, locks: locks{tree: semaphore.NewWeighted(wholeTree)}}
 	for _, t := range append(slices.Clone(tools), EmitMetrics(s)) {

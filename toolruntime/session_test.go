@@ -36,22 +36,6 @@ func request(id, name, args string) *contract.ToolRequest {
 }
 
 func session(o Options, tools ...contract.Tool) *Session {
-	if o.Timeline == nil {
-		o.Timeline = io.Discard
-	}
-	o.Stderr = io.Discard
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Budget.Calls == 0 {
-		o.Budget.Calls = 1000
-	}
-	if o.Budget.Bytes == 0 {
-		o.Budget.Bytes = 1 << 20
-	}
-	if o.Budget.Time == 0 {
-		o.Budget.Time = time.Hour
-	}
 	return New(tools, o)
 }
 

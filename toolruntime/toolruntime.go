@@ -1,12 +1,15 @@
-// Package toolruntime is the Tool Runtime SDK: developer tools (files, search, patches,
-// processes, git, HTTP) under one contract, with policy, budgets and a record. A host embeds
-// it, hands a Session requests and gets responses.
+// Package toolruntime is the Tool Runtime SDK: developer tools (files, search, patches, processes, git, code, HTTP)
+// under one contract, with policy, budgets and a record. A host opens a folder with [workspace.Open] and its repository
+// with [git.Open], reads a registry with [registry.Parse], starts a [Session] with the [Tools] of both, hands it
+// requests with [Session.Do] and gets responses. Requests may be hostile, and are bounded in time, size and number.
 //
-// It runs in the sandbox only, next to the programs that it starts, which have its rights. Its
-// checks give quick and clear errors; what holds a program is the sandbox, and what
-// a result is worth is judged outside.
+// The programs that tools start (git, a shell_exec of the registry's, a build) have the rights of the host. Its checks
+// give quick and clear errors; what holds programs is a sandbox around the host. What can't be trusted belongs into
+// one.
 //
-// It imports nothing of the gate but pure packages.
+// The envelopes, the tools and their arguments are those of [Version] of the specification, and follow its rule: what a
+// client sends or reads changes in an incompatible way with a new MAJOR only. The Go API is that of this module's
+// version; before 1.0 it may change, and CHANGELOG.md says how.
 package toolruntime
 
 import (
@@ -21,9 +24,16 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
-// Tools are the tools of one workspace and its repository, under a registry. repo is nil where there is none. A
-// session adds emit_metrics.
+// Version is that of the Tool Runtime specification whose envelopes and tools these are (its section 11). Tools and
+// arguments of ours beside it are marked in docs/tools.md.
+const Version = contract.Version
+
+// Tools are the tools of one workspace and its repository, under a registry. repo is nil where there is none; without a
+// registry no host and no command is allowed. A session adds emit_metrics.
 func Tools(w *workspace.Workspace, repo *git.Repo, r *registry.Registry) []contract.Tool {
+	if r == nil {
+		r = registry.Default()
+	}
 	writers := ast.Guard(w, r, workspace.Tools(w))
 	return slices.Concat(writers, proc.Tools(w, r), []contract.Tool{fetch.Tool(r)}, git.Tools(repo, r), ast.Tools(w, r))
 }

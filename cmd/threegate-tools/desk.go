@@ -55,6 +55,8 @@ type desk struct {
 	session           *toolruntime.Session
 	repo              *git.Repo
 	responses, copied *os.File
+	// made is the folder of the workspace, if it is a temporary one.
+	made string
 }
 
 // open begins a run whose inputs lie in the folder next. kept, which may be nil, gets the timeline as well.
@@ -83,7 +85,12 @@ func (d *desk) begin(ctx context.Context, p *place, next string, kept *os.File, 
 	if kept != nil {
 		record = io.MultiWriter(kept, d.copied)
 	}
-	if err := p.fill(next); err != nil {
+	temporary := p.workspace == ""
+	err = p.fill(next)
+	if temporary {
+		d.made = p.workspace
+	}
+	if err != nil {
 		return err
 	}
 	w, repo, err := begin(ctx, p.workspace, bundleNextTo(next))
@@ -132,6 +139,12 @@ func (d *desk) changes(ctx context.Context, errs io.Writer) error {
 }
 
 func (d *desk) close() (err error) {
+	if d.repo != nil {
+		err = d.repo.Remove()
+	}
+	if d.made != "" {
+		err = errors.Join(err, os.RemoveAll(d.made))
+	}
 	for _, f := range []*os.File{d.responses, d.copied} {
 		if f != nil {
 			err = errors.Join(err, f.Close())

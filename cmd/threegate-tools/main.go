@@ -16,6 +16,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"github.com/threegate/tool-exec/toolruntime"
 )
 
 // The exit codes, as docs/exit-codes.md has them.
@@ -72,6 +74,7 @@ A plan is a file with one call a line. As the command of a request it is an inpu
 person approves: what it says is what runs.`,
 		Example: `  threegate-tools run /in/plan.jsonl
   threegate-tools schema file_read`,
+		Version:       toolruntime.Version + ", the version of the Tool Runtime specification",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -18,9 +18,6 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
-// version is that of the contracts.
-const version = "1.0.0"
-
 const instructions = `These tools work on one folder, the workspace; paths are relative to it.
 A registry says which commands and hosts are allowed, and no call changes it.
 A call that fails has a code, a message, often a hint and the rule that was broken: read them before you call again.`
@@ -59,7 +56,7 @@ func (d *door) emit(e contract.EventMessage) {
 // server serves the session's tools, of which contracts are the schemas.
 func (d *door) server(s *toolruntime.Session, contracts []contract.Tool) *mcp.Server {
 	d.session, d.listening = s, map[string]func(contract.Progress){}
-	who := &mcp.Implementation{Name: "threegate-tools", Title: "Tools under contracts", Version: version}
+	who := &mcp.Implementation{Name: "threegate-tools", Title: "Tools under contracts", Version: toolruntime.Version}
 	server := mcp.NewServer(who, &mcp.ServerOptions{Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
 	for _, t := range contracts {
@@ -96,7 +93,7 @@ func describe(t contract.Tool) *mcp.Tool {
 // plain is a schema without its dialect: it is the protocol's own, and clients know no other by its name.
 func plain(s *contract.Schema) *jsonschema.Schema {
 	doc := *s.Doc
-	doc.Schema = ""
+	doc.Schema, doc.Comment = "", ""
 	return &doc
 }
 

@@ -20,8 +20,8 @@ import (
 // front is what serve's flags say.
 type front struct {
 	settings
-	jsonl, mcp       bool
-	timeline, bundle string
+	jsonl, mcp, checkout     bool
+	timeline, bundle, pushes string
 }
 
 func serveCommand() *cobra.Command {
@@ -31,7 +31,8 @@ func serveCommand() *cobra.Command {
 		Short: "Answer requests that come in over stdin",
 		Long: `serve answers requests on stdin until it ends, on stdout. One process is one session: the registry, the
 budgets and the timeline are its, and no request changes them. The git tools work in a session with --bundle: the
-workspace, an empty folder, then begins as the branch of the bundle's HEAD.
+workspace, an empty folder,
+	then begins as the branch of the bundle's HEAD; or with --checkout, on a repository of yours.
 
 --jsonl reads envelopes, one JSON object a line: a ToolRequest is answered with EventMessages and a ToolResponse, a
 Heartbeat with a Heartbeat, and anything else with an ErrorMessage. Calls run one after the other; meanwhile a Heartbeat
@@ -64,6 +65,8 @@ structured content {code, rule, message, hint}; events are progress; a cancelled
 	cmd.Flags().BoolVar(&f.jsonl, "jsonl", false, "envelopes as lines of JSON")
 	cmd.Flags().BoolVar(&f.mcp, "mcp", false, "the Model Context Protocol")
 	cmd.Flags().StringVar(&f.bundle, "bundle", "", "a git bundle `file`: the repository to work on")
+	cmd.Flags().BoolVar(&f.checkout, "checkout", false, "the workspace is a checkout: the git tools work on its .git")
+	cmd.Flags().StringVar(&f.pushes, "pushes", "", "a `folder` for push.bundle (default git_push is refused)")
 	cmd.Flags().StringVar(&f.timeline, "timeline", "", "a new `file` for the timeline (default none is kept)")
 	return cmd
 }
@@ -71,11 +74,19 @@ structured content {code, rule, message, hint}; events are progress; a cancelled
 func (f *front) serve(ctx context.Context, timeline io.Writer, in io.Reader, out, errs io.Writer) error {
 	w, err := workspace.Open(f.workspace)
 	var repo *git.Repo
-	if err == nil && f.bundle != "" {
+	switch {
+	case err != nil:
+	case f.checkout:
+		repo, err = git.Open(ctx, w)
+	case f.bundle != "":
 		w, repo, err = begin(ctx, f.workspace, f.bundle)
 	}
 	if err != nil {
 		return err
+	}
+	if repo != nil {
+		repo.Out = f.pushes
+		defer func() { _ = repo.Remove() }()
 	}
 	session := func(emit func(contract.EventMessage)) (*toolruntime.Session, error) {
 		return f.open(w, repo, timeline, errs, toolruntime.Options{Emit: emit})

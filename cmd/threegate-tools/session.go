@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,9 +27,9 @@ func (s *settings) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.workspace, "workspace", "", "the `folder` that tools may touch")
 	f.StringVar(&s.registry, "registry", "", "the `file` that says which hosts and commands are allowed (default none are)")
-	f.IntVar(&s.budget.Calls, "max-calls", 1000, "calls of the session")
-	f.Int64Var(&s.budget.Bytes, "max-bytes", 256<<20, "`bytes` of arguments and results of the session")
-	f.DurationVar(&s.budget.Time, "max-time", time.Hour, "time of the session")
+	f.IntVar(&s.budget.Calls, "max-calls", toolruntime.DefaultBudget.Calls, "calls of the session")
+	f.Int64Var(&s.budget.Bytes, "max-bytes", toolruntime.DefaultBudget.Bytes, "`bytes` of arguments and results of the session")
+	f.DurationVar(&s.budget.Time, "max-time", toolruntime.DefaultBudget.Time, "time of the session")
 }
 
 // open makes the session. The timeline belongs to the caller.
@@ -40,7 +39,7 @@ func (s *settings) open(w *workspace.Workspace, repo *git.Repo, timeline, errs i
 	if err != nil {
 		return nil, err
 	}
-	o.Budget, o.Timeline, o.Stderr, o.Now = s.budget, timeline, errs, time.Now
+	o.Budget, o.Timeline, o.Stderr = s.budget, timeline, errs
 	return toolruntime.New(toolruntime.Tools(w, repo, r), o), nil
 }
 

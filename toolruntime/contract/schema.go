@@ -14,6 +14,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
+// Version is that of the Tool Runtime specification.
+const Version = "1.0.0"
+
 // Schema is the JSON Schema (draft 2020-12) of a Go type. The type is the contract: its schema is printed, given to
 // clients and checked from the same value.
 type Schema struct {
@@ -35,6 +38,7 @@ func NewSchema[T any](title string, defaults *T, adjust ...Adjust) *Schema {
 	}
 	doc.Schema = "https://json-schema.org/draft/2020-12/schema"
 	doc.Title = title
+	doc.Comment = "Tool Runtime " + Version
 	if defaults != nil {
 		setDefaults(doc, *defaults)
 	}

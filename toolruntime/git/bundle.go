@@ -152,5 +152,10 @@ func (r *Repo) Apply(ctx context.Context, file string) error {
 	return err
 }
 
-// Remove removes the git directory.
-func (r *Repo) Remove() error { return os.RemoveAll(r.dir) }
+// Remove removes the git directory, if it was made for the session.
+func (r *Repo) Remove() error {
+	if r.opened {
+		return nil
+	}
+	return os.RemoveAll(r.dir)
+}

@@ -40,6 +40,8 @@ type Repo struct {
 	Out string
 	// judged are commits that were held to the rules when they were made or taken.
 	judged map[string]bool
+	// opened says that the git directory is that of a checkout.
+	opened bool
 	// objects is the folder of the objects, where it does not lie in dir.
 	objects string
 	// date, if not empty, is that of new commits: for tests.
@@ -183,6 +185,26 @@ func Begin(ctx context.Context, w *workspace.Workspace, dir string) (*Repo, erro
 	}
 	r.base, err = r.commit(ctx, "HEAD")
 	r.came = []string{r.base}
+	return r, err
+}
+
+// Open takes the repository of a workspace that is a checkout: its folder .git, in which commits are kept as ever. What
+// lies there comes from the host, which vouches for it: of its configuration, filters and drivers are followed where
+// .gitattributes names them. No path of a tool reaches it. Pulls of bundles and pushes need In and Out.
+func Open(ctx context.Context, w *workspace.Workspace) (*Repo, error) {
+	r := &Repo{w: w, dir: filepath.Join(w.Dir, ".git"), judged: map[string]bool{}, opened: true}
+	if info, err := os.Lstat(r.dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%s is no checkout with a folder .git: git init makes it one", w.Dir)
+	}
+	var err error
+	if r.base, err = r.ref(ctx, "HEAD"); err == nil && r.base == "" {
+		err = fmt.Errorf("%s has no commit yet", w.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids, err := r.git(ctx, "for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes")
+	r.came = append(strings.Fields(ids), r.base)
 	return r, err
 }
 

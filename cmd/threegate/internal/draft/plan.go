@@ -189,7 +189,7 @@ func PlanJSONSchema() []byte {
 	var calls []any
 	for _, t := range toolruntime.Contracts() {
 		args := *t.Args.Doc
-		args.Schema = ""
+		args.Schema, args.Comment = "", ""
 		name := map[string]any{"const": t.Name, "description": t.Purpose}
 		calls = append(calls, map[string]any{"type": "object", "additionalProperties": false,
 			"required": []string{"tool"}, "properties": map[string]any{"tool": name, "args": &args}})

@@ -2,10 +2,12 @@
 package hooks
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -103,6 +105,19 @@ func (b *bench) commit(name string) {
 func (b *bench) bundle(args ...string) {
 	b.t.Helper()
 	b.git(b.dir, append([]string{"bundle", "create", "-q", filepath.Join(b.out(), "push.bundle")}, args...)...)
+}
+
+// header writes the lines of the bundle's beginning anew, as a hostile run can.
+func (b *bench) header(old, new string) {
+	b.t.Helper()
+	name := filepath.Join(b.out(), "push.bundle")
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, bytes.Replace(data, []byte(old), []byte(new), 1), 0o600)
+	}
+	if err != nil || !bytes.Contains(data, []byte(old)) {
+		b.t.Fatalf("%q is not in the bundle, %v", old, err)
+	}
 }
 
 // patch writes what the gate judged of the job: the difference between two commits.
@@ -258,7 +273,7 @@ func TestSealed(t *testing.T) {
 		{why: "the run ended with exit code 1", before: map[string]string{"outcome.json": `{"outcome":{"exit_code":1}}`}},
 		{why: "it can't be read", before: map[string]string{"outcome.json": `[]`}},
 		{why: "changes.patch is not as it was sealed", after: map[string]string{"out/changes.patch": "\n"}},
-		{why: "/out/changes.patch was withheld from the result (code.todo.blockers)", before: map[string]string{"withheld.json": `{"withheld":` +
+		{why: "'/out/changes.patch' was withheld from the result (code.todo.blockers)", before: map[string]string{"withheld.json": `{"withheld":` +
 			`[{"channel":"stdout","rule":"a.b"},{"channel":"/out/changes.patch","rule":"code.todo.blockers"}]}`}},
 	} {
 		b.file("out/push.bundle", string(good))
@@ -316,6 +331,27 @@ func TestRefused(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(b.out(), "push.bundle"), []byte("[core]\n"), 0o600); err != nil {
 				b.t.Fatal(err)
 			}
+		}},
+		"a branch twice, with another commit": {"the branch 'feat/x' is there twice", func(b *bench) {
+			b.bundle("feat/x", "--not", "main")
+			good := b.git(b.dir, "rev-parse", "feat/x")
+			b.commit("four")
+			b.bundle("feat/x", "--not", "main")
+			evil := b.git(b.dir, "rev-parse", "feat/x")
+			b.header(evil+" refs/heads/feat/x\n", evil+" refs/heads/feat/x\n"+good+" refs/heads/feat/x\n")
+		}},
+		"many branches": {"it has 20000 branches", func(b *bench) {
+			b.bundle("feat/x", "--not", "main")
+			tip := b.git(b.dir, "rev-parse", "feat/x")
+			var many strings.Builder
+			for i := range 20000 {
+				fmt.Fprintf(&many, "%s refs/heads/feat/%d\n", tip, i)
+			}
+			b.header(tip+" refs/heads/feat/x\n", many.String())
+		}},
+		"a name with an escape is withheld": {`'/out/\x1b[2J' was withheld`, func(b *bench) {
+			b.bundle("feat/x", "--not", "main")
+			b.file("withheld.json", `{"withheld":[{"channel":"/out/\u001b[2J","rule":"a.b"}]}`)
 		}},
 		"a link": {"[Errno", func(b *bench) {
 			b.bundle("feat/x", "--not", "main")

@@ -21,7 +21,7 @@ import (
 func (g *Gate) admit(ctx context.Context, j *spool.Job) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
-	a, err := g.verdict(ctx, j, g.now().UTC())
+	a, err := g.verdict(ctx, j, g.now().UTC(), nil)
 	if a == nil || err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (g *Gate) admit(ctx context.Context, j *spool.Job) error {
 }
 
 // readmit gives an admitted job its verdict anew if a person cancelled it, or the node has other rules since.
-// That time went by is no reason: it is judged as of when it was admitted.
+// That time went by is no reason: it is judged as of when it was admitted. Who approved it is on record, and stays.
 func (g *Gate) readmit(ctx context.Context, j *spool.Job) (refused bool, err error) {
 	a, err := readAdmission(j)
 	if err != nil {
@@ -47,13 +47,13 @@ func (g *Gate) readmit(ctx context.Context, j *spool.Job) (refused bool, err err
 	if cancelled {
 		return true, g.refuse(j, &a.Request, []schemas.Finding{admission.Cancelled(a.Request.RequestID)})
 	}
-	again, err := g.verdict(ctx, j, a.AdmittedAt)
+	again, err := g.verdict(ctx, j, a.AdmittedAt, a)
 	return again == nil && err == nil, err
 }
 
-// verdict judges a job as of a time, and refuses it or writes down what was decided. It gives nil if it was
-// refused.
-func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admitted, error) {
+// verdict judges a job as of a time, and refuses it or writes down what was decided; before is what was decided when it
+// was admitted, if it was. It gives nil if it was refused.
+func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time, before *admitted) (*admitted, error) {
 	cfg := g.config()
 	rules := cfg.Rules() // before: should others come meanwhile, it is judged again
 	v, err := g.judge(ctx, j, cfg, at)
@@ -74,7 +74,9 @@ func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time) (*admitt
 		Rules:         rules,
 		Findings:      v.Findings,
 	}
-	if v.SignedPlan != nil && slices.ContainsFunc(v.Approvers, approval.Approver.Verified) {
+	if before != nil {
+		a.Approved, a.Approvers, a.Plan = before.Approved, before.Approvers, before.Plan
+	} else if v.SignedPlan != nil && slices.ContainsFunc(v.Approvers, approval.Approver.Verified) {
 		a.Plan = schemas.SHA256(v.SignedPlan)
 	}
 	if err := writeRecord(j, ledger.FileAdmission, a); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -249,5 +250,26 @@ func TestPruneSaysWho(t *testing.T) {
 	if e := w.eventsOf(t, ledger.ArchivePruned); len(e) != 1 || e[0].By != "alice" ||
 		e[0].Reason != "older than a quarter" || len(e[0].Jobs) != 3 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestJudgedAnewTheApproversStay: what was admitted is judged anew by other rules before it starts. Who approved it
+// stays what is on record.
+func TestJudgedAnewTheApproversStay(t *testing.T) {
+	w, configure := planned(t)
+	configure(", require_signature: true, require_plan: true, allowed_signers: signers", "")
+	w.queued(t)
+	configure("", "")
+	must(t, w.process(&injector{}))
+	raw, err := os.ReadFile(w.one(t, "archive/*/*/j*/admission.json"))
+	must(t, err)
+	var a struct {
+		Approved []approval.Approver `json:"approved"`
+		Plan     string              `json:"plan_sha256"`
+	}
+	must(t, json.Unmarshal(raw, &a))
+	e := w.eventsOf(t, ledger.DeliveryAttempted)[0]
+	if len(a.Approved) == 0 || !reflect.DeepEqual(a.Approved, e.Approvers) || a.Plan != e.Plan {
+		t.Errorf("admission.json has %+v, plan %q; the record has %+v, %q", a.Approved, a.Plan, e.Approvers, e.Plan)
 	}
 }

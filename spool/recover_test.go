@@ -10,6 +10,7 @@ import (
 
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 const halfDone = "j01m7xq6ve9pemrvrx5czecqaf3"
@@ -133,5 +134,22 @@ func TestRulesSayEverything(t *testing.T) {
 	}
 	if count < 18 {
 		t.Errorf("only %d rules", count)
+	}
+}
+
+// TestTemporariesOfRecordsGo: what a crash left half written beside orders and signers is removed by the next start.
+func TestTemporariesOfRecordsGo(t *testing.T) {
+	n := newNode(t)
+	var left []string
+	for _, dir := range []string{spool.DirOrdersDone, spool.DirSigners} {
+		path := filepath.Join(n.dir, dir, durable.Temporary(sum(dir)))
+		mustNot(t, os.WriteFile(path, []byte("half"), 0o600))
+		left = append(left, path)
+	}
+	n.reopen()
+	for _, path := range left {
+		if exists(path) {
+			t.Errorf("%s is left", path)
+		}
 	}
 }

@@ -85,3 +85,25 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("jobs lie in %v", places)
 	}
 }
+
+// TestTakesOverOrders: what an older node keeps by the names of orders is found by their digests.
+func TestTakesOverOrders(t *testing.T) {
+	n := newNode(t)
+	done := filepath.Join(n.dir, spool.DirOrdersDone)
+	const name, order = "or-01789563000000000000", "an order"
+	for file, text := range map[string]string{name + ".json": order, name + ".json.sig": "a signature",
+		name + ".answer": "an answer"} {
+		mustNot(t, os.WriteFile(filepath.Join(done, file), []byte(text), 0o600))
+	}
+	mustNot(t, os.Mkdir(filepath.Join(done, "or-01789563000000000001.json"), 0o700)) // was no order
+	n.reopen()
+	n.reopen()
+	for file, want := range map[string]string{".json": order, ".sig": "a signature", ".answer": "an answer"} {
+		if got, err := os.ReadFile(filepath.Join(done, sum(order)+file)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", file, got, err)
+		}
+	}
+	if undone, err := n.Orders().Unanswered(); len(undone) > 0 || err != nil {
+		t.Errorf("unanswered: %v, %v", undone, err)
+	}
+}

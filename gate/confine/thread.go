@@ -3,6 +3,7 @@ package confine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -21,12 +22,12 @@ const writes = ll.AccessFSWriteFile | ll.AccessFSRemoveDir | ll.AccessFSRemoveFi
 	ll.AccessFSMakeSym
 
 // later are the rights that came after, by the version of Landlock.
-var later = map[int]uint64{2: ll.AccessFSRefer, 3: ll.AccessFSTruncate}
+var later = map[int]uint64{2: ll.AccessFSRefer, 3: ll.AccessFSTruncate, 5: ll.AccessFSIoctlDev}
 
 // Readers calls f on a thread of its own. The programs that f starts, and all that they start,
 // can read what their user may read and start others of these. They can change no file but
-// /dev/null, have no socket, and can't be traced by others of their user. f has to wait for them:
-// the thread ends with it.
+// /dev/null, have no descriptor that f did not give them and no socket, and can't be traced by
+// others of their user. f has to wait for them: the thread ends with it.
 func Readers(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -49,6 +50,10 @@ func readOnly() error {
 	raw, err := program(slices.Concat(denied, changing))
 	if err != nil {
 		return fmt.Errorf("seccomp: %w", err)
+	}
+	// What this process got without the mark itself would go on to the programs.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("close_range: %w", err)
 	}
 	if err := noWrites(abi); err != nil {
 		return fmt.Errorf("landlock: %w", err)

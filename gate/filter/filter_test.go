@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/threegate/tool-exec/gate/confine"
 )
 
 // words builds the example filter and its list where nobody may read them.
@@ -135,7 +137,8 @@ func TestHostileCommand(t *testing.T) {
 	if len(found) < 80 {
 		t.Errorf("%d attempts", len(found))
 	}
-	may := map[string]bool{"a pipeline": true, "a large read": true}
+	may := map[string]bool{"a pipeline": true, "a large read": true,
+		"a device for reading": confine.ABI() < 5} // older kernels can't deny that
 	for _, g := range found {
 		i := strings.LastIndex(g.Reason, ": ")
 		if name, outcome := g.Reason[:i], g.Reason[i+2:]; may[name] != (outcome == "done") {

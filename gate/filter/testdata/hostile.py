@@ -3,8 +3,10 @@
 
 hostile.py FOLDER: a folder that everybody may write to, with a file "open" of mode 0666 and a socket "socket" in it.
 """
+import contextlib
 import ctypes
 import errno
+import fcntl
 import json
 import os
 import resource
@@ -39,6 +41,14 @@ def opened(path, flags):
 def connect(family, address):
     with socket.socket(family) as s:
         s.connect(address)
+
+
+def descriptors():
+    for n in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # the one that lists
+            if int(n) > 2 and "/lib" not in os.readlink(f"/proc/self/fd/{n}"):
+                return
+    raise OSError(errno.EBADF, "")
 
 
 def fork_many():
@@ -94,6 +104,8 @@ attempt("trace", lambda: call(101, 16, os.getppid(), 0, 0))
 attempt("keyring", lambda: call(250, 0, 0, 0))
 attempt("bpf", lambda: call(321, 0, 0, 0))
 attempt("limit of files", lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1)))
+attempt("descriptors of the node's", descriptors)
+attempt("a device for reading", lambda: fcntl.ioctl(os.open("/dev/ptmx", os.O_RDONLY), 0x80045430, bytes(4)))
 blocked, hold = os.pipe()
 attempt("many processes", fork_many)
 os.close(hold)

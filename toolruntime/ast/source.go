@@ -87,7 +87,7 @@ func load(ctx context.Context, w *workspace.Workspace, globs []string, lang stri
 	seen := map[string]bool{}
 	total := 0
 	for _, glob := range globs {
-		err := workspace.Sources(ctx, w, glob, func(p string) error {
+		err := workspace.Sources(ctx, w, glob, false, func(p string) error {
 			if l := languageOf(p); seen[p] || l == "" || lang != "" && l != lang {
 				return nil
 			}

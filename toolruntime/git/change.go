@@ -24,7 +24,7 @@ func (k keeper) add(ctx context.Context, a addArgs) (addResult, error) {
 		return addResult{}, err
 	}
 	if _, err := k.git(ctx, append([]string{"add", "--"}, specs...)...); err != nil {
-		return addResult{}, err
+		return addResult{}, cmp.Or(k.ignored(ctx, a.Paths), err)
 	}
 	after, err := k.index(ctx)
 	count := 0
@@ -35,6 +35,21 @@ func (k keeper) add(ctx context.Context, a addArgs) (addResult, error) {
 		delete(before, path)
 	}
 	return addResult{count + len(before)}, err
+}
+
+// ignored is an error if one of the paths is a file that is ignored, of which git add says only that nothing fits.
+func (k keeper) ignored(ctx context.Context, paths []string) error {
+	for _, p := range paths {
+		if there, err := k.w.Exists(p); err != nil || !there {
+			continue
+		}
+		out, err := k.do(ctx, command{args: []string{"check-ignore", "--quiet", "--", p}})
+		if err == nil && out.Code == 0 {
+			return contract.Errorf(contract.Git, "%q is ignored: a .gitignore names it", p).
+				WithHint("an ignored file is not staged: name others, or change .gitignore")
+		}
+	}
+	return nil
 }
 
 // index is what is staged: mode, id and stage by path.

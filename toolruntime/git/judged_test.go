@@ -263,3 +263,30 @@ func TestPullNamesWhatItFetched(t *testing.T) {
 	b.must("git_merge", map[string]any{"branch": data["branch"], "ours": data["ours"],
 		"resolutions": []map[string]any{{"path": "b", "take": "ours"}}})
 }
+
+// TestDiffOfTwoCommits is git's.
+func TestDiffOfTwoCommits(t *testing.T) {
+	_, bundle := origin(t)
+	b := imported(t, bundle)
+	for _, rev := range []string{"HEAD~2..HEAD", "origin/fix/it...HEAD", "HEAD~1.."} {
+		got := b.must("git_diff", map[string]any{"rev": rev})["patch"]
+		if want := plain(t, b.dir, "--git-dir", b.repo.dir, "diff", rev); got != want || want == "" {
+			t.Errorf("%s: %s", rev, got)
+		}
+	}
+	if _, err := b.call(nil, "git_diff", map[string]any{"rev": "HEAD..none"}); err == nil || !strings.Contains(err.Hint, "origin/fix/it") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAddOfIgnored says so, in the caller's words.
+func TestAddOfIgnored(t *testing.T) {
+	b := newBench(t, map[string]string{".gitignore": "*.tmp\n"})
+	b.write("x.tmp", "x\n")
+	for path, want := range map[string]string{"x.tmp": "ignored", "none": "did not match any files"} {
+		_, err := b.call(nil, "git_add", map[string]any{"paths": []string{path}})
+		if err == nil || !strings.Contains(err.Message, want) || strings.Contains(err.Message+err.Hint, ":(") || !strings.Contains(err.Message, path) {
+			t.Errorf("%s: %+v", path, err)
+		}
+	}
+}

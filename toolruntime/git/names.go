@@ -59,6 +59,9 @@ func (r *Repo) ref(ctx context.Context, name string) (string, error) {
 	return strings.TrimSpace(out.Stdout), err
 }
 
+// magic makes a path one from the top of the work tree, with patterns as those of files.
+const magic = ":(top,glob)"
+
 // pathspecs judges paths and patterns as those of files are judged. The magic before each is ours, so that none
 // of a caller's is read.
 func pathspecs(paths []string) ([]string, error) {
@@ -71,7 +74,7 @@ func pathspecs(paths []string) ([]string, error) {
 		if clean == "." {
 			clean = "**"
 		}
-		specs = append(specs, ":(top,glob)"+clean)
+		specs = append(specs, magic+clean)
 	}
 	return specs, nil
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -61,11 +62,27 @@ func (k keeper) diff(ctx context.Context, a diffArgs) (diffResult, error) {
 	if err != nil {
 		return diffResult{}, err
 	}
-	id, err := k.rev(ctx, a.Rev)
+	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all"}
+	from, dots, to := cutRange(a.Rev)
+	id, err := k.rev(ctx, from)
+	if err == nil && dots != "" {
+		from = id
+		id, err = k.rev(ctx, to)
+		id = from + dots + id
+	}
 	if err != nil {
 		return diffResult{}, err
 	}
-	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", id, "--"}
-	patch, err := k.git(ctx, append(args, specs...)...)
+	patch, err := k.git(ctx, append(append(args, id, "--"), specs...)...)
 	return diffResult{patch, !utf8.ValidString(patch)}, err
+}
+
+// cutRange cuts two commits apart that dots join, as git writes it. A name of git's has no two dots in it.
+func cutRange(rev string) (from, dots, to string) {
+	for _, dots := range []string{"...", ".."} {
+		if from, to, ok := strings.Cut(rev, dots); ok {
+			return cmp.Or(from, "HEAD"), dots, cmp.Or(to, "HEAD")
+		}
+	}
+	return rev, "", ""
 }

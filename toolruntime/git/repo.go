@@ -157,7 +157,7 @@ func refusal(what string, out proc.Output) *contract.Error {
 			lines = append(lines, line)
 		}
 	}
-	text := contract.Shorten(strings.Join(lines, "; "), 1000)
+	text := contract.Shorten(strings.ReplaceAll(strings.Join(lines, "; "), magic, ""), 1000)
 	if text == "" {
 		text = fmt.Sprintf("exit code %d", out.Code)
 	}

@@ -43,7 +43,7 @@ type Change struct {
 }
 
 type diffArgs struct {
-	Rev   string   `json:"rev,omitempty" jsonschema:"the commit to compare the work tree with"`
+	Rev   string   `json:"rev,omitempty" jsonschema:"the commit to compare the work tree with, or A..B to compare two, or A...B for what B has since both parted"`
 	Paths []string `json:"paths,omitempty" jsonschema:"paths or glob patterns; all if none is given"`
 }
 

@@ -97,7 +97,11 @@ func look(p procfs.Proc) (Process, bool) {
 	return out, true
 }
 
+// password is one in a command line that looks like no secret by itself: of a variable, an option or a mysql's -p.
+var password = regexp.MustCompile(`(?i)((?:^|\s)(?:[a-z0-9_]*(?:password|passwd|pwd)|--?(?:password|passwd))[= ]|(?:^|\s)-p)(\S+)`)
+
 func mask(cmd string) string {
+	cmd = password.ReplaceAllString(cmd, "${1}"+secrets.Mask)
 	var out strings.Builder
 	at := 0
 	for _, m := range secrets.Scan([]byte(cmd)) {

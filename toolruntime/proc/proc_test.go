@@ -14,6 +14,7 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
+	"github.com/threegate/tool-exec/validate/secrets"
 )
 
 func TestSplit(t *testing.T) {
@@ -163,6 +164,13 @@ func TestProcList(t *testing.T) {
 	}
 	if _, err := list(t.Context(), listArgs{Filter: "(", Limit: 1}); contract.AsError(err).Code != contract.Validation {
 		t.Errorf("got %v", err)
+	}
+	for cmd, want := range map[string]string{"mysql -ptop -h db": "mysql -p" + secrets.Mask + " -h db",
+		"env PGPASSWORD=top psql": "env PGPASSWORD=" + secrets.Mask + " psql", "x --password top": "x --password " + secrets.Mask,
+		"python -m pytest": "python -m pytest", "cp -pr a b": "cp -p" + secrets.Mask + " a b"} { // better one too many
+		if got := mask(cmd); got != want {
+			t.Errorf("%q is %q", cmd, got)
+		}
 	}
 	token := "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 	if got := mask("tool --token " + token + " -v"); strings.Contains(got, token[4:20]) || !strings.HasSuffix(got, " -v") {

@@ -20,11 +20,14 @@ const (
 var vendored = map[string]bool{"vendor": true, "node_modules": true, "third_party": true, "target": true,
 	"__pycache__": true}
 
+var byteOrderMark = []byte("\ufeff")
+
 type grepArgs struct {
 	Pattern       string `json:"pattern" jsonschema:"a regular expression of RE2, matched in each line"`
 	Glob          string `json:"glob,omitempty"`
 	CaseSensitive bool   `json:"case_sensitive,omitempty"`
 	MaxResults    int    `json:"max_results,omitempty"`
+	IncludeHidden bool   `json:"include_hidden,omitempty" jsonschema:"also files below names that begin with a dot, without one in the pattern"`
 }
 
 // grepResult is the result of grep. Binary files are not searched, nor files above 8 MiB, nor hidden files and vendored
@@ -48,7 +51,7 @@ func (t fileTools) grep(ctx context.Context, a grepArgs) (grepResult, error) {
 	if err != nil {
 		return found, err
 	}
-	err = Sources(ctx, t.w, a.Glob, func(p string) error {
+	err = Sources(ctx, t.w, a.Glob, a.IncludeHidden, func(p string) error {
 		data, _, err := t.w.Read(p, maxGrepFile)
 		if err != nil || bytes.IndexByte(data[:min(len(data), binaryHead)], 0) >= 0 {
 			return nil
@@ -58,7 +61,11 @@ func (t fileTools) grep(ctx context.Context, a grepArgs) (grepResult, error) {
 			if line++; line%1000 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
-			text = bytes.TrimRight(text, "\r\n")
+			mark := 0
+			if line == 1 && bytes.HasPrefix(text, byteOrderMark) { // a line begins behind it
+				mark = len(byteOrderMark)
+			}
+			text = bytes.TrimRight(text[mark:], "\r\n")
 			at := re.FindIndex(text)
 			if at == nil {
 				continue
@@ -66,7 +73,7 @@ func (t fileTools) grep(ctx context.Context, a grepArgs) (grepResult, error) {
 			if found.Truncated = len(found.Matches) == a.MaxResults; found.Truncated {
 				return ErrEnough
 			}
-			found.Matches = append(found.Matches, Match{p, line, at[0] + 1, snippet(text, at[0])})
+			found.Matches = append(found.Matches, Match{p, line, mark + at[0] + 1, snippet(text, at[0])})
 		}
 		return nil
 	})

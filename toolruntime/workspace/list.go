@@ -83,11 +83,11 @@ func each(ctx context.Context, w *Workspace, glob string, do func(p string, d fs
 	return err
 }
 
-// Sources calls do for every regular file that a glob matches, but for hidden ones and those of folders such as vendor
-// and node_modules that the glob does not name. do may return ErrEnough.
-func Sources(ctx context.Context, w *Workspace, glob string, do func(p string) error) error {
+// Sources calls do for every regular file that a glob matches, but for hidden ones, without hidden, and those of
+// folders such as vendor and node_modules that the glob does not name. do may return ErrEnough.
+func Sources(ctx context.Context, w *Workspace, glob string, hidden bool, do func(p string) error) error {
 	return each(ctx, w, glob, func(p string, d fs.DirEntry) error {
-		if !d.Type().IsRegular() || hides(glob, p) || isVendored(glob, p) {
+		if !d.Type().IsRegular() || !hidden && hides(glob, p) || isVendored(glob, p) {
 			return nil
 		}
 		return do(p)

@@ -131,7 +131,8 @@ func TestMoveCopyDelete(t *testing.T) {
 func TestGrep(t *testing.T) {
 	long := strings.Repeat("é", 1000)
 	b := newBench(t, map[string]string{"src/x.rs": "fn a() {}\n  PANIC!(\"x\")\r\n", "src/bin": "panic!\x00", "vendor/v.rs": "panic!",
-		".hidden": "panic!", ".github/ci.yml": "on: push\n", ".github/.cache/x": "on: push\n", "src/long": long + "needle" + long})
+		".hidden": "panic!", ".github/ci.yml": "on: push\n", ".github/.cache/x": "on: push\n", "src/long": long + "needle" + long,
+		"bom": "\ufefffirst\nsecond\n"})
 	if err := os.Symlink("src/x.rs", filepath.Join(b.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +142,10 @@ func TestGrep(t *testing.T) {
 		b.want(`{"matches":[{"file":".github/ci.yml","line":1,"col":1,"snippet":"on: push"}],"truncated":false}`, "grep",
 			`{"pattern":"^on:","glob":"`+glob+`"}`)
 	}
+	b.want(`{"matches":[{"file":".github/ci.yml","line":1,"col":1,"snippet":"on: push"}],"truncated":false}`, "grep",
+		`{"pattern":"^on:","glob":"**/*.yml","include_hidden":true}`)
+	b.want(`{"matches":[],"truncated":false}`, "grep", `{"pattern":"^on:","glob":"**/*.yml"}`)
+	b.want(`{"matches":[{"file":"bom","line":1,"col":4,"snippet":"first"}],"truncated":false}`, "grep", `{"pattern":"^first$"}`)
 	b.want(`{"matches":[{"file":"vendor/v.rs","line":1,"col":1,"snippet":"panic!"}],"truncated":false}`, "grep",
 		`{"pattern":"panic!","glob":"vendor/**"}`)
 	b.want(`{"matches":[{"file":"src/x.rs","line":1,"col":1,"snippet":"fn a() {}"}],"truncated":true}`, "grep", `{"pattern":".*","glob":"src/x.rs","max_results":1}`)

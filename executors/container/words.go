@@ -45,8 +45,8 @@ func (e *Executor) explain(ctx context.Context, err error, spec *specs.Spec, id 
 	case said != "" && !strings.Contains(err.Error(), said):
 		err = fmt.Errorf("the runtime says: %s (%w)", said, err)
 	}
-	return executors.WithHint(err, "mend what the runtime "+e.binary+" names; threegate doctor tries a sandbox of it. Without "+
-		"containerd.runtime_binary the node uses runc")
+	return executors.WithHint(err, "mend what the runtime "+e.binary+" names; threegate doctor tries a sandbox of it. "+
+		"Without containerd.runtime_binary the node uses runc")
 }
 
 // words are the last ones of a runtime that is to make this sandbox, or "" if it makes it.
@@ -146,7 +146,8 @@ func oneLine(s string) string {
 	return s
 }
 
-// RuntimeVersion is the first line of what an OCI runtime says of its version. If it can't, the error has its last words.
+// RuntimeVersion is the first line of what an OCI runtime says of its version. If it can't, the error has its last
+// words.
 func RuntimeVersion(ctx context.Context, binary string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()

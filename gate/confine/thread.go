@@ -78,7 +78,8 @@ func noWrites(abi int) error {
 		return err
 	}
 	defer unix.Close(null)
-	err = ll.LandlockAddPathBeneathRule(rules, &ll.PathBeneathAttr{AllowedAccess: ll.AccessFSWriteFile, ParentFd: null}, 0)
+	nothing := ll.PathBeneathAttr{AllowedAccess: ll.AccessFSWriteFile, ParentFd: null}
+	err = ll.LandlockAddPathBeneathRule(rules, &nothing, 0)
 	if err == nil {
 		err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	}

@@ -99,8 +99,8 @@ func init() { asked.Store(rand.Uint32()) }
 
 // unprivileged is a command that starts another one as that user, who can gain no rights, and with bounds.
 func unprivileged(user uint32) []string {
-	return []string{"/usr/bin/setpriv", fmt.Sprintf("--reuid=%d", user), fmt.Sprintf("--regid=%d", user), "--clear-groups",
-		"--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--",
+	return []string{"/usr/bin/setpriv", fmt.Sprintf("--reuid=%d", user), fmt.Sprintf("--regid=%d", user),
+		"--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--",
 		"/usr/bin/prlimit", "--fsize=0", "--core=0", "--nofile=256", "--nproc=64", "--as=4294967296", "--"}
 }
 

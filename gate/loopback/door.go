@@ -35,8 +35,9 @@ type Door struct {
 func (d Door) Serve(ctx context.Context, l net.Listener) error {
 	s := newSeats(l)
 	server := &http.Server{Handler: d.guard(l.Addr()), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime,
-		WriteTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true,
-		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: seated}
+		WriteTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaderBytes,
+		DisableGeneralOptionsHandler: true,
+		BaseContext:                  func(net.Listener) context.Context { return ctx }, ConnContext: seated}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)

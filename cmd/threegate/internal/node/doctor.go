@@ -142,8 +142,8 @@ func notRoot() error {
 func landlockCheck(cs *checks, abi int) {
 	switch {
 	case abi == 0:
-		cs.warn("landlock", "this kernel has none: commands that read requests can reach all files of their caller, and no filter "+
-			"can be a command",
+		cs.warn("landlock", "this kernel has none: commands that read requests can reach all files of their caller, "+
+			"and no filter can be a command",
 			"start the kernel with landlock in its list of security modules (lsm=landlock,...)")
 	default:
 		detail := fmt.Sprintf("ABI %d: commands that read requests and results reach only the files that they are "+

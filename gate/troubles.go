@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,8 +48,10 @@ func (g *Gate) reportStatus(ctx context.Context) {
 
 // trouble says in an operator's words what an error keeps from being done.
 func (g *Gate) trouble(what, doing string, err error) trouble.Trouble {
-	hint := cmp.Or(trouble.Hint(err),
-		"threegate doctor --node "+g.config().Dir+" says what is missing; the log of serve says more")
+	hint := trouble.Hint(err)
+	if hint == "" {
+		hint = "threegate doctor --node " + g.config().Dir + " says what is missing; the log of serve says more"
+	}
 	return trouble.Trouble{What: what, Doing: doing, Code: schemas.CodeInternal, Error: err.Error(), Hint: hint}
 }
 

@@ -68,12 +68,17 @@ func (k keeper) commitStaged(ctx context.Context, a commitArgs) (commitResult, e
 	if strings.ContainsRune(a.Message, 0) {
 		return commitResult{}, contract.Errorf(contract.Validation, "the message holds a NUL")
 	}
-	if k.rules.Git.RequireCleanTreeForCommit {
-		if err := k.clean(ctx, false); err != nil {
-			return commitResult{}, err
-		}
+	s, err := k.look(ctx)
+	if err == nil && k.rules.Git.RequireCleanTreeForCommit {
+		err = s.clean(false)
 	}
-	nothing := k.staging(ctx, a.AllowEmpty)
+	if err != nil {
+		return commitResult{}, err
+	}
+	var nothing error
+	if !a.AllowEmpty {
+		nothing = s.staging()
+	}
 	warnings, err := k.message(a.Message)
 	if err != nil && nothing != nil {
 		err = contract.AsError(err).WithHint(contract.AsError(err).Hint + ". Also, " + contract.AsError(nothing).
@@ -107,11 +112,7 @@ func (k keeper) commitStaged(ctx context.Context, a commitArgs) (commitResult, e
 }
 
 // staging refuses a commit of nothing.
-func (k keeper) staging(ctx context.Context, allowEmpty bool) error {
-	s, err := k.look(ctx)
-	if err != nil || allowEmpty {
-		return err
-	}
+func (s statusResult) staging() error {
 	var paths []string
 	for _, c := range s.Changes {
 		if c.Staged {
@@ -165,9 +166,13 @@ func parse(patch []byte) ([]judge.Change, error) {
 // not know are no changes.
 func (r *Repo) clean(ctx context.Context, all bool) error {
 	s, err := r.look(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.clean(all)
 	}
+	return err
+}
+
+func (s statusResult) clean(all bool) error {
 	for _, c := range s.Changes {
 		if c.Status != "?" && (c.Unstaged || all) {
 			return contract.Refuse(cleanRule, "the work tree is not clean: %q has changes", c.Path).

@@ -1,5 +1,5 @@
 // Package cli is what all commands of threegate share: streams, global flags, errors
-// with exit codes, how a node is found, and how a process gives up rights.
+// with exit codes, how a node is made and found, and how a process gives up rights.
 //
 // It knows no command and reads no document.
 package cli

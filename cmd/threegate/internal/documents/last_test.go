@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/create"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -24,7 +23,7 @@ func TestReviewShowsTheDifference(t *testing.T) {
 	const first, job = "TR-20260209-162000Z-loan-2", "j01m7y2bdpdcrsgyvat4hpvd7tk"
 	dir := t.TempDir()
 	node := filepath.Join(dir, "node")
-	if _, err := create.Node(node, create.New{Name: "lab"}); err != nil {
+	if _, err := cli.CreateNode(node, cli.NewNode{Name: "lab"}); err != nil {
 		t.Fatal(err)
 	}
 	registry := filepath.Join(node, config.FileName)

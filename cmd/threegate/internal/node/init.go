@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/create"
 	"github.com/threegate/tool-exec/executors/image"
 	"github.com/threegate/tool-exec/gate/config"
 )
@@ -19,7 +18,7 @@ import (
 const defaultImages = "/var/lib/threegate/images"
 
 func newInit(a *app) *cobra.Command {
-	var n create.New
+	var n cli.NewNode
 	var ifAbsent bool
 	cmd := &cobra.Command{
 		Use:   "init DIR",
@@ -44,8 +43,8 @@ and threegate-sandboxes, which holds the control groups of all sandboxes.`,
 	return cmd
 }
 
-func (a *app) initNode(dir string, n create.New, ifAbsent bool) error {
-	pinned, err := create.Node(dir, n)
+func (a *app) initNode(dir string, n cli.NewNode, ifAbsent bool) error {
+	pinned, err := cli.CreateNode(dir, n)
 	if errors.Is(err, fs.ErrExist) {
 		if ifAbsent {
 			return nil

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
-	"github.com/threegate/tool-exec/cmd/threegate/internal/create"
 	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/quarantine"
@@ -32,7 +31,7 @@ func must(t *testing.T, err error) {
 func newNode(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "node")
-	_, err := create.Node(dir, create.New{Name: "lab"})
+	_, err := cli.CreateNode(dir, cli.NewNode{Name: "lab"})
 	must(t, err)
 	return dir
 }

@@ -1,5 +1,4 @@
-// Package create makes a node: its folders, and its first configuration.
-package create
+package cli
 
 import (
 	"errors"
@@ -20,8 +19,8 @@ import (
 // image there is an ERA language.
 const montyImage = "monty"
 
-// New says how a node is made.
-type New struct {
+// NewNode says how a node is made.
+type NewNode struct {
 	Name string
 	// Images is a layout: every image found there is pinned (none if the folder is empty or absent).
 	Images string
@@ -30,10 +29,10 @@ type New struct {
 	Service bool
 }
 
-// Node makes a node in dir: its folders, and a configuration. A node that is there
+// CreateNode makes a node in dir: its folders, and a configuration. A node that is there
 // already is an error that matches fs.ErrExist; but if nobody has changed its first
 // configuration, and images have come since, they are pinned now.
-func Node(dir string, n New) ([]image.Entry, error) {
+func CreateNode(dir string, n NewNode) ([]image.Entry, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -71,7 +70,7 @@ func Node(dir string, n New) ([]image.Entry, error) {
 }
 
 // firstConfig is the configuration of a new node, for people to go on from.
-func firstConfig(n New, entries []image.Entry) string {
+func firstConfig(n NewNode, entries []image.Entry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# ThreeGate TOOL-EXEC node. "threegate config show" prints every key with its value
 # and where it came from. An unknown key is an error.

@@ -1,4 +1,4 @@
-package create_test
+package cli_test
 
 import (
 	"archive/tar"
@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/threegate/tool-exec/cmd/threegate/internal/create"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/executors/image"
 	"github.com/threegate/tool-exec/gate/config"
 )
@@ -18,12 +18,12 @@ import (
 // unless somebody has changed the configuration.
 func TestImagesThatComeLater(t *testing.T) {
 	dir := t.TempDir()
-	n := create.New{Name: "host-1", Images: filepath.Join(dir, "images"), Service: true}
+	n := cli.NewNode{Name: "host-1", Images: filepath.Join(dir, "images"), Service: true}
 	node, mine := filepath.Join(dir, "node"), filepath.Join(dir, "mine")
 	for _, d := range []string{node, mine} {
-		_, err := create.Node(d, n)
+		_, err := cli.CreateNode(d, n)
 		must(t, err)
-		if _, err := create.Node(d, n); !errors.Is(err, fs.ErrExist) {
+		if _, err := cli.CreateNode(d, n); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("made twice: %v", err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestImagesThatComeLater(t *testing.T) {
 	digest, err := image.Pack(filepath.Join(dir, "root.tar"), "python", image.Config{}, n.Images)
 	must(t, err)
 
-	pinned, err := create.Node(node, n)
+	pinned, err := cli.CreateNode(node, n)
 	if err != nil || len(pinned) != 1 {
 		t.Fatalf("pinned %v, %v", pinned, err)
 	}
@@ -53,7 +53,7 @@ func TestImagesThatComeLater(t *testing.T) {
 		t.Errorf("not of a service: %+v", l.Containerd)
 	}
 	for _, d := range []string{node, mine} {
-		if _, err := create.Node(d, n); !errors.Is(err, fs.ErrExist) {
+		if _, err := cli.CreateNode(d, n); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s was changed again: %v", d, err)
 		}
 	}

@@ -228,7 +228,8 @@ func (c *checker) external() {
 // name verifies the name of one of several things.
 func (c *checker) name(key, what, name string, seen map[string]bool) {
 	if name == "" || len(name) > 64 || strings.ContainsFunc(name, notNameRune) {
-		c.bad(key, fmt.Sprintf("%q is no name for a %s", name, what), "use 1 to 64 of letters, digits, '.', '_' and '-'")
+		c.bad(key, fmt.Sprintf("%q is no name for a %s", name, what),
+			"use 1 to 64 of letters, digits, '.', '_' and '-'")
 	}
 	if seen[name] {
 		c.bad(key, fmt.Sprintf("%s %q is listed twice", what, name), "give each a name of its own")

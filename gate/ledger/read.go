@@ -49,9 +49,9 @@ type replayed struct {
 }
 
 // readLines reads whole lines from where r says that f stands. Of those without the text about, if it is not empty,
-// only the place in the chain is checked. What is damaged is told to wrong. If that returns nil, the reading goes on behind
-// it. Both events between which the chain breaks are given to each: one of them was changed, or what was between them is
-// gone.
+// only the place in the chain is checked. What is damaged is told to wrong. If that returns nil, the reading goes on
+// behind it. Both events between which the chain breaks are given to each: one of them was changed, or what was between
+// them is gone.
 func readLines(f io.Reader, path string, r replayed, last bool, about []byte, each func(Event) error,
 	wrong func(error) error) (replayed, error) {
 	br := bufio.NewReaderSize(f, maxLineBytes)

@@ -56,8 +56,11 @@ func sentences(raw []byte, lo, from, to, hi int) (int, int) {
 	for _, end := range sentenceEnd.FindAllIndex(raw[lo:from], -1) {
 		first = lo + end[1]
 	}
-	if line := lineStart(raw, from); line > first && line > 0 && !continues(raw[lineStart(raw, line-1):line-1], raw[line:lineStop(raw, line)]) {
-		first = line
+	if line := lineStart(raw, from); line > first && line > 0 {
+		before := raw[lineStart(raw, line-1) : line-1]
+		if !continues(before, raw[line:lineStop(raw, line)]) {
+			first = line
+		}
 	}
 	if end := sentenceEnd.FindIndex(raw[max(from, to-1):hi]); end != nil {
 		last = max(from, to-1) + end[1] - 1
@@ -96,10 +99,11 @@ const wrapped = 40
 // continues says whether a line goes on in the next one.
 func continues(line, next []byte) bool {
 	a, b := commentMark.Find(line), commentMark.Find(next)
+	block := bytes.TrimSpace(line)
 	if len(a) > 0 && bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b)) && !bytes.ContainsAny(a, "-*") {
 		line, next = line[len(a):], next[len(b):]
-	} else if recordStart.Match(next) || len(bytes.TrimSpace(b)) > 0 || bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) ||
-		bytes.HasPrefix(bytes.TrimSpace(line), []byte("|")) || bytes.HasPrefix(bytes.TrimSpace(line), []byte("```")) {
+	} else if recordStart.Match(next) || len(bytes.TrimSpace(b)) > 0 || bytes.HasPrefix(block, []byte("#")) ||
+		bytes.HasPrefix(block, []byte("|")) || bytes.HasPrefix(block, []byte("```")) {
 		return false
 	}
 	line, text := bytes.TrimRight(line, blanks), bytes.TrimLeft(next, blanks)

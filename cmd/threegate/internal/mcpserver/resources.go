@@ -137,7 +137,8 @@ func (d *desk) readDocument(_ context.Context, req *mcp.ReadResourceRequest) (*m
 	if err != nil {
 		return nil, resourceError(uri, err)
 	}
-	c := &mcp.ResourceContents{URI: uri, MIMEType: typeMarkdown, Text: string(r.raw), Meta: untrusted(schemas.SHA256(r.raw))}
+	c := &mcp.ResourceContents{URI: uri, MIMEType: typeMarkdown, Text: string(r.raw)}
+	c.Meta = untrusted(schemas.SHA256(r.raw))
 	c.Meta["threegate/spans"] = r.spans.Spans
 	return contents(c), nil
 }

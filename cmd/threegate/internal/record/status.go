@@ -203,7 +203,8 @@ func lastEvent(t ledger.Totals) string {
 	if t.Events == 0 {
 		return "no events yet"
 	}
-	return fmt.Sprintf("%s, the last at %s", term.Plural(int(t.Events), "event", "events"), t.LastEvent.Format(time.RFC3339))
+	last := t.LastEvent.Format(time.RFC3339)
+	return fmt.Sprintf("%s, the last at %s", term.Plural(int(t.Events), "event", "events"), last)
 }
 
 // watchEvery is how often a watched view is drawn anew.

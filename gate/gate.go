@@ -45,6 +45,7 @@ type Gate struct {
 	outbox    *spool.Outbox
 	orders    *spool.Orders
 	taken     ordersTaken
+	senders   senders
 	people    access.Groups
 	troubles  *trouble.List
 	posture   posture
@@ -140,6 +141,7 @@ func Open(cfg *config.Node, o Options) (_ *Gate, err error) {
 	g.outbox.Seam, g.outbox.Access = o.Seam, core
 	g.orders = g.spool.Orders()
 	g.taken.stays = map[string]bool{}
+	g.spool.SkipSenders(g.full)
 	dir := filepath.Join(cfg.Dir, spool.DirLedger)
 	g.ledger, err = ledger.Open(dir, ledger.Options{Now: g.now, Seam: o.Seam}, g.journal.note)
 	if err != nil {
@@ -262,6 +264,9 @@ func (g *Gate) recordStart() error {
 
 // resume queues every job that an earlier gate left, and removes what no job owns.
 func (g *Gate) resume(ctx context.Context) error {
+	if err := g.loadSenders(); err != nil {
+		return err
+	}
 	for _, job := range g.journal.Releasing() { // a crash came between the event and the rename
 		if err := g.recall(job); err != nil {
 			return err

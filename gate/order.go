@@ -241,7 +241,11 @@ func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
 	}
 	g.log.Info("an order is answered", "order", given.Name, "kind", spool.Quote(string(o.Kind)),
 		"subject", spool.Quote(o.Subject), "user", access.UserName(given.UID), "refused", string(why))
-	return g.record(e)
+	err = g.record(e)
+	if err == nil && (e.Type == ledger.QuarantineRejected || e.Type == ledger.QuarantineReleased) {
+		g.senders.decided(e.RunID)
+	}
+	return err
 }
 
 // eventOf is the event that an order comes to. An error that is a Refusal says why it can't be carried out.

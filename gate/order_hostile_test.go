@@ -237,3 +237,36 @@ func TestMischiefHoldsUpNobody(t *testing.T) {
 	}
 	w.whole(t)
 }
+
+// TestASendersRefusalsAreBounded: above a bound of refused requests that nobody decided on, those of the same user wait;
+// others' don't, and it is said whose they are. A decision makes room.
+func TestASendersRefusalsAreBounded(t *testing.T) {
+	const most = 500
+	w := shared(t)
+	inbox := w.cfg.Inboxes[0].Path
+	before := len(w.items(t))
+	as(t, another, []uint32{approvers, people}, func() {
+		for i := range most + 3 {
+			_ = os.WriteFile(filepath.Join(inbox, fmt.Sprintf("TR-flood-%d.md", i)), []byte("x"), 0o600)
+		}
+	})
+	waiting := func() int { n, err := spool.Waiting(inbox); must(t, err); return n }
+	troubled := func() bool {
+		status, err := os.ReadFile(filepath.Join(w.dir, "status.json"))
+		return err == nil && strings.Contains(string(status), fmt.Sprintf("sender %d", another))
+	}
+	for range 2 { // also after a start
+		w.while(t, func() { wait(t, func() bool { return waiting() == 3 && troubled() }) })
+	}
+	id := requestID(77)
+	must(t, w.put(inbox, id, "ok"))
+	given := w.order(t, orders.Reject, w.items(t)[before], nil)
+	w.while(t, func() {
+		wait(t, func() bool { return w.status(t, id).State == "delivered" })
+		wait(t, func() bool { return waiting() == 2 && troubled() })
+	})
+	if why := w.answer(t, given); why != "" {
+		t.Errorf("refused: %s", why)
+	}
+	w.whole(t)
+}

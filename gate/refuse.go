@@ -35,6 +35,7 @@ func (g *Gate) refuse(j *spool.Job, req *schemas.Request, findings []schemas.Fin
 	if err := g.end(j, ev); err != nil {
 		return err
 	}
+	g.senders.add(j.ID, j.Origin.UID, j.Bytes())
 	g.log.Info("request quarantined", "job", j.ID, "request", ev.RequestID, "inbox", j.Origin.Inbox, "rules", ev.Rules)
 	return nil
 }

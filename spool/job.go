@@ -63,6 +63,9 @@ func (j *Job) Findings() []schemas.Finding { return slices.Clone(j.rec.Defects) 
 // Path("inputs") under their path without "/in".
 func (j *Job) Inputs() []InputFile { return slices.Clone(j.rec.InputFiles) }
 
+// Bytes is how much of the request and its inputs was copied.
+func (j *Job) Bytes() int64 { return j.rec.Bytes() }
+
 // InputHashes maps "/in/..." to its lower-case hex SHA-256.
 func (j *Job) InputHashes() map[string]string {
 	m := make(map[string]string, len(j.rec.InputFiles))

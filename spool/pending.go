@@ -23,7 +23,7 @@ const (
 // inboxState is what is known of one inbox. Spool.mu guards it.
 type inboxState struct {
 	Inbox
-	queue []string // oldest first
+	queue []waiting // oldest first
 	// unread says that the folder must be read again once the queue is empty.
 	unread bool
 	// due are its unfinished claims that may be tried again; namesTurn says that a
@@ -40,10 +40,11 @@ type inboxState struct {
 	readings    int // how often the folder was read
 }
 
-// waiting is one name and when it came into its folder.
+// waiting is one name, when it came into its folder, and whose it is.
 type waiting struct {
 	name string
 	at   int64 // ctime: unlike mtime, nobody can set it
+	uid  uint32
 }
 
 func (w waiting) compare(o waiting) int {
@@ -84,6 +85,13 @@ func (s *Spool) Skip(skip func(inbox string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.skip = skip
+}
+
+// SkipSenders makes Pending offer no request of those users that full names: those wait in their inbox.
+func (s *Spool) SkipSenders(full func(uid uint32) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full = full
 }
 
 // findDue sorts the unfinished claims that are due by inbox. The first inbox has
@@ -136,11 +144,14 @@ func (s *Spool) nextName(in *inboxState) (string, bool) {
 		if len(in.queue) == 0 && !s.refill(in) {
 			return "", false
 		}
-		name := in.queue[0]
-		in.queue[0] = ""
+		w := in.queue[0]
+		in.queue[0] = waiting{}
 		in.queue = in.queue[1:]
-		if st := in.stuck[name]; st == nil || !s.now().Before(st.next) {
-			return name, true
+		if s.full != nil && s.full(w.uid) {
+			continue // the next sweep finds it again
+		}
+		if st := in.stuck[w.name]; st == nil || !s.now().Before(st.next) {
+			return w.name, true
 		}
 	}
 }
@@ -174,13 +185,12 @@ func (s *Spool) refill(in *inboxState) bool {
 
 // read reads an inbox: at most maxQueued requests that are not stuck, oldest first,
 // and whether there are more.
-func (s *Spool) read(in *inboxState) (names []string, more bool, err error) {
+func (s *Spool) read(in *inboxState) (found []waiting, more bool, err error) {
 	f, err := os.Open(in.Dir)
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
-	var found []waiting
 	seen := map[string]bool{}
 	err = readDirNames(f, func(name string) bool {
 		if !isRequestName(name) {
@@ -196,7 +206,7 @@ func (s *Spool) read(in *inboxState) (names []string, more bool, err error) {
 		if unix.Fstatat(int(f.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 			return true // gone meanwhile
 		}
-		found = append(found, waiting{name, st.Ctim.Nano()})
+		found = append(found, waiting{name, st.Ctim.Nano(), st.Uid})
 		more = len(found) >= maxQueued
 		return !more
 	})
@@ -209,11 +219,7 @@ func (s *Spool) read(in *inboxState) (names []string, more bool, err error) {
 		}
 	}
 	slices.SortFunc(found, waiting.compare)
-	names = make([]string, len(found))
-	for i, w := range found {
-		names[i] = w.name
-	}
-	return names, more, nil
+	return found, more, nil
 }
 
 // Waiting counts the requests that lie in an inbox, reading it by parts: it may
@@ -321,7 +327,7 @@ func (s *Spool) putBack(a Arrival) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if in := s.inbox(a.Inbox.Name); in != nil {
-		in.queue = slices.Insert(in.queue, 0, a.Name)
+		in.queue = slices.Insert(in.queue, 0, waiting{name: a.Name})
 	}
 }
 

@@ -55,6 +55,15 @@ func (r *Claim) setAside(rule, name string, owner, sender uint32) {
 	r.Defects[len(r.Defects)-1].Severity = schemas.SeverityWarning
 }
 
+// Bytes is how much of the request and its inputs was copied.
+func (r *Claim) Bytes() int64 {
+	n := r.Size
+	for _, f := range r.InputFiles {
+		n += f.Size
+	}
+	return n
+}
+
 const (
 	claimVersion  = 1
 	maxClaimBytes = 64 << 20

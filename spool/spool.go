@@ -100,6 +100,7 @@ type Spool struct {
 	inboxes []*inboxState
 	turn    int                   // whose turn it is to hand out a name
 	skip    func(string) bool     // inboxes of which nothing is handed out; nil: none
+	full    func(uint32) bool     // users of whom nothing is handed out; nil: none
 	open    map[string]*openClaim // claims in progress by job id
 	months  map[string]bool       // folders of the archive that are durable
 	// kick tells the watcher that something new is to be tried again; trashed

@@ -292,8 +292,11 @@ func named(group string) string {
 
 // userOf is the host's user who gave an order, "" if that is root.
 func userOf(given spool.Given) string {
-	if isRoot(given.UID) {
+	switch {
+	case isRoot(given.UID):
 		return ""
+	case given.UID < 0:
+		return "unknown"
 	}
 	return access.UserName(given.UID)
 }

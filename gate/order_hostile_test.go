@@ -119,7 +119,9 @@ func TestOrdersInRaces(t *testing.T) {
 	})
 	refused := w.events(t, ledger.OrderRefused)
 	for _, e := range refused {
-		if uid, err := strconv.Atoi(e.ByUser); err != nil || uid < first {
+		uid, err := strconv.Atoi(e.ByUser)
+		second := e.ByUser == "unknown" && e.Order == "" // it had another name
+		if (err != nil || uid < first) && !second {
 			t.Errorf("on record: %+v", e)
 		}
 	}
@@ -219,14 +221,18 @@ func TestMischiefHoldsUpNobody(t *testing.T) {
 	}
 	on := w.events(t, ledger.OrderRefused, ledger.QuarantineRejected)
 	at := slices.IndexFunc(on, func(e ledger.Event) bool { return e.Order == given.SHA256 })
-	if at > 1 {
+	if at > 2 { // another's, and one of which nobody knows whose it is
 		t.Errorf("%d orders of another came before it", at)
 	}
-	if n := len(on) - 1; n > 100 {
-		t.Errorf("%d orders of one user were taken up at once", n)
-	}
+	of := map[string]int{}
 	for _, e := range on {
-		if e.Order != given.SHA256 && e.ByUser != strconv.Itoa(another) {
+		if of[e.ByUser]++; of[e.ByUser] > 100 {
+			t.Fatalf("more orders of user %s were taken up at once", e.ByUser)
+		}
+		switch {
+		case e.Order == given.SHA256, e.ByUser == strconv.Itoa(another):
+		case e.ByUser == "unknown" && e.Order == "": // the file had two names
+		default:
 			t.Errorf("on record: %+v", e)
 		}
 	}

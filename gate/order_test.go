@@ -219,6 +219,7 @@ func TestHostileOrders(t *testing.T) {
 	must(t, os.WriteFile(name("9"), []byte(strings.Replace(good, "%s", "alice", 1)), 0o666))
 	must(t, os.Chmod(name("9"), 0o666)) // somebody else could have written it
 	must(t, os.Mkdir(filepath.Join(name("3"), "full"), 0o700))
+	must(t, os.Link(filepath.Join(w.dir, config.FileName), name("0"))) // root's, and whoever linked it need not be
 	far := filepath.Join(dir, "or-99999999999999999999.json") // more than 63 bits: no order
 	must(t, os.WriteFile(far, []byte("{}"), 0o600))
 	var digests []string
@@ -238,8 +239,8 @@ func TestHostileOrders(t *testing.T) {
 		t.Errorf("the good one was refused: %s", why)
 	}
 	refused := w.events(t, ledger.OrderRefused)
-	if len(refused) != 9 {
-		t.Errorf("%d are on record, want 9", len(refused))
+	if len(refused) != 10 || refused[0].ByUser != "unknown" {
+		t.Errorf("%d are on record, want 10: %+v", len(refused), refused)
 	}
 	for _, e := range refused {
 		if e.OrderBytes == nil || *e.OrderBytes == 0 && e.Order != "" {

@@ -315,6 +315,9 @@ func (s *Spool) pull(in *intent, hidden string, found *Claim) error {
 // mayAccompany says whether a file of owner can belong to a request of sender: it is the same user's, or the node's.
 func mayAccompany(owner, sender uint32) bool { return owner == sender || int(owner) == os.Geteuid() }
 
+// nobodysUID owns what something else is mounted on.
+const nobodysUID = ^uint32(0)
+
 // ownerOf is who owns an entry of a folder.
 func (s *Spool) ownerOf(step, dir, name string) (uint32, error) {
 	f, err := os.Open(dir)
@@ -325,6 +328,9 @@ func (s *Spool) ownerOf(step, dir, name string) (uint32, error) {
 	pin, in, err := look(s.disk, step, int(f.Fd()), name)
 	if err == nil {
 		_ = unix.Close(pin) // it was only looked at
+	}
+	if in.foreign {
+		return nobodysUID, err
 	}
 	return in.uid, err
 }

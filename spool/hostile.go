@@ -30,9 +30,6 @@ const (
 	defectMode       = "mode"
 )
 
-// unknownUID owns what can't be asked.
-const unknownUID = ^uint32(0)
-
 // entry is what was seen of such a file.
 type entry struct {
 	mode    uint32 // the kind, as in st_mode
@@ -136,7 +133,7 @@ func look(disk durable.Disk, step string, dir int, name string) (pin int, l entr
 		return err
 	})
 	if errors.Is(err, unix.EXDEV) {
-		return -1, entry{foreign: true, uid: unknownUID, excerpt: "mount point"}, nil
+		return -1, entry{foreign: true, excerpt: "mount point"}, nil
 	}
 	if err != nil {
 		return -1, l, fmt.Errorf("looking at %s: %w", Quote(name), err)

@@ -135,7 +135,7 @@ func (o *Orders) each(f func(name string, number int64, uid int)) error {
 		pin, in, err := look(o.disk, "order.look", fd, file)
 		if err == nil { // else it was taken back
 			_ = unix.Close(pin)
-			f(name, number, int(in.uid))
+			f(name, number, in.giver())
 		}
 		return true
 	})
@@ -180,7 +180,7 @@ func (o *Orders) InTurn(most int) ([]Queued, error) {
 // one that the owner is in.
 type Given struct {
 	Name     string
-	UID, GID int
+	UID, GID int // the UID is -1 if nobody knows
 	Size     int64
 	Data     []byte
 	// SHA256 is the digest of Data, or "" if nothing was read.
@@ -206,7 +206,7 @@ func (o *Orders) Open(name string) (Given, error) {
 	if err != nil {
 		return g, err
 	}
-	g.UID, g.GID, g.Size = int(file.uid), int(file.gid), file.size
+	g.UID, g.GID, g.Size = file.giver(), int(file.gid), file.size
 	if g.Why = file.why(); g.Why != "" {
 		return g, nil
 	}
@@ -217,7 +217,7 @@ func (o *Orders) Open(name string) (Given, error) {
 		return g, nil
 	case err != nil:
 		return g, err
-	case sig.uid != file.uid && int(sig.uid) != os.Geteuid():
+	case sig.giver() != file.giver() && sig.giver() != os.Geteuid():
 		return g, nil
 	}
 	g.hasSig, g.Sig = true, sig.data
@@ -225,6 +225,16 @@ func (o *Orders) Open(name string) (Given, error) {
 		g.Why = "its signature " + why
 	}
 	return g, nil
+}
+
+// giver is the user who put an entry into a folder that others write to, or -1: who made another name for a file need
+// not own it.
+func (l *entry) giver() int {
+	linked := slices.ContainsFunc(l.defects, func(d defect) bool { return d.kind == defectHardlink })
+	if linked || l.foreign {
+		return -1
+	}
+	return int(l.uid)
 }
 
 // opened is an entry with its bytes.

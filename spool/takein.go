@@ -130,7 +130,7 @@ func (t *taker) own(raw int, name, rule string) bool {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	_ = unix.Close(pin) // it was only looked at
-	if in.foreign || mayAccompany(in.uid, t.found.Origin.UID) {
+	if mayAccompany(in.uid, t.found.Origin.UID) {
 		return true
 	}
 	t.found.setAside(rule, name, in.uid, t.found.Origin.UID)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,8 +24,10 @@ func TestPublishPush(t *testing.T) {
 	example := filepath.Join(repo, "testdata", "examples", "good", "tools-rename", "TR-20260209-173000Z-rename-a-function")
 	plan, bundle := read(t, filepath.Join(example+".inputs", "plan.jsonl")), filepath.Join(example+".inputs", "repository.bundle")
 	plainGit(t, top, "clone", "-q", "--bare", bundle, bare)
+	payload := base64.StdEncoding.EncodeToString([]byte("\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 9) + "\x02\x00\x3e\x00\x01\x00\x00\x00" +
+		strings.Repeat("\x00", 64)))
 	leak := `{"type":"ToolRequest","tool":"shell_exec","args":{"cmd":"python -c 'f = open(\"/out/notes.txt\", \"w\"); ` +
-		`f.write(\"token ghp\" + \"_\" + \"x7Kq2Vn9Rb4Tz6Wm1Yc8Hd3Jf5Lg0Ps2QaEu\")'"},"request_id":"20","session_id":"rename","timestamp":1770657300}` + "\n"
+		`f.write(\"` + payload + `\")'"},"request_id":"20","session_id":"rename","timestamp":1770657300}` + "\n"
 	refused := request{id: "TR-20260209-173001Z-refused", language: "tools", command: "threegate-tools run /in/plan.jsonl",
 		memoryMB: 256, timeSec: 120, outputs: []string{"notes.txt", "changes.patch"},
 		inputs: map[string]string{"plan.jsonl": plan + leak, "repository.bundle": read(t, bundle),
@@ -33,7 +36,7 @@ func TestPublishPush(t *testing.T) {
 	bad := n.await(refused.id)
 	if bad.State != "result-quarantined" ||
 		!exists(filepath.Join(n.dir, "quarantine", "results", bad.Job, "out", "push.bundle")) {
-		t.Fatalf("the job with a secret became %s (%v), or pushed nothing", bad.State, bad.Rules)
+		t.Fatalf("the job with a program became %s (%v), or pushed nothing", bad.State, bad.Rules)
 	}
 	n.promote(filepath.Base(example)+".md", []byte(read(t, example+".md")), example+".inputs")
 	good := n.await(filepath.Base(example))

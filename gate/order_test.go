@@ -220,7 +220,7 @@ func TestHostileOrders(t *testing.T) {
 	must(t, os.Chmod(name("9"), 0o666)) // somebody else could have written it
 	must(t, os.Mkdir(filepath.Join(name("3"), "full"), 0o700))
 	must(t, os.Link(filepath.Join(w.dir, config.FileName), name("0"))) // root's, and whoever linked it need not be
-	far := filepath.Join(dir, "or-99999999999999999999.json") // more than 63 bits: no order
+	far := filepath.Join(dir, "or-99999999999999999999.json")          // more than 63 bits: no order
 	must(t, os.WriteFile(far, []byte("{}"), 0o600))
 	var digests []string
 	for _, n := range []string{"5", "6", "7", "8"} {

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"runtime"
 	"slices"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors"
 )
 
 // ErrNoLandlock says that nothing on this kernel keeps a program from writing to files.
@@ -29,16 +30,12 @@ var later = map[int]uint64{2: ll.AccessFSRefer, 3: ll.AccessFSTruncate, 5: ll.Ac
 // /dev/null, have no descriptor that f did not give them and no socket, and can't be traced by
 // others of their user. f has to wait for them: the thread ends with it.
 func Readers(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked, so the thread ends
-		err := readOnly()
-		if err == nil {
-			err = f()
+	return executors.OnOwnThread(func() error {
+		if err := readOnly(); err != nil {
+			return err
 		}
-		done <- err
-	}()
-	return <-done
+		return f()
+	})
 }
 
 // readOnly takes the right to change files from this thread, and the calls that are denied.

@@ -92,6 +92,7 @@ func Run(ctx context.Context, cfg *config.Node, o Options) (*Report, error) {
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
+	r.tree, r.chain = tree{}, nil // a large record needs the memory
 	node, err := fsck.Run(ctx, cfg, fsck.Options{Now: o.Now, Signers: o.Signers})
 	if err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func (n *node) job(j *job) {
 	case claim == nil || j.admitted == nil:
 	case j.admitted.Requester != "":
 		n.approval(j, dir, claim)
-	case j.format > 0: // an older record does not say who
+	case j.admitted.format > 0: // an older record does not say who
 		n.found(CheckApproval, j.id, n.path(spool.DirLedger), mendApproval, "event %d does not say who asked for what "+
 			"it admits, and who approved it", j.admitted.Seq)
 	}
@@ -99,8 +99,8 @@ func (n *node) outcome(j *job, dir string, claim *spool.Claim) *result.Outcome {
 		n.found(CheckFiles, j.id, path, "look for the file in a backup", "the outcome can't be used: %v", err)
 		return nil
 	}
-	if j.end.ExitCode != nil {
-		if got, want := endOf(&o.Outcome), recordedEnd(j.end); got != want {
+	if j.end.known {
+		if got, want := endOf(&o.Outcome), *j.end; got != want {
 			n.found(CheckRecord, j.id, path,
 				"the ledger's line was written when the run ended and is chained; compare the file with a backup",
 				"the run ended with %s; the ledger says %s", got, want)
@@ -117,17 +117,21 @@ func (n *node) outcome(j *job, dir string, claim *spool.Claim) *result.Outcome {
 
 // end is what the ledger tells of the end of a run.
 type end struct {
+	known               bool // an older record does not tell
 	code                int
 	cause               schemas.Cause
 	wallMS, cpuMS, peak int64
 }
 
 func endOf(o *executors.Outcome) end {
-	return end{o.ExitCode, o.Cause, o.Wall.Milliseconds(), o.CPU.Milliseconds(), o.PeakMemoryBytes}
+	return end{true, o.ExitCode, o.Cause, o.Wall.Milliseconds(), o.CPU.Milliseconds(), o.PeakMemoryBytes}
 }
 
-func recordedEnd(e *ledger.Event) end {
-	return end{*e.ExitCode, e.Cause, e.WallMS, e.CPUMS, e.PeakBytes}
+func recordedEnd(e ledger.Event) *end {
+	if e.ExitCode == nil {
+		return &end{}
+	}
+	return &end{true, *e.ExitCode, e.Cause, e.WallMS, e.CPUMS, e.PeakBytes}
 }
 
 func (e end) String() string {

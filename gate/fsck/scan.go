@@ -14,6 +14,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 // job is what folders and ledger know of one job.
@@ -26,17 +27,27 @@ type job struct {
 	pruned                bool        // removed from the archive by rule
 	damaged               bool        // refused because its folder was damaged
 	requestID, requestSHA string
-	admitted              *ledger.Event // what admitted it
-	force                 inForce       // at that event, and the format
-	format                int
+	admitted              *admission
 	resultID, resultSHA   string
-	end                   *ledger.Event // the run's
+	end                   *end // the run's
 	tools                 *schemas.ToolCalls
 	rules                 []string // that refused the request or the result
 	released              []schemas.Release
 	seal                  string    // of its folder, at its end
 	early                 bool      // it ended before this node sealed any
 	ended                 time.Time // if announced is an end
+}
+
+// admission is what the ledger has of the event that admitted a job, and what counted at that event.
+type admission struct {
+	Seq       int64
+	Time      time.Time
+	Requester string
+	Approvers []approval.Approver
+	Plan      string
+	Inputs    *ledger.Inputs
+	force     inForce
+	format    int
 }
 
 // place is where a job's folder lies.
@@ -207,7 +218,7 @@ func (n *node) prune(e ledger.Event) {
 		j := n.jobs[id]
 		switch {
 		case j != nil && (n.blind || j.announced == spool.StateDelivered && !j.pruned):
-			j.pruned = true
+			j.pruned, j.admitted, j.end = true, nil, nil // nothing is compared with them any longer
 			n.report.Signatures.Gone++
 		case !n.blind:
 			n.found(CheckRecord, id, n.path(spool.DirLedger),
@@ -234,12 +245,12 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 			n.found(CheckTwice, j.id, n.path(spool.DirLedger), "look at both jobs: one approval ran twice",
 				"request %s was admitted as job %s before", e.RequestID, first)
 		}
-		admitted[e.RequestID], j.admitted, j.force = j.id, &e, n.force
-		j.format = n.format
+		admitted[e.RequestID] = j.id
+		j.admitted = &admission{e.Seq, e.Time, e.Requester, e.Approvers, e.Plan, e.Inputs, n.force, n.format}
 	case ledger.ToolsRecorded:
 		j.tools = e.Tools
 	case ledger.RunCompleted, ledger.RunFailed:
-		j.end = &e
+		j.end = recordedEnd(e)
 	case ledger.QuarantineReleased:
 		j.released, j.resultSHA = append(j.released, e.Released...), "" // it is rendered anew
 	case ledger.ResultDelivered, ledger.ResultQuarantined:

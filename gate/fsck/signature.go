@@ -83,19 +83,20 @@ func (n *node) unproven(f inForce, namespace, who string, message, sig []byte, a
 // signatures wants what a job's event calls signed to be signed, by a key that counted then.
 func (n *node) signatures(j *job, dir string, raw []byte, parts approval.Approval) {
 	e, path := j.admitted, filepath.Join(dir, spool.FileSignature)
+	force := e.force
 	wrong := func(why string) {
 		if why != "" {
 			n.found(CheckSignature, j.id, path, mendSignature, "%s", why)
 		}
 	}
 	verified := slices.ContainsFunc(e.Approvers, approval.Approver.Verified)
-	if !verified && j.force.required() {
+	if !verified && force.required() {
 		wrong("the ledger names approvers without a signature, and the node wanted one then")
 	}
-	if verified && len(j.force) > 0 && !slices.ContainsFunc(j.force, func(text string) bool { return text != "" }) {
+	if verified && len(force) > 0 && !slices.ContainsFunc(force, func(text string) bool { return text != "" }) {
 		wrong("the ledger names approvers with a signature, and the node knew no signers then")
 	}
-	if !verified && !j.force.required() {
+	if !verified && !force.required() {
 		n.report.Signatures.NamedOnly++
 	}
 	for i, who := range e.Approvers {
@@ -106,10 +107,10 @@ func (n *node) signatures(j *job, dir string, raw []byte, parts approval.Approva
 		if at := slices.IndexFunc(parts.Also, named); i > 0 && at >= 0 {
 			sig = parts.Also[at].Signature
 		}
-		wrong(n.unproven(j.force, approval.Namespace, who.Name, raw, sig, e.Time))
+		wrong(n.unproven(force, approval.Namespace, who.Name, raw, sig, e.Time))
 	}
 	if e.Plan != "" && verified {
-		wrong(n.unproven(j.force, approval.PlanNamespace, e.Approvers[0].Name, parts.Plan, parts.PlanSignature, e.Time))
+		wrong(n.unproven(force, approval.PlanNamespace, e.Approvers[0].Name, parts.Plan, parts.PlanSignature, e.Time))
 	}
 }
 

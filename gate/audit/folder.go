@@ -42,7 +42,7 @@ func readFolder(dir string, wrong func(file string, err error)) (f folder, err e
 		return f, fmt.Errorf("read the checkpoints: %w", err)
 	}
 	for _, e := range entries {
-		if spool.IsTemporary(e.Name()) {
+		if spool.IsTemporary(e.Name()) || e.Name() == dirStatements {
 			continue
 		}
 		file := filepath.Join(dir, e.Name())

@@ -17,8 +17,12 @@ import (
 	"github.com/threegate/tool-exec/spool/durable"
 )
 
-// Sign writes checkpoints of what the record of a node has after the last ones in dir, and returns the number of the
-// last event, and of the last that was signed before. Nothing is signed that it does not read in the record itself. A
+// ErrUnstated says that what came before was signed, and that jobs are damaged whose results were to get statements.
+var ErrUnstated = errors.New("not every result has a statement")
+
+// Sign writes checkpoints of what the record of a node has after the last ones in dir, with a statement of each result
+// that was delivered and has none, and returns the number of the last event, and of the last that was signed before.
+// Nothing is signed that it does not read in the record itself, and in files that are as their seal on record. A
 // record whose chain is broken, or that is not what an earlier checkpoint signs, gives an error that matches
 // openwop.ErrBroken.
 func Sign(ctx context.Context, cfg *config.Node, dir string, s openwop.Signer) (last, before int64, err error) {
@@ -30,6 +34,8 @@ func Sign(ctx context.Context, cfg *config.Node, dir string, s openwop.Signer) (
 		return 0, 0, err
 	}
 	var t tree
+	var jobs runs
+	var delivered []*run
 	m := openwop.NewMaker(f.openwop, s, func(cp openwop.SignedCheckpoint) error {
 		data, err := json.Marshal(cp)
 		if err != nil {
@@ -47,7 +53,11 @@ func Sign(ctx context.Context, cfg *config.Node, dir string, s openwop.Signer) (
 			}
 			before, f.notes = f.notes[0].N, f.notes[1:]
 		}
-		return nil
+		e, err := ledger.Parse(line)
+		if done := jobs.note(e); done != nil && err == nil && done.unstated(cfg, dir) {
+			delivered = append(delivered, done)
+		}
+		return err
 	})
 	if err == nil && len(f.notes) > 0 {
 		err = fmt.Errorf("%w: %s is about event %d, and the record ends at %d", openwop.ErrBroken, f.notes[0].file,
@@ -56,14 +66,24 @@ func Sign(ctx context.Context, cfg *config.Node, dir string, s openwop.Signer) (
 	if err == nil {
 		err = m.End()
 	}
-	if err != nil || t.size == before {
+	if err != nil {
 		return t.size, before, err
+	}
+	var unstated error // by a job that is damaged no other one is held up
+	for _, done := range delivered {
+		unstated = errors.Join(unstated, done.state(cfg, dir, s), ctx.Err())
+	}
+	if unstated != nil {
+		unstated = fmt.Errorf("%w: %w", ErrUnstated, unstated)
+	}
+	if t.size == before {
+		return t.size, before, unstated
 	}
 	signed, err := t.note(cfg.LogOrigin(), s)
 	if err != nil {
 		return 0, 0, err
 	}
-	return t.size, before, durable.WriteFile(dir, noteName(t.size), signed, 0o644)
+	return t.size, before, errors.Join(unstated, durable.WriteFile(dir, noteName(t.size), signed, 0o644))
 }
 
 // still wants the log, as it is now, to be what an earlier checkpoint signs.

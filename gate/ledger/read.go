@@ -74,7 +74,7 @@ func readLines(f io.Reader, path string, r replayed, last bool, about []byte, ea
 		if err != nil || len(about) == 0 || bytes.Contains(line, about) || !seemsNext(line, seq, r.prev) {
 			var e Event
 			if err == nil {
-				e, err = parse(line)
+				e, err = Parse(line)
 			}
 			if err != nil {
 				if err := damaged(err); err != nil {
@@ -122,8 +122,8 @@ func seemsNext(line []byte, seq int64, prev string) bool {
 		bytes.Contains(line, append(strconv.AppendInt([]byte(`"seq":`), seq, 10), ','))
 }
 
-// parse reads one line strictly.
-func parse(line []byte) (Event, error) {
+// Parse reads one line of a record strictly, without its newline.
+func Parse(line []byte) (Event, error) {
 	var e Event
 	if err := schemas.DecodeStrict(line, &e); err != nil {
 		return e, fmt.Errorf("is damaged: %w", err)
@@ -168,7 +168,7 @@ func EventAt(dir string, offset int64) (Event, error) {
 		if err != nil {
 			return Event{}, damage{fmt.Errorf("ledger %s: no event lies at %d: %w", filepath.Base(seg), at, err)}
 		}
-		e, err := parse(bytes.TrimSuffix(line, []byte("\n")))
+		e, err := Parse(bytes.TrimSuffix(line, []byte("\n")))
 		if err != nil {
 			return Event{}, damage{fmt.Errorf("ledger %s: the event at %d %w", filepath.Base(seg), at, err)}
 		}

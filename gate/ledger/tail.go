@@ -37,7 +37,7 @@ func tailOf(path string, size int64) (events []Event, left int64) {
 	}
 	for i, line := range bytes.SplitAfter(data, []byte("\n")) {
 		whole := bytes.HasSuffix(line, []byte("\n")) && (i > 0 || from == 0)
-		if e, err := parse(bytes.TrimSuffix(line, []byte("\n"))); whole && err == nil {
+		if e, err := Parse(bytes.TrimSuffix(line, []byte("\n"))); whole && err == nil {
 			events = append(events, e)
 		}
 	}

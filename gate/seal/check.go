@@ -22,6 +22,8 @@ type Break struct {
 	Extra bool
 	// Shared means that whoever put it into the inbox could still write to it.
 	Shared bool
+	// Gone means that there was one, and there is none.
+	Gone bool
 	// Unread means that the caller may not read it, and so nothing is known of it.
 	Unread bool
 }
@@ -51,7 +53,7 @@ func Check(dir, want string, mayGo ...string) ([]Break, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if !slices.Contains(mayGo, rel) {
-				broken = append(broken, Break{Path: rel, What: "it is gone"})
+				broken = append(broken, Break{Path: rel, What: "it is gone", Gone: true})
 			}
 		case errors.Is(err, fs.ErrPermission):
 			broken = append(broken, Break{Path: rel, What: "you may not read it", Unread: true})

@@ -54,7 +54,7 @@ audit profile instead, as JSON. The verdict is the same.`,
 	a.NodeFlag(verify)
 	f.add(verify)
 	return cli.Group("audit", "Prove that the record is whole", verify, newCheckpoint(a), newExport(a),
-		newWitness(a), newVkey(a))
+		newWitness(a), newVkey(a), newProve(a), newCheck(a))
 }
 
 // verifyFlags are those of audit verify.
@@ -182,6 +182,14 @@ func auditFault(err error, l *config.Node) error {
 	return checkFault(err, l.Dir)
 }
 
+func (a *app) printUnchecked(list []audit.Unchecked) {
+	style := a.UI.OutStyle
+	for _, u := range list {
+		fmt.Fprintf(a.UI.Out, "%s %s\n  %s %s\n", style.Yellow("not checked:"), term.Visible(u.What),
+			style.Cyan("to check it:"), term.Visible(u.How))
+	}
+}
+
 func (a *app) printAudit(r *audit.Report) error {
 	style := a.UI.OutStyle
 	a.printFindings(r.Findings, style.Red)
@@ -192,10 +200,7 @@ func (a *app) printAudit(r *audit.Report) error {
 	for _, w := range r.Witnesses {
 		fmt.Fprintf(a.UI.Out, "the witness %s signed the anchor\n", term.Visible(w))
 	}
-	for _, u := range r.Unchecked {
-		fmt.Fprintf(a.UI.Out, "%s %s\n  %s %s\n", style.Yellow("not checked:"), term.Visible(u.What),
-			style.Cyan("to check it:"), term.Visible(u.How))
-	}
+	a.printUnchecked(r.Unchecked)
 	last := style.Green("All holds that was checked.")
 	if !r.Whole() {
 		last = style.Red(term.Plural(len(r.Findings), "finding.", "findings."))

@@ -86,6 +86,10 @@ func (a *app) checkpoint(ctx context.Context, keyFile, dir string) error {
 	last, before, err := audit.Sign(ctx, l, dir, key)
 	record := filepath.Join(l.Dir, spool.DirLedger)
 	switch {
+	case errors.Is(err, audit.ErrUnstated):
+		return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodeInternal, Cause: err,
+			Message: fmt.Sprintf("signed up to event %d, but %v", last, err),
+			Hint:    "keep the jobs as they are; threegate fsck says what is wrong with them"}
 	case errors.Is(err, openwop.ErrBroken):
 		return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodeInternal, Cause: err,
 			Message: "nothing more is signed: " + err.Error(),

@@ -1,0 +1,360 @@
+package audit
+
+import (
+	"archive/tar"
+	"cmp"
+	"compress/gzip"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/threegate/tool-exec/gate/fsck"
+	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/openwop"
+	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/gate/seal"
+	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
+	"github.com/threegate/tool-exec/validate/approval"
+)
+
+// Bounds of a case file, whoever made it.
+const (
+	maxCaseBytes = 8 << 30
+	maxCaseFiles = 200_000
+)
+
+// The checks of a case file, besides those of a node.
+const (
+	CheckContent   fsck.Check = "case"      // it holds what its index says, and nothing that can't be in it
+	CheckProof     fsck.Check = "proof"     // each event is part of the log that the checkpoint signs
+	CheckStatement fsck.Check = "statement" // the statement is signed with a trusted key, and is about this result
+)
+
+// CaseReport is what a case file proves.
+type CaseReport struct {
+	Case
+	// Signed is how many events the checkpoint signs.
+	Signed int64 `json:"signed_up_to"`
+	// Approvers are those on record, Outcome what became of the job, by the last event.
+	Approvers []approval.Approver `json:"approvers"`
+	Outcome   ledger.Type         `json:"outcome"`
+	Findings  []fsck.Finding      `json:"findings"`
+	// LeftOut are files of the job that the seal lists and the case lacks.
+	LeftOut   []string    `json:"left_out"`
+	Unchecked []Unchecked `json:"not_checked"`
+}
+
+// caseCheck is the check of a case that was unpacked.
+type caseCheck struct {
+	dir      string
+	keys     Keys
+	signers  []byte
+	report   *CaseReport
+	admitted *judged
+	end      *ledger.Event // that sealed it last
+	texts    []string      // the allowed signers as of the event that is read
+	orders   map[string]*judged
+}
+
+// judged is an event and the allowed signers of the node as of it.
+type judged struct {
+	ledger.Event
+	texts []string
+}
+
+// CheckCase checks a case file, and unpacks it below tmp, an empty folder. Signers may be nil. An error means that it
+// could not be read; what it fails to prove is in the report.
+func CheckCase(archive io.Reader, tmp string, keys Keys, signers []byte) (*CaseReport, error) {
+	c := &caseCheck{dir: tmp, keys: keys, signers: signers, orders: map[string]*judged{},
+		report: &CaseReport{Findings: []fsck.Finding{}, LeftOut: []string{}, Unchecked: []Unchecked{}}}
+	if err := unpack(archive, tmp); err != nil {
+		return nil, err
+	}
+	if err := decode(tmp, caseIndex, &c.report.Case); err != nil {
+		return nil, err
+	}
+	if !spool.ValidID(c.report.Job) || c.report.Version != caseVersion {
+		return nil, errors.New("its index names no job, or has a version that this build does not read")
+	}
+	c.events()
+	c.sealed()
+	c.approvals()
+	c.givenOrders()
+	c.statement()
+	if signers == nil {
+		c.report.Unchecked = append(c.report.Unchecked, Unchecked{
+			What: "whether approvers and those who gave orders are who the node says: its own list of signers was used",
+			How:  "--signers FILE with the allowed signers that you know"})
+	}
+	return c.report, nil
+}
+
+// unpack writes the files of an archive below dir. It takes ordinary files at local paths, and no more than the bounds.
+func unpack(archive io.Reader, dir string) error {
+	z, err := gzip.NewReader(archive)
+	if err != nil {
+		return fmt.Errorf("it is no case file: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	r := tar.NewReader(io.LimitReader(z, maxCaseBytes))
+	for n := 0; ; n++ {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("it is no case file: %w", err)
+		}
+		name := filepath.FromSlash(h.Name)
+		if n == maxCaseFiles || h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) {
+			return fmt.Errorf("it is no case file: it holds %s, or too much", spool.Quote(h.Name))
+		}
+		if err = root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return err
+		}
+		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(f, r)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *caseCheck) found(check fsck.Check, where, format string, args ...any) {
+	c.report.Findings = append(c.report.Findings, fsck.Finding{Check: check, Job: c.report.Job, Where: where,
+		What: fmt.Sprintf(format, args...), Hint: "ask for the case anew, from somebody whom you trust"})
+}
+
+func (c *caseCheck) read(elem ...string) []byte {
+	name := path.Join(elem...)
+	raw, err := durable.ReadRegular(filepath.Join(c.dir, filepath.FromSlash(name)), maxRecord)
+	if err != nil {
+		c.found(CheckContent, name, "it can't be read: %v", err)
+	}
+	return raw
+}
+
+// events wants each event to be part of the log that a trusted key signs.
+func (c *caseCheck) events() {
+	note, err := ParseCheckpoint(c.read(caseCheckpoint))
+	if err != nil {
+		c.found(CheckCheckpoint, caseCheckpoint, "%v", err)
+		return
+	}
+	c.report.Signed = note.N
+	signer, witnesses, why := note.signedBy(c.keys)
+	switch {
+	case why != "" || !signer && len(witnesses) == 0:
+		c.found(CheckCheckpoint, caseCheckpoint, "%s", cmp.Or(why, "its key is not among those that are trusted"))
+	case note.Origin != c.report.Origin:
+		c.found(CheckCheckpoint, caseCheckpoint, "it is of the log %q, not %q", note.Origin, c.report.Origin)
+	}
+	for _, seq := range c.report.Events {
+		name := path.Join(caseEvents, fmt.Sprintf("%d.json", seq))
+		line := c.read(name)
+		index, proof, perr := parseProof(c.read(name + suffixProof))
+		e, err := ledger.Parse(line)
+		if err == nil && e.Seq != seq {
+			err = fmt.Errorf("it is event %d", e.Seq)
+		}
+		if err = errors.Join(err, perr); err == nil {
+			err = tlog.CheckRecord(proof, note.N, note.Hash, index, tlog.RecordHash(line))
+		}
+		if err == nil && index != seq-1 {
+			err = errors.New("its place in the log is another one")
+		}
+		if err != nil {
+			c.found(CheckProof, name, "it is not proved that the log has this event: %v", err)
+			continue
+		}
+		c.event(e)
+	}
+}
+
+func (c *caseCheck) event(e ledger.Event) {
+	if e.Node != nil {
+		c.texts = e.Node.Signers
+	}
+	if e.RunID != c.report.Job {
+		return
+	}
+	if e.Order != "" {
+		c.orders[e.Order] = &judged{e, c.texts}
+	}
+	if e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.OutcomeAdmitted {
+		c.admitted, c.report.Approvers = &judged{e, c.texts}, e.Approvers
+	}
+	if to := ledger.Announces(e); to != "" {
+		c.report.Outcome, c.end = e.Type, &e
+	}
+}
+
+// parseProof reads a proof as proofOf writes it. The checkpoint behind it is that of the case.
+func parseProof(raw []byte) (index int64, proof tlog.RecordProof, err error) {
+	head, _, ok := strings.Cut(string(raw), "\n\n")
+	lines := strings.Split(head, "\n")
+	number, named := strings.CutPrefix(lines[0], "index ")
+	if index, err = strconv.ParseInt(number, 10, 64); err != nil || !ok || !named || index < 0 {
+		return 0, nil, errors.New("its proof can't be read")
+	}
+	for _, line := range lines[1:] {
+		h, err := base64.StdEncoding.DecodeString(line)
+		if err != nil || len(h) != tlog.HashSize || len(proof) > 64 {
+			return 0, nil, errors.New("its proof can't be read")
+		}
+		proof = append(proof, tlog.Hash(h))
+	}
+	return index, proof, nil
+}
+
+// sealed wants the job's files to be those that the node sealed; one that was left out is named.
+func (c *caseCheck) sealed() {
+	dir := filepath.Join(c.dir, caseJob)
+	if c.end == nil || c.end.Seal == "" {
+		c.found(CheckProof, caseEvents, "no event of the case says how the job ended, and with which files")
+		return
+	}
+	broken, err := seal.Check(dir, c.end.Seal, ledger.FileStagedIn)
+	if err != nil {
+		c.found(CheckContent, caseJob, "it can't be read: %v", err)
+	}
+	for _, b := range broken {
+		switch where := path.Join(caseJob, b.Path); {
+		case b.Gone:
+			c.report.LeftOut = append(c.report.LeftOut, b.Path)
+		default:
+			c.found(fsck.CheckSeal, where, "%s", b.What)
+		}
+	}
+	for name, want := range map[string]string{spool.FileRequest: c.end.RequestSHA256, ledger.FileResult: c.end.ResultSHA256} {
+		if want == "" || slices.Contains(c.report.LeftOut, name) {
+			continue
+		}
+		if got := schemas.SHA256(c.read(caseJob, name)); got != want {
+			c.found(fsck.CheckDigest, path.Join(caseJob, name), "its sha256 is %s; the record says %s", got, want)
+		}
+	}
+}
+
+// approvals wants what is on record as signed to be signed, by a key that counted then.
+func (c *caseCheck) approvals() {
+	e := c.admitted
+	if e == nil || !slices.ContainsFunc(e.Approvers, approval.Approver.Verified) {
+		return
+	}
+	if slices.Contains(c.report.LeftOut, spool.FileRequest) || slices.Contains(c.report.LeftOut, spool.FileSignature) {
+		c.report.Unchecked = append(c.report.Unchecked, Unchecked{What: "the signatures of the approvers",
+			How: "a case with the request and its signature file"})
+		return
+	}
+	request, file := c.read(caseJob, spool.FileRequest), path.Join(caseJob, spool.FileSignature)
+	parts, err := approval.Split(c.read(file))
+	if err != nil {
+		c.found(fsck.CheckSignature, file, "%v", err)
+		return
+	}
+	for i, who := range e.Approvers {
+		sig, named := parts.Signature, func(a approval.Cosigner) bool { return a.Name == who.Name }
+		if at := slices.IndexFunc(parts.Also, named); i > 0 && at >= 0 {
+			sig = parts.Also[at].Signature
+		}
+		c.signed(file, approval.Namespace, who.Name, request, sig, e)
+	}
+	if e.Plan != "" {
+		c.signed(file, approval.PlanNamespace, e.Approvers[0].Name, parts.Plan, parts.PlanSignature, e)
+		if schemas.SHA256(parts.Plan) != e.Plan {
+			c.found(fsck.CheckSignature, file, "the plan is not the one on record")
+		}
+	}
+}
+
+// signed wants a signature to be of somebody who was allowed at an event: by the node's signers, and by those given.
+func (c *caseCheck) signed(where, namespace, who string, message, sig []byte, e *judged) {
+	lists := map[string][]byte{}
+	for _, name := range e.texts {
+		if lists["that the node had then"] = c.read(caseSigners, name); schemas.SHA256(lists["that the node had then"]) != name {
+			c.found(fsck.CheckApproval, path.Join(caseSigners, name), "the text of allowed signers was changed")
+			return
+		}
+	}
+	if c.signers != nil {
+		lists["that you gave"] = c.signers
+	}
+	for whose, text := range lists {
+		if err := approval.VerifyFor(namespace, text, who, message, sig, e.Time); err != nil {
+			c.found(fsck.CheckSignature, where, "by the signers %s, %s did not sign it: %v", whose, spool.Quote(who), err)
+		}
+	}
+}
+
+// givenOrders wants the orders that events name to be there, with their signatures if they were sealed with one.
+func (c *caseCheck) givenOrders() {
+	for sum, e := range c.orders {
+		file := path.Join(caseOrders, sum+".json")
+		raw := c.read(file)
+		o, err := orders.Read(nameOf(raw), raw)
+		switch {
+		case schemas.SHA256(raw) != sum || err != nil || o.By != e.By:
+			c.found(CheckContent, file, "it is not the order on record")
+		case len(e.texts) > 0 && o.ByPerson():
+			c.signed(file+".sig", orders.Namespace, o.By, raw, c.read(file+".sig"), e)
+		}
+	}
+}
+
+// nameOf is the name that an order says it has.
+func nameOf(raw []byte) string {
+	var o orders.Order
+	_ = schemas.DecodeOpen(raw, &o)
+	return o.Name
+}
+
+// statement wants the statement of a delivered result to be of a trusted key, and about this result.
+func (c *caseCheck) statement() {
+	raw, err := os.ReadFile(filepath.Join(c.dir, caseStatement))
+	if err != nil {
+		if c.report.Outcome == ledger.ResultDelivered {
+			c.report.Unchecked = append(c.report.Unchecked, Unchecked{What: "the statement of the result: the case has none",
+				How: "threegate audit checkpoint makes it; then prove it anew"})
+		}
+		return
+	}
+	var b bundle
+	var s Statement
+	if err = schemas.DecodeOpen(raw, &b); err == nil {
+		err = schemas.DecodeOpen(b.Envelope.Payload, &s)
+	}
+	if err != nil || len(b.Envelope.Signatures) != 1 || len(s.Subject) == 0 {
+		c.found(CheckStatement, caseStatement, "it can't be read: %v", err)
+		return
+	}
+	good := slices.ContainsFunc(c.keys.Signers, func(k openwop.TrustedKey) bool {
+		return ed25519.Verify(k.Public, preAuth(b.Envelope.Payload), b.Envelope.Signatures[0].Sig)
+	})
+	switch {
+	case !good:
+		c.found(CheckStatement, caseStatement, "it is not signed with a key that is trusted")
+	case c.end == nil || s.Subject[0].Digest["sha256"] != c.end.ResultSHA256 ||
+		s.Predicate.RunDetails.Metadata.InvocationID != c.report.Job:
+		c.found(CheckStatement, caseStatement, "it is about another result")
+	}
+}

@@ -473,11 +473,11 @@ var tamperings = []tampering{
 	{"the words of an order", replacing(at(done+"*.json", 0), "as I say", "as he say"), fsck.CheckRecord, "order"},
 	{"an order is removed", removing(at(done+"*.json", 0)), fsck.CheckRecord, "order"},
 	{"the answer to an order", overwriting(at(done+"*.answer", 0), "{}"), fsck.CheckRecord, "answer"},
-	{"the signature of an order is removed", removing(at(done+"*.sig", 0)), fsck.CheckSignature, "no signature"},
+	{"the signature of an order is removed", removing(at(done+"*.sig", 0)), fsck.CheckRecord, "signature of an order is gone"},
 	{"the signature of an order is another's", func(t *testing.T, a *audited) {
 		sig, err := os.ReadFile(at(done+"*.sig", 1)(t, a))
 		must(t, errors.Join(err, os.WriteFile(at(done+"*.sig", 0)(t, a), sig, 0o600)))
-	}, fsck.CheckSignature, "did not sign it"},
+	}, fsck.CheckRecord, "signature of an order was replaced"},
 	{"an order is made up at the end", func(t *testing.T, a *audited) {
 		item := filepath.Base(a.job(t, requestID(9)))
 		o := orders.Order{Version: 1, Name: "or-1999999999999999999", Kind: orders.Reject, Subject: item, By: "alice", Reason: "no",
@@ -486,9 +486,9 @@ var tamperings = []tampering{
 		must(t, err)
 		answer := orders.Answer{Order: o.Name, SHA256: hexSum(b), AnsweredUTC: a.end}
 		text, err := answer.Bytes()
-		must(t, errors.Join(err, os.WriteFile(filepath.Join(a.dir, done, o.Name+".json"), b, 0o600),
-			os.WriteFile(filepath.Join(a.dir, done, o.Name+".answer"), text, 0o600)))
-		inserting(0, event{"type": "quarantine.rejected", "runId": item, "requestId": requestID(9), "order": hexSum(b), "by": "alice"})(t, a)
+		must(t, errors.Join(err, os.WriteFile(filepath.Join(a.dir, done, hexSum(b)+".json"), b, 0o600),
+			os.WriteFile(filepath.Join(a.dir, done, hexSum(b)+".answer"), text, 0o600)))
+		inserting(0, event{"type": "quarantine.rejected", "runId": item, "requestId": requestID(9), "order": hexSum(b), "answerSha256": hexSum(text), "by": "alice"})(t, a)
 	}, fsck.CheckSignature, "no signature"},
 
 	// Times.

@@ -245,7 +245,8 @@ func (c *caseCheck) sealed() {
 			c.found(fsck.CheckSeal, where, "%s", b.What)
 		}
 	}
-	for name, want := range map[string]string{spool.FileRequest: c.end.RequestSHA256, ledger.FileResult: c.end.ResultSHA256} {
+	for name, want := range map[string]string{spool.FileRequest: c.end.RequestSHA256,
+		ledger.FileResult: c.end.ResultSHA256} {
 		if want == "" || slices.Contains(c.report.LeftOut, name) {
 			continue
 		}
@@ -287,11 +288,12 @@ func (c *caseCheck) approvals() {
 	}
 }
 
-// signed wants a signature to be of somebody who was allowed at an event: by the node's signers, and by those given.
+// signed wants a signature to be of somebody who was allowed at an event, by the node's signers and by those given.
 func (c *caseCheck) signed(where, namespace, who string, message, sig []byte, e *judged) {
 	lists := map[string][]byte{}
 	for _, name := range e.texts {
-		if lists["that the node had then"] = c.read(caseSigners, name); schemas.SHA256(lists["that the node had then"]) != name {
+		text := c.read(caseSigners, name)
+		if lists["that the node had then"] = text; schemas.SHA256(text) != name {
 			c.found(fsck.CheckApproval, path.Join(caseSigners, name), "the text of allowed signers was changed")
 			return
 		}
@@ -301,7 +303,8 @@ func (c *caseCheck) signed(where, namespace, who string, message, sig []byte, e 
 	}
 	for whose, text := range lists {
 		if err := approval.VerifyFor(namespace, text, who, message, sig, e.Time); err != nil {
-			c.found(fsck.CheckSignature, where, "by the signers %s, %s did not sign it: %v", whose, spool.Quote(who), err)
+			c.found(fsck.CheckSignature, where, "by the signers %s, %s did not sign it: %v", whose, spool.Quote(who),
+				err)
 		}
 	}
 }
@@ -311,21 +314,21 @@ func (c *caseCheck) givenOrders() {
 	for sum, e := range c.orders {
 		file := path.Join(caseOrders, sum+".json")
 		raw := c.read(file)
-		o, err := orders.Read(nameOf(raw), raw)
-		switch {
-		case schemas.SHA256(raw) != sum || err != nil || o.By != e.By:
+		o, err := orders.Decode(raw)
+		if schemas.SHA256(raw) != sum || err != nil || o.By != e.By {
 			c.found(CheckContent, file, "it is not the order on record")
-		case len(e.texts) > 0 && o.ByPerson():
-			c.signed(file+".sig", orders.Namespace, o.By, raw, c.read(file+".sig"), e)
+			continue
 		}
+		if e.Signature == "" && (len(e.texts) == 0 || !o.ByPerson()) {
+			continue
+		}
+		file = path.Join(caseOrders, sum+".sig")
+		sig := c.read(file)
+		if e.Signature != "" && schemas.SHA256(sig) != e.Signature {
+			c.found(CheckContent, file, "it is not the signature on record")
+		}
+		c.signed(file, orders.Namespace, o.By, raw, sig, e)
 	}
-}
-
-// nameOf is the name that an order says it has.
-func nameOf(raw []byte) string {
-	var o orders.Order
-	_ = schemas.DecodeOpen(raw, &o)
-	return o.Name
 }
 
 // statement wants the statement of a delivered result to be of a trusted key, and about this result.
@@ -333,8 +336,9 @@ func (c *caseCheck) statement() {
 	raw, err := os.ReadFile(filepath.Join(c.dir, caseStatement))
 	if err != nil {
 		if c.report.Outcome == ledger.ResultDelivered {
-			c.report.Unchecked = append(c.report.Unchecked, Unchecked{What: "the statement of the result: the case has none",
-				How: "threegate audit checkpoint makes it; then prove it anew"})
+			c.report.Unchecked = append(c.report.Unchecked, Unchecked{
+				What: "the statement of the result: the case has none",
+				How:  "threegate audit checkpoint makes it; then prove it anew"})
 		}
 		return
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/view"
-	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/validate/approval"
@@ -73,7 +72,8 @@ type found struct {
 
 // Prove writes a case file of a request or a job: all that shows on another machine what came of it, up to the last
 // checkpoint in checkpoints. What lies below the paths of without, in the job's folder, is left out.
-func Prove(ctx context.Context, cfg *config.Node, checkpoints, id string, without []string, to io.Writer) (*Case, error) {
+func Prove(ctx context.Context, cfg *config.Node, checkpoints, id string, without []string, to io.Writer) (*Case,
+	error) {
 	c, err := newest(checkpoints)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,8 @@ func Prove(ctx context.Context, cfg *config.Node, checkpoints, id string, withou
 	if err != nil {
 		return nil, err
 	}
-	f := &found{Case: Case{Version: caseVersion, Origin: c.Origin, Job: job, Without: without}, lines: map[int64][]byte{}}
+	f := &found{lines: map[int64][]byte{},
+		Case: Case{Version: caseVersion, Origin: c.Origin, Job: job, Without: without}}
 	var node []byte
 	t, err := signedTree(ctx, cfg, c, func(n int64, line []byte) error {
 		if bytes.Contains(line, []byte(`"node":{`)) {
@@ -116,7 +117,10 @@ func jobOf(cfg *config.Node, id string) (string, error) {
 		return id, nil
 	}
 	var h ledger.History
-	_, _, err := ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error { h.Note(e); return nil })
+	_, _, err := ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
+		h.Note(e)
+		return nil
+	})
 	if err != nil {
 		return "", err
 	}
@@ -200,18 +204,13 @@ func proofOf(t *tree, index int64, c Checkpoint) ([]byte, error) {
 }
 
 // writeOrders packs the orders that the job's events name.
-func (f *found) writeOrders(w *caseWriter, cfg *config.Node) error {
-	folder := spool.NewOrders(cfg.Dir, nil)
-	names, err := folder.Done()
-	for _, name := range names {
-		raw, sig, readErr := folder.Read(name)
-		sum := schemas.SHA256(raw)
-		if readErr != nil || !slices.Contains(f.orders, sum) {
-			continue
-		}
-		err = errors.Join(err, w.add(path.Join(caseOrders, sum+".json"), raw))
-		if len(sig) > 0 {
-			err = errors.Join(err, w.add(path.Join(caseOrders, sum+".json.sig"), sig))
+func (f *found) writeOrders(w *caseWriter, cfg *config.Node) (err error) {
+	for _, sum := range f.orders {
+		for _, kind := range []string{".json", ".sig"} {
+			one := w.file(path.Join(caseOrders, sum+kind), filepath.Join(cfg.Dir, spool.DirOrdersDone, sum+kind))
+			if !errors.Is(one, fs.ErrNotExist) { // it has no signature, or was pruned
+				err = errors.Join(err, one)
+			}
 		}
 	}
 	return err
@@ -225,8 +224,8 @@ func (f *found) writeApprovals(w *caseWriter) error {
 	}
 	parts, err := approval.Split(raw)
 	for i, who := range f.admitted.Approvers {
-		sig := parts.Signature
-		if at := slices.IndexFunc(parts.Also, func(c approval.Cosigner) bool { return c.Name == who.Name }); i > 0 && at >= 0 {
+		sig, named := parts.Signature, func(c approval.Cosigner) bool { return c.Name == who.Name }
+		if at := slices.IndexFunc(parts.Also, named); i > 0 && at >= 0 {
 			sig = parts.Also[at].Signature
 		}
 		name := path.Join(caseApprovals, fmt.Sprint(i+1))
@@ -260,7 +259,8 @@ func (f *found) instructions() string {
 	if f.admitted != nil {
 		at = f.admitted.Time.UTC().Format("20060102150405Z")
 	}
-	return strings.NewReplacer("@ORIGIN@", f.Origin, "@JOB@", f.Job, "@REQUEST@", f.RequestID, "@TIME@", at).Replace(verifyText)
+	fill := strings.NewReplacer("@ORIGIN@", f.Origin, "@REQUEST@", f.RequestID, "@TIME@", at)
+	return fill.Replace(verifyText)
 }
 
 // caseWriter writes an archive.

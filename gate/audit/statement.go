@@ -76,16 +76,16 @@ type Provenance struct {
 
 // External is what people asked for and approved.
 type External struct {
-	RequestID   string      `json:"requestId"`
-	Request     Resource    `json:"request"`
-	RequestedBy string      `json:"requestedBy"`
-	Approvers   []approvers `json:"approvers"`
-	Plan        *Resource   `json:"plan,omitempty"`
-	Backend     string      `json:"backend"`
-	Language    string      `json:"language,omitempty"`
+	RequestID   string     `json:"requestId"`
+	Request     Resource   `json:"request"`
+	RequestedBy string     `json:"requestedBy"`
+	Approvers   []approver `json:"approvers"`
+	Plan        *Resource  `json:"plan,omitempty"`
+	Backend     string     `json:"backend"`
+	Language    string     `json:"language,omitempty"`
 }
 
-type approvers struct {
+type approver struct {
 	Name        string `json:"name"`
 	How         string `json:"how"`
 	Fingerprint string `json:"keyFingerprint,omitempty"`
@@ -121,17 +121,17 @@ func (r *runs) note(e ledger.Event) *run {
 	if e.Node != nil {
 		r.node = e.Node
 	}
-	job := r.open[e.RunID]
+	job, admits := r.open[e.RunID], e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.OutcomeAdmitted
 	if r.open == nil {
 		r.open = map[string]*run{}
 	}
 	switch {
-	case e.Type == ledger.QuarantineReleased || e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.OutcomeAdmitted:
+	case e.Type == ledger.QuarantineReleased || admits:
 		if job == nil {
 			job = &run{}
 			r.open[e.RunID] = job
 		}
-		if job.released = append(job.released, e.Released...); e.Type == ledger.DeliveryAttempted {
+		if job.released = append(job.released, e.Released...); admits {
 			job.node, job.admitted = r.node, e
 		}
 	case e.Type == ledger.ResultDelivered && job != nil:
@@ -146,7 +146,8 @@ func (r *runs) note(e ledger.Event) *run {
 func folderOf(cfg *config.Node, e ledger.Event) (string, error) {
 	month := e.Time.UTC().Format("2006/01")
 	archived := filepath.Join(cfg.Dir, spool.DirArchive, filepath.FromSlash(month), e.RunID)
-	for _, dir := range []string{filepath.Join(cfg.Dir, spool.DirSpool, string(spool.StateFinished), e.RunID), archived} {
+	finished := filepath.Join(cfg.Dir, spool.DirSpool, string(spool.StateFinished), e.RunID)
+	for _, dir := range []string{finished, archived} {
 		if _, err := os.Lstat(dir); err == nil {
 			return dir, nil
 		}
@@ -170,7 +171,8 @@ func (r *run) statement(origin, dir string) (*Statement, error) {
 	}
 	var outcome result.Outcome
 	text, err := durable.ReadRegular(filepath.Join(dir, ledger.FileResult), maxRecord)
-	if err = errors.Join(err, decode(dir, ledger.FileAdmission, &admission), decode(dir, ledger.FileOutcome, &outcome)); err != nil {
+	err = errors.Join(err, decode(dir, ledger.FileAdmission, &admission), decode(dir, ledger.FileOutcome, &outcome))
+	if err != nil {
 		return nil, err
 	}
 	if schemas.SHA256(text) != r.delivered.ResultSHA256 {
@@ -184,7 +186,8 @@ func (r *run) statement(origin, dir string) (*Statement, error) {
 	if parsed == nil {
 		return nil, fmt.Errorf("the result can't be read: %v", findings)
 	}
-	s := &Statement{Type: statementType, PredicateType: provenanceType, Subject: []Resource{sha(name, r.delivered.ResultSHA256)}}
+	s := &Statement{Type: statementType, PredicateType: provenanceType,
+		Subject: []Resource{sha(name, r.delivered.ResultSHA256)}}
 	for _, a := range parsed.Artifacts {
 		s.Subject = append(s.Subject, sha(r.delivered.ResultID+spool.ArtifactsSuffix+"/"+a.Path, a.SHA256))
 	}
@@ -192,17 +195,19 @@ func (r *run) statement(origin, dir string) (*Statement, error) {
 	def := &s.Predicate.BuildDefinition
 	def.BuildType = buildType
 	def.ExternalParameters = External{RequestID: e.RequestID, Request: sha(e.RequestID+".md", e.RequestSHA256),
-		RequestedBy: e.Requester, Approvers: []approvers{}, Backend: string(e.Backend), Language: task.Language}
+		RequestedBy: e.Requester, Approvers: []approver{}, Backend: string(e.Backend), Language: task.Language}
+	external := &def.ExternalParameters
 	for _, a := range e.Approvers {
-		def.ExternalParameters.Approvers = append(def.ExternalParameters.Approvers, approvers{a.Name, a.How, a.Fingerprint})
+		external.Approvers = append(external.Approvers, approver{a.Name, a.How, a.Fingerprint})
 	}
 	if e.Plan != "" {
 		plan := sha("plan.json", e.Plan)
-		def.ExternalParameters.Plan = &plan
+		external.Plan = &plan
 	}
-	def.InternalParameters = Internal{Rules: admission.Rules, Runtime: outcome.Outcome.Identity.Runtime, Limits: task.Limits,
+	ran := outcome.Outcome
+	def.InternalParameters = Internal{Rules: admission.Rules, Runtime: ran.Identity.Runtime, Limits: task.Limits,
 		Network: string(task.Network), Domains: task.Domains, Event: r.delivered.Seq}
-	def.Dependencies = []Resource{{Name: "image", URI: "oci:" + task.Language, Digest: digestOf(outcome.Outcome.Identity.Image)}}
+	def.Dependencies = []Resource{{Name: "image", URI: "oci:" + task.Language, Digest: digestOf(ran.Identity.Image)}}
 	if e.Inputs != nil {
 		def.Dependencies = append(def.Dependencies, sha("inputs", e.Inputs.List))
 	}
@@ -213,7 +218,7 @@ func (r *run) statement(origin, dir string) (*Statement, error) {
 		details.Builder.Version = map[string]string{"threegate": cmp.Or(r.node.Version, "unknown")}
 	}
 	details.Metadata.InvocationID = e.RunID
-	details.Metadata.StartedOn, details.Metadata.FinishedOn = outcome.Outcome.StartedAt, outcome.Outcome.FinishedAt
+	details.Metadata.StartedOn, details.Metadata.FinishedOn = ran.StartedAt, ran.FinishedAt
 	details.Byproducts = []Resource{sha(seal.File, r.delivered.Seal)}
 	return s, nil
 }
@@ -292,7 +297,7 @@ func statementFile(dir, job string) string {
 	return filepath.Join(dir, dirStatements, job+suffixStatement)
 }
 
-// unstated says whether a delivered job has no statement in a folder of checkpoints, and can get one: it was not pruned.
+// unstated says whether a delivered job has no statement in a folder of checkpoints, and was not pruned.
 func (r *run) unstated(cfg *config.Node, dir string) bool {
 	if _, err := os.Lstat(statementFile(dir, r.delivered.RunID)); err == nil {
 		return false

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/schemas"
@@ -72,8 +73,8 @@ func named(h content.Hit, places []span, origin func(int) int) bool {
 		return false
 	case content.TierOf(h.Rule) == content.Refuse && h.Name != oneLiner:
 		return false
-	case h.Rule == content.RuleTemplate || h.Rule == content.RuleTool || h.Rule == content.RuleView ||
-		h.Rule == content.RuleMarkup:
+	case slices.Contains([]string{content.RuleTemplate, content.RuleTool, content.RuleView, content.RuleMarkup,
+		content.RuleTurn, content.RuleOverride, content.RuleRole, content.RuleTheft, content.RuleModel}, h.Rule):
 		return false
 	}
 	for _, p := range places {

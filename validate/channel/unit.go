@@ -90,6 +90,8 @@ var (
 	// recordStart begins an item, a row, a heading, a fence, a tag or a record of a log.
 	recordStart = regexp.MustCompile("^\\s*(?:[-*+•]\\s|\\d{1,3}[.)]\\s|\\||#{1,6}\\s|```|~~~|</?[A-Za-z!]|\\[|[{}]|" +
 		`\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)`)
+	// standsAlone is a heading, a row or a fence.
+	standsAlone = regexp.MustCompile("^\\s*(?:#|\\||```)")
 	commentMark = regexp.MustCompile(`^\s*(?:#+|//+|--|;+|%|>+|\*)\s`)
 )
 
@@ -99,11 +101,9 @@ const wrapped = 40
 // continues says whether a line goes on in the next one.
 func continues(line, next []byte) bool {
 	a, b := commentMark.Find(line), commentMark.Find(next)
-	block := bytes.TrimSpace(line)
 	if len(a) > 0 && bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b)) && !bytes.ContainsAny(a, "-*") {
 		line, next = line[len(a):], next[len(b):]
-	} else if recordStart.Match(next) || len(bytes.TrimSpace(b)) > 0 || bytes.HasPrefix(block, []byte("#")) ||
-		bytes.HasPrefix(block, []byte("|")) || bytes.HasPrefix(block, []byte("```")) {
+	} else if recordStart.Match(next) || len(bytes.TrimSpace(b)) > 0 || standsAlone.Match(line) {
 		return false
 	}
 	line, text := bytes.TrimRight(line, blanks), bytes.TrimLeft(next, blanks)

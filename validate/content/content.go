@@ -92,7 +92,7 @@ type collector struct {
 
 // maxWork is how many bytes patterns may look at in one scan, each times the weight of
 // the pattern.
-const maxWork = 8 << 20
+const maxWork = 12 << 20
 
 // maxSentences is how many bytes of sentences are judged in one scan. What is encoded
 // counts as well.

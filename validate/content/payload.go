@@ -94,6 +94,8 @@ func (c *collector) decoded(p text.Piece) {
 }
 
 var (
+	// fence begins a block of code, other than that of a stream in a result.
+	fence       = regexp.MustCompile("^[ \\t>]*```[ \\t]*(?:sh|bash|shell|zsh|console|python|py|perl|ruby|js)?[ \\t]*\n$")
 	scriptStart = regexp.MustCompile(`^[ \t]*#![ \t]*/(?:usr/|bin/|opt/|system/|nix/)\S*[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*([^\s=][^\n]*)`)
 	rawMagics   = []string{"\x7fELF", "MZ", "\xca\xfe\xba\xbe", "\x00asm", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe",
 		"\xfe\xed\xfa\xcf", "\xfe\xed\xfa\xce", "dex\n03", "BC\xc0\xde", "\x1bLua", "\xca\xfe\xba\xbf",
@@ -103,9 +105,6 @@ var (
 
 // maxScriptHead is how far into a script its first command is searched for.
 const maxScriptHead = 2048
-
-// maxIndent is how far a #! may be indented.
-const maxIndent = 64
 
 // maxRaw bounds how many places with one magic number are judged.
 const maxRaw = 64
@@ -147,10 +146,8 @@ func (c *collector) inline(b []byte, p *text.Piece) {
 		}
 		at := i + j
 		i += j + 2
-		for at > 0 && i-at < maxIndent && (b[at-1] == ' ' || b[at-1] == '\t') {
-			at--
-		}
-		if at > 0 && b[at-1] != '\n' {
+		// One that is indented or fenced is an example of a script, and none.
+		if at > 0 && b[at-1] != '\n' || fence.Match(b[bytes.LastIndexByte(b[:max(0, at-1)], '\n')+1:at]) {
 			continue
 		}
 		m := scriptStart.FindSubmatchIndex(b[at:min(len(b), at+maxScriptHead)])

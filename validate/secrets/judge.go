@@ -142,6 +142,12 @@ var (
 		`|png|jpe?g|xlsx?|docx?|parquet|db|sqlite|pem|key|crt)["']?[\s:=,]{1,4}|/[\w.-]+["']?\s{1,4}` + digestLabel + `)` +
 		`(?:` + digestLabel + `)?["']?$`)
 	moduleSum = regexp.MustCompile(`\sv\d[\w.+-]*(?:/go\.mod)? h1:$`)
+	// ofDigest ends the name of a digest, nextLine one that has no value: what follows is the next line's assignment.
+	ofDigest = regexp.MustCompile(`(?i)(?:sha-?\d{1,3}|md5|hash|digest|checksum|fingerprint)["'\s]{0,3}[:=]{1,2}>?\s*["']?$`)
+	nextLine = regexp.MustCompile(`^[A-Za-z_]\w*=`)
+	// resource is a path in a service, or a file.
+	resource = regexp.MustCompile(`^[a-z][a-z0-9.-]*(?:/[a-z0-9._-]+){2,}$|^[\w.-]+\.(?:json|ya?ml|toml|txt|pem|ini|cfg|conf|xml` +
+		`|csv|key|crt|md)$`)
 	// chord is a combination of keys of a keyboard.
 	chord = regexp.MustCompile(`(?i)^(?:(?:ctrl|control|alt|option|shift|cmd|command|meta|super|win|fn)[+-]){1,4}[\w.]+$`)
 	// aboutAccess ends a name that says how or where one gets in, or what is unique, and not with what.
@@ -150,15 +156,20 @@ var (
 		`|(?:unique|primary|foreign|partition|sort|index|cache)_?key["'\s]{0,3}[:=]{1,2}>?\s*["']?$`)
 )
 
+// maxName is how far in front of a password its name is looked for.
+const maxName = 40
+
 // fieldNames are the names of the fields of a record, as in the manual of passwd, or of a constant.
 var fieldNames = regexp.MustCompile(`^[A-Za-z_]+(?::[A-Za-z_-]+){3,}$|^[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+$`)
 
 // plausiblePassword tells a password from prose, code and types.
 func plausiblePassword(m found) bool {
 	s := m.secret
+	before, _, _ := strings.Cut(m.line, s)
 	quoted := strings.HasSuffix(m.match, `"`) || strings.HasSuffix(m.match, "'")
 	switch {
 	case codeLike.MatchString(s), fieldNames.MatchString(s), !quoted && member.MatchString(s),
+		harmlessToken.MatchString(before[max(0, len(before)-maxName):]),
 		strings.Contains(s, "://"), strings.Contains(s, " ") && classes(s) < 4:
 		return false
 	}
@@ -195,7 +206,9 @@ func plausibleValue(m found) bool {
 	}
 	before, _, _ := strings.Cut(m.line, m.secret)
 	if publicName.MatchString(before) || moduleSum.MatchString(before) || aboutAccess.MatchString(before) ||
-		chord.MatchString(m.secret) || digestLike.MatchString(m.secret) && ofFile.MatchString(before) {
+		chord.MatchString(m.secret) || digestLike.MatchString(m.secret) && ofFile.MatchString(before) ||
+		ofDigest.MatchString(name) || nextLine.MatchString(m.secret) && strings.Contains(name, "\n") ||
+		resource.MatchString(m.secret) {
 		return false
 	}
 	if digestLike.MatchString(m.secret) || uuidLike.MatchString(m.secret) {
@@ -217,7 +230,8 @@ func namedCredential(m found) bool {
 	s := m.secret
 	name, _, _ := strings.Cut(m.match, s)
 	switch {
-	case harmlessKey.MatchString(name), strings.Contains(s, "://"), uuidLike.MatchString(s),
+	case harmlessKey.MatchString(name), nextLine.MatchString(s) && strings.Contains(name, "\n"),
+		strings.Contains(s, "://"), uuidLike.MatchString(s),
 		dateLike.MatchString(s), pathLike.MatchString(s), codeLike.MatchString(s):
 		return false
 	case digestLike.MatchString(s):

@@ -380,3 +380,35 @@ func TestPasswordColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestFormatsOfToday: keys whose services mark them by a beginning, and names and values that are neighbours.
+func TestFormatsOfToday(t *testing.T) {
+	const random = "a8Kd93kLm2PqR7sT" + "5vWx1yZ4bN6cF0gHq9"
+	for _, s := range []string{
+		"e2b_" + strings.Repeat("a1b2c3d4", 5), "fc-" + "9f86d081884c7d659a2feaa0c55ad015", "vercel_blob_rw_" + "a8Kd93kLm2PqR7sT_" + random,
+		"bb_live_" + random, "polar_oat_" + random, "AQ." + "Ab8RN6" + random, random + random[:18] + "JQQJ99" + "BAACYeBjFXJ3w3AAABACOG" + random[:4],
+		"IQoJb3JpZ2luX2Vj" + "E" + strings.Repeat(random, 4), "apify_api_" + random, "authorization: BEARER " + random,
+		"| db_password | S3cr3t!" + "Passw0rd |", "| api_token | " + random + " |", "db_password   S3cr3t!" + "Passw0rd",
+		"<string>apiToken</string>\n  <string>" + random + "</string>",
+	} {
+		if ms := secrets.Scan([]byte("a\n" + s + "\n")); len(ms) == 0 {
+			t.Errorf("not found: %s", s)
+		}
+	}
+}
+
+// TestNoSecrets: digests, paths, forms and names that stand where a secret could.
+func TestNoSecrets(t *testing.T) {
+	const hex64 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	for _, s := range []string{
+		"api_key_sha256: " + hex64, "secret_hash = \"" + hex64[:40] + "\"", "secret_key_base64_sha1: 2jmj7l5rSw0yVb/vlWAYkK/YBwk=",
+		"<input name=\"csrf_token\" value=\"a8Kd93kLm2PqR7sT5vWx1yZ4bN6cF0gH\">", "SECRET_KEY=\nNEXT_VALUE=a8Kd93kLm2PqR7sT5vWx1yZ4",
+		"secret = projects/my-proj-123/secrets/db-password/versions/3", "credential \"gcp-e2e.json\"", "password: ${{ secrets.DEPLOY_TOKEN }}",
+		"\tdep\tgithub.com/golang-jwt/jwt/v5\tv5.2.1\th1:OuVbFODueb089Lh128TAcimifWaLhJwVflnrgM17wHk=",
+		"| token | meaning |\n|---|---|\n| token_type | always Bearer |", "password_min_length    at-least-12",
+	} {
+		if ms := secrets.Scan([]byte(s + "\n")); len(ms) > 0 {
+			t.Errorf("%s: %+v", s, ms)
+		}
+	}
+}

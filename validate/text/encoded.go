@@ -104,7 +104,7 @@ func (w *walker) gunzip(data []byte, parent Piece) {
 	if r, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
 		// A little more than the budget, so that emit sees that there is more.
 		out, _ := io.ReadAll(io.LimitReader(r, int64(w.budget+minData)))
-		w.emit(parent, stretch{0, len(data), Gzip, out})
+		w.emit(parent, stretch{0, len(data), Gzip, out, false})
 	}
 }
 
@@ -119,7 +119,7 @@ func (w *walker) emit(parent Piece, s stretch) {
 	}
 	room := w.budget
 	if p.depth > w.depth {
-		if len(s.data) < minDeep && !LooksText(s.data) {
+		if len(s.data) < minDeep && !LooksText(s.data) || s.plain {
 			return
 		}
 		room = 0

@@ -15,6 +15,8 @@ type stretch struct {
 	from, to int
 	enc      string
 	data     []byte
+	// plain says that it has no codes but those of line ends, quotes and slashes, which hide nothing.
+	plain bool
 }
 
 // finders look for one encoding each, in one pass over the text.
@@ -127,10 +129,10 @@ func findBase64(b []byte) iter.Seq[stretch] {
 		for r := range runs(b, minBase64, &base64Class) {
 			data := decode64(r.digits)
 			readable := LooksText(data)
-			if (readable || len(r.digits) >= minNoise) && !yield(stretch{r.from, r.to, Base64, data}) {
+			if (readable || len(r.digits) >= minNoise) && !yield(stretch{r.from, r.to, Base64, data, false}) {
 				return
 			}
-			if r.last > 0 && !yield(stretch{r.from, r.to, Base64, decode64(r.digits[:len(r.digits)-r.last])}) {
+			if r.last > 0 && !yield(stretch{r.from, r.to, Base64, decode64(r.digits[:len(r.digits)-r.last]), false}) {
 				return
 			}
 			if readable {
@@ -140,7 +142,7 @@ func findBase64(b []byte) iter.Seq[stretch] {
 			// look at the parts between separators by themselves.
 			for part := range runs(b[r.from:r.to], minBase64, &alnumClass) {
 				data := decode64(part.digits)
-				if LooksText(data) && !yield(stretch{r.from + part.from, r.from + part.to, Base64, data}) {
+				if LooksText(data) && !yield(stretch{r.from + part.from, r.from + part.to, Base64, data, false}) {
 					return
 				}
 			}
@@ -162,7 +164,7 @@ func decode64(digits []byte) []byte {
 func findHex(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
 		for r := range runs(b, minHex, &hexClass) {
-			if !yield(stretch{r.from, r.to, Hex, decodeHex(r.digits)}) {
+			if !yield(stretch{r.from, r.to, Hex, decodeHex(r.digits), false}) {
 				return
 			}
 		}
@@ -248,6 +250,9 @@ var (
 	escapes  = spelling{Escape, `\`, regexp.MustCompile(`\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[nrt"/])`), "\n"}
 )
 
+// number is a code that may spell any character.
+var number = regexp.MustCompile(`%|\\[xu]`)
+
 // plainEscapes are those of JSON strings that are no numbers.
 var plainEscapes = map[string]string{`\n`: "\n", `\r`: "\n", `\t`: "\t", `\"`: `"`, `\/`: "/"}
 
@@ -263,7 +268,8 @@ func (s *spelling) find(b []byte) iter.Seq[stretch] {
 			if e := bytes.IndexAny(b[at+k:], s.ends); e >= 0 {
 				to = at + k + e
 			}
-			if text := b[from:to]; s.code.Match(text) && !yield(stretch{from, to, s.enc, s.decode(text)}) {
+			if text := b[from:to]; s.code.Match(text) &&
+				!yield(stretch{from, to, s.enc, s.decode(text), !number.Match(text)}) {
 				return
 			}
 			at = to + 1

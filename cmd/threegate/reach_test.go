@@ -46,6 +46,7 @@ var unconfined = map[string]string{
 	"quickstart":     "starts commands that give up theirs",
 	"openwop serve":  "gives up all but reading the node and answering: see TestServerGivesUpRights",
 	"openwop schema": "reads nothing",
+	"audit vkey":     "reads keys of the auditor's",
 	"schema":         "reads nothing", "version": "reads nothing", "docs": "for those who build it",
 	"sign":       "has the key, and reads what was approved",
 	"note":       "writes what its parent refused into the node",
@@ -108,6 +109,8 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"events --node node", 0},
 		{"audit verify --node node", 0},
 		{"audit checkpoint --node node --key ../key", 0},
+		{"audit export log --node node", 2}, // nothing was signed: no events
+		{"audit witness --old 0 --node node", 2},
 		{"openwop export --node node", 0},
 		{"openwop descriptors --node node", 0},
 		{"openwop discovery --node node", 0},

@@ -84,7 +84,8 @@ func newDoctor(a *app) *cobra.Command {
 programs, configuration, folders, images. To try CORE's access it makes a hidden file and
 folder in CORE's folders and deletes them as CORE's user (core_inbound.owner). If nothing is
 missing, it makes a sandbox, has a program in it try to get out, and removes it (see
-threegate posture). Else it changes nothing. It ends with exit code 1 if something necessary is missing.`,
+threegate posture). Else it changes nothing. It ends with exit code 1 if something
+necessary is missing.`,
 		Example: `  sudo threegate doctor --node /var/lib/threegate
   threegate doctor --json | jq '.[] | select(.state != "ok")'`,
 		Args: cobra.NoArgs,

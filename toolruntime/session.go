@@ -207,7 +207,8 @@ func (s *Session) admit(ctx context.Context, r *contract.ToolRequest) (jsontext.
 		if errors.Is(ctx.Err(), context.Canceled) {
 			why = "was cancelled"
 		}
-		err = contract.Errorf(contract.Timeout, "%s %s", r.Tool, why)
+		err = contract.Errorf(contract.Timeout, "%s %s", r.Tool, why).
+			WithHint("ask for less at once, or for more time with timeout_ms where the tool has it")
 	}
 	if err != nil && result == nil {
 		return nil, contract.AsError(err)

@@ -409,7 +409,7 @@ func (g *Gate) Reload(next *config.Node) error {
 		}
 	}
 	if len(changed) > 0 {
-		return fmt.Errorf("reload: %s: %w; the whole of it is refused and the old one stays",
+		return fmt.Errorf("reload: %s: %w; all of it is refused, and the old one stays in force",
 			strings.Join(changed, ", "), ErrRestart)
 	}
 	g.deciding.Lock()

@@ -284,7 +284,7 @@ func TestSignedOrders(t *testing.T) {
 		name, why string
 		sign      func([]byte) ([]byte, error)
 	}{
-		{"none", "wants a signature", nil},
+		{"none", "requires a signature", nil},
 		{"of a request", "namespace", sign("threegate-request", "")},
 		{"of other bytes", "not valid", sign(orders.Namespace, " ")},
 		{"good", "", sign(orders.Namespace, "")},

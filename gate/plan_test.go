@@ -116,7 +116,7 @@ func (w *world) asPlanned(t *testing.T, want string) {
 func TestPlanAtAdmission(t *testing.T) {
 	cases := maps.Clone(drifts)
 	cases["input"] = drift{"", "", "inputs: /in/x.csv (planned"}
-	cases["missing"] = drift{"", "", "wants a signed plan"}
+	cases["missing"] = drift{"", "", "requires a signed plan"}
 	cases["changed"] = drift{"", "", "the plan's signature is not valid"}
 	cases["old"] = drift{"", "", "request (planned"}
 	for name, c := range cases {

@@ -76,7 +76,7 @@ func (g *Gate) refuseDamaged(ctx context.Context, j *spool.Job) error {
 			return fmt.Errorf("clean up after a damaged job: %w", err)
 		}
 	}
-	f := schemas.Refusal(spool.RuleDamaged, "what lies in spool/%s is no job as the node writes it: %v", j.State,
+	f := schemas.Refusal(spool.RuleDamaged, "what lies in spool/%s is not a job as the node writes it: %v", j.State,
 		j.Damage)
 	ev := ledger.Event{Type: ledger.ResultQuarantined, RunID: j.ID, Rules: []string{f.Rule}}
 	kind := schemas.KindResult

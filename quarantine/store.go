@@ -138,7 +138,7 @@ func readReasons(dir string) (Reasons, error) {
 		return Reasons{}, err
 	}
 	if !fi.IsDir() {
-		return Reasons{}, errors.New("the item is no folder")
+		return Reasons{}, errors.New("the item is not a folder")
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -151,7 +151,7 @@ func readReasons(dir string) (Reasons, error) {
 		return Reasons{}, err
 	}
 	if !fi.Mode().IsRegular() || fi.Size() > maxReasonBytes {
-		return Reasons{}, fmt.Errorf("%s is no ordinary file", FileJSON)
+		return Reasons{}, fmt.Errorf("%s is not a regular file", FileJSON)
 	}
 	f, err := root.Open(FileJSON)
 	if err != nil {

@@ -23,7 +23,7 @@ func decode(data []byte, v any, opts ...json.Options) error {
 		if errors.Is(syntax, jsontext.ErrDuplicateName) {
 			return fmt.Errorf("the key %.100q is given twice", syntax.JSONPointer)
 		}
-		return fmt.Errorf("it is no valid JSON at byte %d: %w", syntax.ByteOffset+1, syntax.Err)
+		return fmt.Errorf("it is not valid JSON at byte %d: %w", syntax.ByteOffset+1, syntax.Err)
 	}
 	if meaning, ok := errors.AsType[*json.SemanticError](err); ok {
 		where := cmp.Or(string(meaning.JSONPointer), "/")

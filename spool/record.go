@@ -102,7 +102,7 @@ func ReadClaim(dir string) (Claim, error) {
 	case err != nil:
 		return r, err
 	case !fi.Mode().IsRegular() || fi.Size() > maxClaimBytes:
-		return r, fmt.Errorf("%w: %s of %s is no ordinary file", ErrDamaged, FileClaim, name)
+		return r, fmt.Errorf("%w: %s of %s is not a regular file", ErrDamaged, FileClaim, name)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, FileClaim))
 	if err != nil {

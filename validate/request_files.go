@@ -64,7 +64,7 @@ func (rr *requestReader) files(s *document.Section, rule, top string) []place {
 		}
 	}
 	if none >= 0 && len(out) > 0 {
-		rr.at(rule, none, hint, "the section says that there are no files and then lists some")
+		rr.at(rule, none, hint, "the section says that there are no files but then lists some")
 	} else if none < 0 && !other && len(out) == 0 {
 		rr.at(rule, s.Offset, hint, "the section lists no file below %s and does not say None", top)
 	}
@@ -178,10 +178,10 @@ func (rr *requestReader) agreement() {
 		case !inPath.MatchString(p) && !outPath.MatchString(p):
 		case strings.HasPrefix(p, "/in/") && !slices.ContainsFunc(inputs, covers) && !inTree(p):
 			rr.at("request.inputs.undeclared", at, "declare it below inputs, or correct the path",
-				"the command names %s, which is no declared input: it will not be there", document.Quote(p))
+				"the command names %s, which is not a declared input: it will not be there", document.Quote(p))
 		case strings.HasPrefix(p, "/out/") && !slices.ContainsFunc(outputs, begins):
 			rr.at("request.outputs.undeclared", at, "list it in ## Output Expectations, or it is not delivered",
-				"the command names %s, which is no declared output", document.Quote(p))
+				"the command names %s, which is not a declared output", document.Quote(p))
 		}
 	}
 }

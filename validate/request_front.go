@@ -128,7 +128,7 @@ func (rr *requestReader) language() {
 			document.Quote(lang))
 	case !languageRe.MatchString(lang):
 		rr.key("request.language", "language", "write its name in small letters, such as python",
-			"language %s is no name of a language", document.Quote(lang))
+			"%s can't be the name of a language", document.Quote(lang))
 	case len(rr.p.Languages) > 0 && !slices.Contains(rr.p.Languages, lang):
 		f := rr.keyFinding("request.language", "language", "use one of: "+strings.Join(rr.p.Languages, ", "),
 			"the node has no image for the language %s", document.Quote(lang))
@@ -177,7 +177,7 @@ func (rr *requestReader) limits() {
 		case err != nil:
 			rr.key("request.limits", "cpu_limit",
 				`write cores ("0.5", "2") or thousandths of a core ("500m"), above zero`,
-				"cpu_limit %s is no number of cores", document.Quote(s))
+				"cpu_limit %s is not a number of cores", document.Quote(s))
 		case rr.p.MaxMilliCPU > 0 && milli > rr.p.MaxMilliCPU:
 			rr.key("request.limits", "cpu_limit", "ask for less",
 				"cpu_limit %s is above the node's maximum of %g cores", document.Quote(s),
@@ -328,7 +328,7 @@ func ParseCPU(s string) (milli int, err error) {
 		n *= 1000
 	}
 	if err != nil || n <= 0 || !cpuRe.MatchString(s) {
-		return 0, fmt.Errorf("%q is no cpu limit: write cores (\"0.5\", \"2\") or millicores (\"500m\"), above zero", s)
+		return 0, fmt.Errorf("%q is not a cpu limit: write cores (\"0.5\", \"2\") or millicores (\"500m\"), above zero", s)
 	}
 	return int(math.Round(n)), nil
 }

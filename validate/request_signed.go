@@ -43,7 +43,7 @@ func Signature(raw, sig []byte, req *schemas.Request, p Policy) (Approved, []sch
 	switch {
 	case len(sig) == 0 && !p.RequireSignature:
 	case len(sig) == 0:
-		rep.Whole("approval.signature", "this node wants a signature of the approver, and there is none", signHint)
+		rep.Whole("approval.signature", "this node requires a signature of the approver, and there is none", signHint)
 	case len(p.AllowedSigners) == 0 && !p.RequireSignature:
 	case err != nil:
 		rep.Whole("approval.signature", err.Error(), signHint)
@@ -58,7 +58,7 @@ func Signature(raw, sig []byte, req *schemas.Request, p Policy) (Approved, []sch
 		}
 	}
 	if p.RequirePlan && parts.Plan == nil {
-		rep.Whole("approval.plan", "this node wants a signed plan, and there is none", planHint)
+		rep.Whole("approval.plan", "this node requires a signed plan, and there is none", planHint)
 	}
 	by.Plan = parts.Plan
 	return by, p.severities(rep.Findings())

@@ -102,7 +102,7 @@ func (rr *resultReader) fields(s *document.Section, rule string, read map[string
 		default:
 			labels := strings.Join(slices.Sorted(maps.Keys(read)), ", ")
 			rr.at(rule, l.offset, "write lines - Label: value, once each; the labels are "+labels,
-				"this line of the section %s is none of them", s.Title)
+				"this line of the section %s is not one of them", s.Title)
 			continue
 		}
 		seen[label] = true

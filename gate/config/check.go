@@ -96,7 +96,7 @@ func (c *checker) metrics() {
 	at := c.Metrics.Listen
 	if path, ok := strings.CutPrefix(at, "unix:"); ok {
 		if !filepath.IsAbs(path) {
-			c.bad(key, fmt.Sprintf("%q is no absolute path", path), hint)
+			c.bad(key, fmt.Sprintf("%q is not an absolute path", path), hint)
 		}
 		return
 	}
@@ -104,7 +104,7 @@ func (c *checker) metrics() {
 		return
 	}
 	if a, err := netip.ParseAddrPort(at); err != nil || !a.Addr().IsLoopback() || a.Addr().Zone() != "" {
-		c.bad(key, fmt.Sprintf("%q is no loopback address with a port", at), hint)
+		c.bad(key, fmt.Sprintf("%q is not a loopback address with a port", at), hint)
 	}
 }
 
@@ -116,7 +116,7 @@ func (c *checker) inboxes() {
 	for _, in := range c.Inboxes {
 		if in.Name == "" || len(in.Name) > 64 || strings.ContainsFunc(in.Name, notNameRune) ||
 			strings.HasPrefix(in.Name, ".") {
-			c.bad("inboxes", fmt.Sprintf("%q is no name for an inbox", in.Name),
+			c.bad("inboxes", fmt.Sprintf("%q can't be the name of an inbox", in.Name),
 				"use 1 to 64 of letters, digits, '.', '_' and '-'")
 		}
 		if in.Path == "" {
@@ -196,7 +196,7 @@ func (c *checker) rules() {
 			"write default, or strict to refuse a result where a part of it would be withheld")
 	}
 	if g := c.Containerd.Cgroup; !path.IsAbs(g) || path.Clean(g) != g || g == "/" {
-		c.bad("containerd.cgroup", fmt.Sprintf("%q is no path of a control group", g),
+		c.bad("containerd.cgroup", fmt.Sprintf("%q is not the path of a control group", g),
 			"write it as below /sys/fs/cgroup, for instance /threegate")
 	}
 	if ns := c.Containerd.UserNamespace; ns != UserNamespaceRequired && ns != UserNamespaceOptional {
@@ -216,7 +216,7 @@ func (c *checker) external() {
 			c.bad(key, fmt.Sprintf("filter %q needs either a socket or a command", e.Name),
 				"write socket: /run/NAME.sock, or command: [/path/of/program, argument]")
 		case e.Socket != "" && !filepath.IsAbs(e.Socket), len(e.Command) > 0 && !filepath.IsAbs(e.Command[0]):
-			c.bad(key, fmt.Sprintf("filter %q: %q is no absolute path", e.Name, e.Socket+strings.Join(e.Command, " ")),
+			c.bad(key, fmt.Sprintf("filter %q: %q is not an absolute path", e.Name, e.Socket+strings.Join(e.Command, " ")),
 				"write the whole path, from / on")
 		}
 		if e.Timeout != 0 {
@@ -228,7 +228,7 @@ func (c *checker) external() {
 // name verifies the name of one of several things.
 func (c *checker) name(key, what, name string, seen map[string]bool) {
 	if name == "" || len(name) > 64 || strings.ContainsFunc(name, notNameRune) {
-		c.bad(key, fmt.Sprintf("%q is no name for a %s", name, what),
+		c.bad(key, fmt.Sprintf("%q can't be the name of a %s", name, what),
 			"use 1 to 64 of letters, digits, '.', '_' and '-'")
 	}
 	if seen[name] {
@@ -279,7 +279,7 @@ func (c *checker) validator(v Validator) {
 	order := []schemas.Severity{schemas.SeveritySuggestion, schemas.SeverityWarning, schemas.SeverityBlocking}
 	want := slices.Index(order, v.Enforcement)
 	if want < 0 {
-		c.bad("validators", fmt.Sprintf("rule %s: enforcement %q is none of blocking, warning, suggestion", v.Rule,
+		c.bad("validators", fmt.Sprintf("rule %s: enforcement %q is not one of blocking, warning, suggestion", v.Rule,
 			v.Enforcement), "")
 		return
 	}
@@ -297,7 +297,7 @@ func (c *checker) validator(v Validator) {
 func (c *checker) digest(key, digest string) {
 	hex, ok := strings.CutPrefix(digest, "sha256:")
 	if !ok || len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "" {
-		c.bad(key, fmt.Sprintf("%q is no digest", digest), "pin the image as sha256:..., as `threegate image list` prints it")
+		c.bad(key, fmt.Sprintf("%q is not a digest", digest), "pin the image as sha256:..., as `threegate image list` prints it")
 	}
 }
 

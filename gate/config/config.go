@@ -84,7 +84,7 @@ type CoreInbound struct {
 func (c CoreInbound) FileMode() (fs.FileMode, error) {
 	m, err := strconv.ParseUint(c.Mode, 8, 12)
 	if err != nil || m&^0o664 != 0 || m&0o400 == 0 {
-		return 0, fmt.Errorf("%q is no mode for files that CORE reads", c.Mode)
+		return 0, fmt.Errorf("%q is not a mode for files that CORE reads", c.Mode)
 	}
 	return fs.FileMode(m), nil
 }

@@ -100,8 +100,8 @@ func TestBadConfigurations(t *testing.T) {
 		"renamed pause":            {"version: 1\nnode:\n  settle: 30s\n", "is called node.wait_for_writers", 3},
 		"unknown type of artifact": {"version: 1\nresults:\n  artifact_types: [text, zip]\n", "there is no type \"zip\"", 3},
 		"duplicate key":            {"version: 1\nversion: 1\n", "already defined", 2},
-		"wrong type":               {"version: 1\nnode:\n  concurrency: many\n", "\"many\" is no whole number", 3},
-		"no duration":              {"version: 1\nnode:\n  wait_for_writers: 3\n", "\"3\" is no duration", 3},
+		"wrong type":               {"version: 1\nnode:\n  concurrency: many\n", "\"many\" is not a whole number", 3},
+		"no duration":              {"version: 1\nnode:\n  wait_for_writers: 3\n", "\"3\" is not a duration", 3},
 		"metrics for all": {"version: 1\nmetrics:\n  listen: 0.0.0.0:9464\n", "\"0.0.0.0:9464\" is no loopback address",
 			3},
 		"no truth value": {"version: 1\nposture:\n  at_start: perhaps\n", "\"perhaps\" is neither true nor false",
@@ -183,12 +183,12 @@ approvals: {require_signature: true, allowed_signers: none}
 		t.Fatal("accepted")
 	}
 	for _, want := range []string{
-		":2: nods: there is no such key", ":3: conc: there is no such key", `"many" is no whole number`,
+		":2: nods: there is no such key", ":3: conc: there is no such key", `"many" is not a whole number`,
 		"node.wait_for_writers: is 90h0m0s",
 		":4: node: is already defined at line 3", "node.concurrency: is 999",
 		":4: node.drain: is already defined at line 4",
 		":5: inboxes.name: is already defined at line 5", ":6: made_by: was removed: containerd makes all sandboxes",
-		`"x" is no whole number`, "allowed_signers: can't be read",
+		`"x" is not a whole number`, "allowed_signers: can't be read",
 	} {
 		if n := strings.Count(err.Error(), want); n != 1 {
 			t.Errorf("%q is told %d times in:\n%v", want, n, err)

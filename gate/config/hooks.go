@@ -72,7 +72,7 @@ func (h Hook) Secret() ([]byte, error) {
 	secret := []byte(strings.TrimSpace(string(data)))
 	if coded, ok := strings.CutPrefix(string(secret), "whsec_"); ok {
 		if secret, err = base64.StdEncoding.DecodeString(coded); err != nil {
-			return nil, errors.New("secret_file: behind whsec_ there is no base64")
+			return nil, errors.New("secret_file: what follows whsec_ is not base64")
 		}
 	}
 	if len(secret) < minSecret {
@@ -98,7 +98,7 @@ func (c *checker) hooks() {
 			c.bad(key, fmt.Sprintf("hook %q has no secret_file", h.Name),
 				"name a file with a secret of 16 bytes or more")
 		case h.URL == "" && !filepath.IsAbs(h.Command[0]):
-			c.bad(key, fmt.Sprintf("hook %q: %q is no absolute path", h.Name, h.Command[0]),
+			c.bad(key, fmt.Sprintf("hook %q: %q is not an absolute path", h.Name, h.Command[0]),
 				"write the whole path, from / on")
 		}
 		for _, a := range h.Answers {

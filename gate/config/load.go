@@ -65,7 +65,7 @@ func Load(dir string) (*Node, error) {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxFileBytes {
-		return nil, &Error{File: file, Msg: "is no regular file of at most 1 MiB", Hint: sampleHint}
+		return nil, &Error{File: file, Msg: "is not a regular file of at most 1 MiB", Hint: sampleHint}
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil {

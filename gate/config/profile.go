@@ -116,7 +116,7 @@ func (c *checker) profiles() {
 				"give the profile a name of its own, such as go-fix")
 		}
 		if _, ok := c.Backends.ERA.Languages[p.Image]; !ok {
-			c.bad(key+".image", fmt.Sprintf("%q is none of backends.era.languages", p.Image),
+			c.bad(key+".image", fmt.Sprintf("%q is not one of backends.era.languages", p.Image),
 				"name the language whose image has threegate-tools, such as tools")
 		}
 		if p.Registry == "" {

@@ -99,9 +99,9 @@ func oneYAMLError(file string, e *yaml.LoadError) error {
 func typeFault(value, goType string) (msg, hint string) {
 	switch {
 	case goType == "time.Duration":
-		return fmt.Sprintf("%q is no duration", value), "write a number and its unit: 500ms, 30s, 5m, 720h"
+		return fmt.Sprintf("%q is not a duration", value), "write a number and its unit: 500ms, 30s, 5m, 720h"
 	case strings.HasPrefix(goType, "int"):
-		return fmt.Sprintf("%q is no whole number", value), "write digits only"
+		return fmt.Sprintf("%q is not a whole number", value), "write digits only"
 	case goType == "bool":
 		return fmt.Sprintf("%q is neither true nor false", value), "write true or false"
 	case strings.HasPrefix(goType, "[]"):

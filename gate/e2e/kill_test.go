@@ -110,7 +110,7 @@ func TestKilledAtRandom(t *testing.T) {
 	if s := os.Getenv(killsForEnv); s != "" {
 		d, err := time.ParseDuration(s)
 		if err != nil || d <= 0 {
-			t.Fatalf("%s=%q is no time", killsForEnv, s)
+			t.Fatalf("%s=%q is not a time", killsForEnv, s)
 		}
 		until = time.Now().Add(d)
 	}

@@ -12,7 +12,7 @@ import (
 
 // ErrChanged says that a record which is followed is not the one that was read so
 // far: its file was shortened, replaced or removed.
-var ErrChanged = errors.New("the record was shortened, replaced or removed while it was read")
+var ErrChanged = errors.New("the record was shortened, replaced or removed while it was being read")
 
 // Follower reads the record in a folder, and goes on where it was: each event is
 // read and checked once, however often it looks. It is not safe for concurrent use.

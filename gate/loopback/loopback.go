@@ -27,7 +27,7 @@ const (
 )
 
 // ErrNotLoopback is about an address that others could reach.
-var ErrNotLoopback = errors.New("is no loopback address: use 127.0.0.1:PORT or [::1]:PORT")
+var ErrNotLoopback = errors.New("is not a loopback address: use 127.0.0.1:PORT or [::1]:PORT")
 
 // Listen opens an address, which must be a number of the loopback interface and a port.
 func Listen(address string) (net.Listener, error) {

@@ -267,7 +267,7 @@ func Allowed(p validate.Policy, by string, raw, sig []byte) error {
 		return nil
 	}
 	if len(sig) == 0 {
-		return Refusef("this node wants a signature of %s, and there is none", spool.Quote(by))
+		return Refusef("this node requires a signature of %s, and there is none", spool.Quote(by))
 	}
 	if err := approval.VerifyFor(Namespace, p.AllowedSigners, by, raw, sig, p.Now); err != nil {
 		return Refusef("the signature is not valid for %s: %v", spool.Quote(by), err)

@@ -89,7 +89,7 @@ func parseSignature(sig []byte) (*sshsig.Signature, error) {
 	}
 	s, err := sshsig.Unarmor(sig)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is no OpenSSH signature", ErrSignature)
+		return nil, fmt.Errorf("%w: it is not an OpenSSH signature", ErrSignature)
 	}
 	if s.PublicKey == nil || s.Signature == nil {
 		return nil, fmt.Errorf("%w: it is incomplete", ErrSignature)

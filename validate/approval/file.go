@@ -83,7 +83,7 @@ func Split(file []byte) (Approval, error) {
 		switch {
 		case s.err != nil:
 		case !CosignerName(c.Name):
-			s.err = fmt.Errorf("%w: an approver has a name that none can have", ErrSignature)
+			s.err = fmt.Errorf("%w: an approver has a name that nobody can have", ErrSignature)
 		case len(a.Also) >= MaxApprovers:
 			s.err = fmt.Errorf("%w: it has more than %d approvers", ErrSignature, MaxApprovers)
 		}
@@ -140,7 +140,7 @@ func (s *splitter) take(kind string) *pem.Block {
 			return block
 		}
 	}
-	s.err = fmt.Errorf("%w: a part of the file can't be read", ErrSignature)
+	s.err = fmt.Errorf("%w: part of the file can't be read", ErrSignature)
 	return nil
 }
 

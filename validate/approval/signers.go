@@ -52,11 +52,11 @@ var principalsAndKey = regexp.MustCompile(`^("[^"]*"|[^\s"]+)\s+(.+)$`)
 func parseSigner(line string) (signer, error) {
 	m := principalsAndKey.FindStringSubmatch(line)
 	if m == nil {
-		return signer{}, errors.New("want principals, options, key type and key")
+		return signer{}, errors.New("a line must have principals, options, key type and key")
 	}
 	key, _, options, _, err := ssh.ParseAuthorizedKey([]byte(m[2]))
 	if err != nil {
-		return signer{}, fmt.Errorf("want options, key type and key behind the principals: %w", err)
+		return signer{}, fmt.Errorf("options, key type and key must follow the principals: %w", err)
 	}
 	s := signer{principals: strings.Split(strings.Trim(m[1], `"`), ","), key: key}
 	return s, s.options(options)
@@ -92,7 +92,7 @@ func parseTime(s string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time like 20260209 or 20260209160501Z", bounded(s))
+	return time.Time{}, fmt.Errorf("%q is not a time like 20260209 or 20260209160501Z", bounded(s))
 }
 
 // allow says why key may not sign for approver at that time; nil if it may.

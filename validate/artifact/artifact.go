@@ -131,7 +131,7 @@ const maxNested = 2
 // unpack judges what an archive holds.
 func (a *reader) unpack(p part, media string) {
 	z := archive{name: p.path, media: media, open: p.open, file: p.file, size: p.size, left: &a.left}
-	err := errors.New("too many archives are in one another")
+	err := errors.New("archives are nested too deeply")
 	if p.depth < maxNested {
 		err = z.each(func(f member) error {
 			in := part{path: f.name, label: p.label + "in " + document.Quote(f.name) + ": ", open: f.open,

@@ -53,7 +53,7 @@ func decode(raw []byte, maxBytes int64) ([]byte, *Report) {
 		switch {
 		case c == utf8.RuneError && size == 1:
 			r = NewReport(text)
-			r.At("doc.encoding.utf8", i, fmt.Sprintf("byte %#02x is no valid UTF-8", text[i]),
+			r.At("doc.encoding.utf8", i, fmt.Sprintf("byte %#02x is not valid UTF-8", text[i]),
 				"save the document as UTF-8")
 			return nil, r
 		case c < ' ' || c >= 0x7f && c <= 0x9f:

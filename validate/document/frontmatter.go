@@ -189,7 +189,7 @@ func (c *checker) failed(err error) {
 		rule, hint = "doc.frontmatter.depth", "keep the front matter flat"
 	}
 	c.d.report.AtLine(rule, at.Line, at.Column,
-		"the front matter is no valid YAML: "+strings.Trim(Quote(message), `"`), hint)
+		"the front matter is not valid YAML: "+strings.Trim(Quote(message), `"`), hint)
 }
 
 // node reports whether the tree below n is small enough to be used.

@@ -40,10 +40,10 @@ func Strict(raw []byte) error {
 		}
 	}
 	if _, err := jsonrpc.DecodeMessage(raw); err != nil {
-		return errors.New("it is no request, notification or answer of JSON-RPC 2.0")
+		return errors.New("it is not a request, notification or response of JSON-RPC 2.0")
 	}
 	if !m.hasID() {
-		return errors.New("its id is no string and no whole number below 10^15")
+		return errors.New("its id is neither a string nor a whole number below 10^15")
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func argsFault(cmd *cobra.Command, args []string) error {
 	hint := path + " --help says more"
 	switch {
 	case wants == "":
-		return Usagef(hint, "%s takes no arguments, and was given %q", path, args)
+		return Usagef(hint, "%s takes no arguments, but was given %q", path, args)
 	case len(args) == 0:
 		return Usagef(hint, "%s needs %s", path, wants)
 	}

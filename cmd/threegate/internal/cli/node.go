@@ -104,7 +104,7 @@ func ConfigOf(file string, now time.Time) (*config.Node, validate.Policy, error)
 		return nil, AnyNodePolicy(now), nil
 	}
 	if filepath.Base(file) != config.FileName {
-		return nil, validate.Policy{}, Usagef("name a node's "+config.FileName, "--config %s is no %s", file,
+		return nil, validate.Policy{}, Usagef("name a node's "+config.FileName, "--config %s is not a %s", file,
 			config.FileName)
 	}
 	l, err := LoadConfig(filepath.Dir(file))

@@ -30,7 +30,7 @@ func (s *Since) Time(now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, Usagef("write 2026-02-09, 2026-02-09T16:00:00Z, 90m, 24h or 7d", "--since %q is no time",
+	return time.Time{}, Usagef("write 2026-02-09, 2026-02-09T16:00:00Z, 90m, 24h or 7d", "--since %q is not a time",
 		s.text)
 }
 

@@ -49,7 +49,7 @@ line numbers. After a "yes" it fills in the hashes of the inputs, the approver a
 time, and writes the file back. It refuses a request that lint would reject, and a file
 that is a link.
 
-It approves nothing that it can't show: a binary input, or anything with --json. Add
+It does not approve what it can't show: a binary input, or anything with --json. Add
 --unseen if you have looked at those by other means.
 
 Inputs are the files in the folder FILE without .md, with .inputs. Files that are
@@ -58,8 +58,9 @@ file, stop: somebody changed one of the two. --update-hashes approves the file a
 now.
 
 With --sign the request is signed too: FILE.sig is made with
-ssh-keygen -Y sign -n ` + approvals.Namespace + `. Only a node that requires signatures
-refuses a request that was edited after its approval: the hashes hold the inputs.
+ssh-keygen -Y sign -n ` + approvals.Namespace + `. The hashes protect
+the inputs, not the request: only a node that requires signatures refuses a request that
+was edited after its approval.
 --plan also writes and signs FILE.plan.json (namespace ` + approvals.PlanNamespace + `): the image, runtime,
 limits and domains with which the node of --config would run it now. If one of them has
 changed by the time it is to run, the node refuses it and names the change.
@@ -80,11 +81,11 @@ signatures along.`,
 	fl.StringArrayVar(&f.inputs, "input", nil, "input `file` or folder, copied to the request (repeatable)")
 	fl.StringVar(&f.sign, "sign", "", "sign with this OpenSSH private `key` (or the public half of one in ssh-agent)")
 	fl.StringVar(&f.config, "config", "", "judge by the policy of this threegate.yaml `file`")
-	fl.BoolVar(&f.plan, "plan", false, "sign, too, how the node of --config would run it: image, runtime, limits")
-	fl.BoolVar(&f.also, "add-signature", false, "sign, as one more approver, what somebody approved before")
+	fl.BoolVar(&f.plan, "plan", false, "also sign how the node of --config would run it: image, runtime, limits")
+	fl.BoolVar(&f.also, "add-signature", false, "add your signature to a request that somebody else approved")
 	fl.BoolVar(&f.yes, "yes", false, "approve without asking")
 	fl.BoolVar(&f.unseen, "unseen", false, "approve also what this command does not show")
-	fl.BoolVar(&f.rehash, "update-hashes", false, "replace hashes in the request that do not fit the files")
+	fl.BoolVar(&f.rehash, "update-hashes", false, "replace hashes in the request that do not match the files")
 	return cmd
 }
 
@@ -125,7 +126,7 @@ type approval struct {
 
 func (a *app) approve(ctx context.Context, file string, f approveFlags) (err error) {
 	if a.JSON && !f.yes {
-		return cli.Usagef("add --yes once the request has been reviewed", "with --json nobody can be asked")
+		return cli.Usagef("add --yes once the request has been reviewed", "--json asks nobody, and --yes is missing")
 	}
 	if f.also && (f.sign == "" || f.plan || f.rehash || len(f.inputs) > 0) {
 		return cli.Usagef("add --sign KEY; --plan, --input and --update-hashes belong to the first approval",

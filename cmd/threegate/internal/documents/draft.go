@@ -41,14 +41,13 @@ func newDraft(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "draft ERA|monty",
 		Short: "Write a request to fill in",
-		Long: `draft writes a request that lacks nothing but its approval; it writes none that lint would
-reject for anything else. ERA runs a command in a container of
-a language, monty a program in pydantic's Monty. Without --command or --code the request
-runs a sample.
+		Long: `draft writes a request that lacks only its approval, and never one that lint would reject
+for another reason. ERA runs a command in a container of a language, monty a program in
+pydantic's Monty. Without --command or --code the request runs a sample.
 
 Missing fields read "` + notStated + `": purpose, requester, justification. Without --risk the
 risk is high, without --sensitivity the data are confidential. The limits are small, so
-that larger ones are a decision.
+that raising one is a decision.
 
 With --tools PLAN.jsonl an ERA request carries out a plan of tools that change a repository or
 a folder (docs/tools.md): one call a line, as {"tool": "grep", "args": {"pattern": "TODO"}}.
@@ -59,9 +58,9 @@ among the inputs says which commands and hosts they may use; a profile of the no
 
 With --output-file NAME.md the request goes to that file and copies of the input
 files to NAME.inputs/ in the same folder, where approve and promote find them; if it names
-a folder, the file is called after the request's id, which is a free one. Otherwise the
-request goes to stdout. The id is made of time and slug, unless the file is called
-TR-....md: then it is the file's name.`,
+a folder, the file is named after the request's id, and no two drafts get the same one.
+Otherwise the request goes to stdout. The id consists of time and slug, or is the name of
+the file, if that is TR-....md.`,
 		Example: `  threegate draft ERA --language python --input stats.py --input data.csv \
       --output 'stats.json: the figures' --command 'python stats.py /in/data.csv' -o .
   threegate draft ERA --input job.rb --language ruby --purpose "Sort a list" --requested-by bob \
@@ -81,7 +80,7 @@ TR-....md: then it is the file's name.`,
 	fl.StringVar(&f.language, "language", "",
 		"`name` of an image or a profile of the node (default python, for tools: tools)")
 	fl.StringVar(&f.purpose, "purpose", "", "what the run is for, in a sentence")
-	fl.StringVar(&f.by, "requested-by", "", "who asks; must be somebody else than who approves")
+	fl.StringVar(&f.by, "requested-by", "", "who asks; must not be the approver")
 	fl.StringVar(&f.slug, "slug", "", "last part of the request's id (default: from the purpose)")
 	fl.StringVar(&f.command, "command", "", "the command line to run (ERA)")
 	fl.StringVar(&f.code, "code", "", "`file` with the program (monty)")
@@ -92,8 +91,8 @@ TR-....md: then it is the file's name.`,
 	fl.StringArrayVar(&f.inputs, "input", nil, "input `file` or folder, appears below /in (repeatable)")
 	fl.StringArrayVar(&f.trees, "tree", nil,
 		"`folder` that becomes one input: a tar, unpacked read-only below /in (repeatable)")
-	fl.BoolVar(&f.work, "work", false, "copy all inputs to a writable folder, "+schemas.WorkDir+
-		", where the command begins (ERA)")
+	fl.BoolVar(&f.work, "work", false, "copy all inputs to the writable folder "+schemas.WorkDir+
+		", and start the command there (ERA)")
 	fl.StringArrayVar(&f.outputs, "output", nil,
 		"`name` of an output file below /out, or \"NAME: what it is\" (repeatable)")
 	fl.StringVar(&f.cpu, "cpu", draft.CPU, "cores, like 0.5, 2 or 500m")
@@ -252,7 +251,7 @@ func (a *app) drafted(backend string, f draftFlags) (d draft.Draft, silent []str
 		name, about, _ := strings.Cut(o, ": ")
 		rel := strings.TrimPrefix(name, outDir)
 		if _, ok := bundle.InFolder(bundle.InDir + rel); !ok {
-			return d, nil, cli.Usagef("name a file below /out, like stats.json", "--output %q is no name of an output",
+			return d, nil, cli.Usagef("name a file below /out, like stats.json", "--output %q can't be the name of an output",
 				o)
 		}
 		d.Outputs = append(d.Outputs, schemas.OutputExpectation{Path: outDir + rel, Description: about})
@@ -265,7 +264,7 @@ func montyDraft(d *draft.Draft, f draftFlags, limit int64) error {
 	variables := map[string]jsontext.Value{}
 	if f.variables != "" {
 		if len(f.vars) > 0 {
-			return cli.Usagef("put all variables into the file", "either --variables or --var")
+			return cli.Usagef("put all variables into the file", "--variables and --var can't be used together")
 		}
 		data, err := bundle.ReadDocument(f.variables, true, limit)
 		if err != nil {
@@ -277,7 +276,7 @@ func montyDraft(d *draft.Draft, f draftFlags, limit int64) error {
 		name, value, ok := strings.Cut(v, "=")
 		if _, twice := variables[name]; twice || !ok || !jsontext.Value(value).IsValid() {
 			return cli.Usagef(`write NAME=JSON, like numbers='[1, 2]' or name='"x"', and each name once`,
-				"--var %s is no variable", v)
+				"--var %s is not a variable", v)
 		}
 		variables[name] = jsontext.Value(value)
 	}
@@ -297,7 +296,7 @@ func montyDraft(d *draft.Draft, f draftFlags, limit int64) error {
 		return nil
 	}
 	if d.Variables != "" {
-		return cli.Usagef("add --code FILE", "there are variables, and no program that reads them")
+		return cli.Usagef("add --code FILE", "variables were given, but no program to read them")
 	}
 	if f.withTools(d.Backend) {
 		d.Code = "fs_list(glob='**')['files']"
@@ -345,7 +344,7 @@ func (a *app) draftFile(ctx context.Context, d draft.Draft, files []bundle.File,
 	info, err := os.Stat(file)
 	folder := err == nil && info.IsDir()
 	if !folder && !strings.HasSuffix(file, ".md") {
-		return cli.Usagef("requests end in .md", "-o %s is no name for a request", file)
+		return cli.Usagef("requests end in .md", "-o %s can't be the name of a request", file)
 	}
 	dir, name, base := file, "", d.ID
 	if !folder {
@@ -402,7 +401,7 @@ func (a *app) draftOut(d draft.Draft, text, file string, silent []string) error 
 		a.UI.Say("inputs copied to %s", bundle.Dir(file))
 	}
 	if len(silent) > 0 {
-		a.UI.Say("missing, and \"not stated\" or the strictest in the request: %s", strings.Join(silent, " "))
+		a.UI.Say("not given, so \"not stated\" or the strictest value stands in the request: %s", strings.Join(silent, " "))
 	}
 	a.UI.Hint("edit it, then: threegate review " + file)
 	return nil

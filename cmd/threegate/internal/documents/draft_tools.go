@@ -37,7 +37,7 @@ func (f *draftFlags) checkTools(b schemas.Backend) error {
 			"work on a --workspace", f.language)
 	case b == schemas.BackendERA && f.workspace != "" && f.tools == "":
 		return cli.Usagef("add --tools PLAN.jsonl, or write a Monty program: draft monty --code FILE --workspace PATH",
-			"there is a --workspace, and no plan that works on it")
+			"--workspace was given, but no plan that works on it")
 	}
 	return nil
 }

@@ -93,8 +93,8 @@ func (p *approval) matchInputs(rehash bool) error {
 	}
 	if len(changed) > 0 && !rehash {
 		return cli.Rejectf(ruleInputs,
-			"find out which of the two was changed; --update-hashes approves the files that are there",
-			"the hash in the request does not fit the file: %s", strings.Join(changed, ", "))
+			"find out which of the two was changed; --update-hashes approves the files as they are now",
+			"the hash in the request does not match the file: %s", strings.Join(changed, ", "))
 	}
 	for _, f := range p.inputs {
 		if _, ok := byPath[f.Path()]; ok {

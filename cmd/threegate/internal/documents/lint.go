@@ -36,7 +36,7 @@ func newLint(a *app) *cobra.Command {
 	var f lintFlags
 	cmd := &cobra.Command{
 		Use:   "lint PATH...",
-		Short: "Check requests and results, and say what is wrong where",
+		Short: "Check requests and results, and show each fault at its line",
 		Long: `lint judges documents exactly as the gate does and prints every finding with its
 place, the line, and how to mend it.
 
@@ -47,8 +47,8 @@ is judged whatever it is called.
 
 Inputs, signatures and a signed plan are read where they lie next to a request. Without
 --config the verdict is that of a node with default settings that has every language and
-network, and no profile of tools. What lint could not look at it lists: below the summary,
-and as not_looked_at with --format jsonl.`,
+network, and no profile of tools. lint also lists what it could not look at: below the
+summary, and as not_looked_at with --format jsonl.`,
 		Example: `  threegate lint TR-20260209-160501Z-python-stats.md
   threegate lint inbox/ --format sarif > lint.sarif
   threegate lint --as-of 2026-02-10T00:00:00Z --format jsonl requests/ | jq .verdict`,
@@ -82,7 +82,7 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	now := a.Now()
 	if f.asOf != "" {
 		if now, err = time.Parse(time.RFC3339, f.asOf); err != nil {
-			return cli.Usagef("write it like 2026-02-09T16:05:01Z", "--as-of %q is no RFC 3339 time", f.asOf)
+			return cli.Usagef("write it like 2026-02-09T16:05:01Z", "--as-of %q is not an RFC 3339 time", f.asOf)
 		}
 	}
 	node, policy, err := cli.ConfigOf(f.config, now)

@@ -33,7 +33,7 @@ func newPromote(a *app) *cobra.Command {
 		Use:   "promote FILE...",
 		Short: "Put approved requests into an inbox",
 		Long: `promote checks an approved request and its inputs once more and puts them into an
-inbox, so that the node never sees a part of them: inputs first, then the
+inbox, so that the node never sees only some of them: inputs first, then the
 signature, the request last, under the name of its request_id. Nothing is ever
 overwritten, and after a failure nothing is left behind. A request that the node took
 in before (if you may read its record) or that lies in the inbox is not put there again.
@@ -41,8 +41,8 @@ in before (if you may read its record) or that lies in the inbox is not put ther
 Each of several files is promoted or refused by itself; the exit code is that of the first
 refusal.
 
-The inbox is that of the node (--inbox NAME chooses one of several), or any folder
-(--inbox DIR, with a slash in it, also without a node at hand).`,
+The inbox is that of the node. --inbox NAME chooses one of several; --inbox DIR, a path with
+a slash in it, is any folder, and needs no node.`,
 		Example: `  threegate promote TR-20260209-160501Z-python-stats.md
   threegate promote approved/TR-*.md --node /var/lib/threegate --inbox team-a
   threegate promote TR.md --inbox /srv/shared/inbox/`,
@@ -250,7 +250,7 @@ func PutFault(err error, file, inbox, id string) error {
 	case errors.Is(err, fs.ErrExist):
 		return &cli.Fault{Exit: cli.ExitBusy, Code: schemas.CodeFileIO, Cause: err,
 			Message: fmt.Sprintf("%s holds a %s already, and nothing is overwritten", inbox, id),
-			Hint:    "a request_id is used once: make a new request, or wait for this one: threegate wait " + id}
+			Hint:    "a request_id can be used only once: make a new request, or wait for this one: threegate wait " + id}
 	case errors.Is(err, bundle.ErrTooMuch), errors.Is(err, durable.ErrNotRegular):
 		return inputFault(err)
 	}

@@ -254,7 +254,7 @@ func (r *reading) inputs(ctx context.Context, p *approval) (map[string][]byte, e
 			r.say("    ", "said to be: "+about)
 		}
 		if in.media != "" && !in.whole {
-			r.unseen = append(r.unseen, fmt.Sprintf("%s is no text (%s, %d bytes): look at %s", in.Path(), in.media,
+			r.unseen = append(r.unseen, fmt.Sprintf("%s is not text (%s, %d bytes): look at %s", in.Path(), in.media,
 				in.Size, in.Host))
 		}
 	}

@@ -63,7 +63,7 @@ func TestReadingIsWhatWasHashed(t *testing.T) {
 	}
 }
 
-// TestReadingShowsAllOrSaysSo: a text is shown whole, whatever its length; what is no text is named.
+// TestReadingShowsAllOrSaysSo: a text is shown whole, whatever its length; what is not text is named.
 func TestReadingShowsAllOrSaysSo(t *testing.T) {
 	const lines = 100_000
 	var long strings.Builder
@@ -88,7 +88,7 @@ func TestReadingShowsAllOrSaysSo(t *testing.T) {
 	if strings.Index(got, "Program /in/run.x") > strings.Index(got, "Input /in/a.csv") {
 		t.Error("the program does not come first")
 	}
-	if len(r.unseen) != 1 || !strings.HasPrefix(r.unseen[0], "/in/photo.png is no text (image/png, 10 bytes)") {
+	if len(r.unseen) != 1 || !strings.HasPrefix(r.unseen[0], "/in/photo.png is not text (image/png, 10 bytes)") {
 		t.Errorf("unseen: %q", r.unseen)
 	}
 	if notes := strings.Join(r.notes, "\n"); !strings.Contains(notes, "1 hidden character in /in/run.x") {

@@ -53,7 +53,7 @@ func parseRefusal(data []byte) (refusal, error) {
 		return r, errors.New("it is too long")
 	}
 	if err := schemas.DecodeStrict(data, &r); err != nil || r.Version != 1 || r.RefusedUTC.IsZero() {
-		return r, errors.Join(errors.New("it is no refusal as review writes it"), err)
+		return r, errors.Join(errors.New("it is not a refusal as review writes it"), err)
 	}
 	return r, nil
 }

@@ -45,7 +45,7 @@ Without a terminal, review prints everything and asks nothing.`,
 	fl.StringVar(&a.Node, "node", "", "read it as it would run on the node in this `folder`")
 	fl.StringVar(&f.sign, "sign", "", "sign an approval with this OpenSSH private `key` (or the public half of one in ssh-agent)")
 	fl.BoolVar(&f.unseen, "unseen", false, "approve also what this command does not show, and what was not scrolled to")
-	fl.BoolVar(&f.rehash, "update-hashes", false, "replace hashes in the request that do not fit the files")
+	fl.BoolVar(&f.rehash, "update-hashes", false, "replace hashes in the request that do not match the files")
 	_ = cmd.MarkFlagDirname("node")
 	return cmd
 }
@@ -91,7 +91,7 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 	s := newScreen(r, p, a.UI.OutStyle, f.unseen)
 	s.mayApprove = func(name string) error {
 		if p.policy.RequireSignature && p.signer == nil {
-			return cli.Usagef("", "this node wants signed approvals: leave, and add --sign KEY")
+			return cli.Usagef("", "this node requires signed approvals: leave, and add --sign KEY")
 		}
 		p.approver = name
 		return a.fillQuietly(ctx, p)

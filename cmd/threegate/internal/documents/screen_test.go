@@ -99,7 +99,7 @@ func TestScreenKeepsWhatWasShown(t *testing.T) {
 
 func TestScreenUnseen(t *testing.T) {
 	r := longReading(3)
-	r.unseen = []string{"/in/photo.png is no text"}
+	r.unseen = []string{"/in/photo.png is not text"}
 	s, press := onScreen(t, r, false)
 	press("a")
 	if s.ask != "" || !strings.Contains(s.message, "--unseen") {

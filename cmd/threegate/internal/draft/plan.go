@@ -114,7 +114,7 @@ func Plan(name string, raw []byte, rules *registry.Registry, now time.Time) ([]b
 func planLine(text []byte, line int, session string, now time.Time) ([]byte, *contract.ToolRequest, error) {
 	var r contract.ToolRequest
 	if err := schemas.DecodeStrict(text, &r); err != nil {
-		return nil, nil, fmt.Errorf("it is no call: %w", err)
+		return nil, nil, fmt.Errorf("it is not a call: %w", err)
 	}
 	given := r
 	fill := func(to *string, value string) {

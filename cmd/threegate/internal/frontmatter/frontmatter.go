@@ -89,7 +89,7 @@ func (d *Doc) parse(block []byte) error {
 		}
 	}
 	if keys == 0 || keys != len(top) {
-		return errors.New("it is no list of `key: value` lines")
+		return errors.New("it is not a list of `key: value` lines")
 	}
 	for name, value := range top {
 		if value.Kind == yaml.ScalarNode {

@@ -22,7 +22,7 @@ func newMCP(a *cli.App) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Let a program draft requests and read results by the Model Context Protocol",
+		Short: "Let a program draft requests and read results over the Model Context Protocol",
 		Long: `mcp serves the Model Context Protocol: on stdin and stdout, or with --http at an
 address of this machine. A client drafts requests into the folder --drafts and reads the
 answers in CORE's folders. A person reads the drafts, approves and promotes them. The
@@ -57,7 +57,7 @@ func serve(cmd *cobra.Command, a *cli.App, f flags) error {
 		return err
 	}
 	if err := CheckDrafts(f.drafts, cli.NodeFolders(l)); err != nil {
-		return cli.Troublef(err, "name a folder of its own, that is no inbox and no folder of the node",
+		return cli.Troublef(err, "name a folder that is neither an inbox nor a folder of the node",
 			"can't write drafts into %s", f.drafts)
 	}
 	var listener net.Listener

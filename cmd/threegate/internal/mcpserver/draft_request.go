@@ -49,7 +49,7 @@ type callIn struct {
 type inputIn struct {
 	Name        string  `json:"name" jsonschema:"the file's path below /in, like data.csv"`
 	Text        *string `json:"text,omitempty" jsonschema:"its content; give text or base64"`
-	Base64      *string `json:"base64,omitempty" jsonschema:"its content, if it is no text"`
+	Base64      *string `json:"base64,omitempty" jsonschema:"its content, if it is not text"`
 	Description string  `json:"description,omitempty" jsonschema:"what it is, in a few words"`
 }
 
@@ -248,7 +248,7 @@ func (in *draftIn) files(ctx context.Context, l bundle.Limits) ([]bundle.File, e
 	for _, f := range in.Inputs {
 		rel, ok := bundle.InFolder(bundle.InDir + strings.TrimPrefix(f.Name, bundle.InDir))
 		if !ok {
-			return nil, fmt.Errorf("%q is no path below /in", f.Name)
+			return nil, fmt.Errorf("%q is not a path below /in", f.Name)
 		}
 		if slices.ContainsFunc(files, func(g bundle.File) bool { return g.Rel == rel }) {
 			return nil, fmt.Errorf("%q is given twice", f.Name)
@@ -260,7 +260,7 @@ func (in *draftIn) files(ctx context.Context, l bundle.Limits) ([]bundle.File, e
 		case f.Text == nil && f.Base64 != nil:
 			var err error
 			if data, err = base64.StdEncoding.Strict().DecodeString(*f.Base64); err != nil {
-				return nil, fmt.Errorf("the content of %q is no base64", f.Name)
+				return nil, fmt.Errorf("the content of %q is not base64", f.Name)
 			}
 		default:
 			return nil, fmt.Errorf("give text or base64 of %q", f.Name)

@@ -32,7 +32,7 @@ func CheckDrafts(dir string, taken []string) error {
 		return err
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return errors.Join(err, fmt.Errorf("%s is no folder", dir))
+		return errors.Join(err, fmt.Errorf("%s is not a folder", dir))
 	}
 	for _, t := range taken {
 		other, err := filepath.EvalSymlinks(t)

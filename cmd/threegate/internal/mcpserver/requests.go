@@ -74,7 +74,7 @@ func noticeOf(file string) string {
 	return m[1]
 }
 
-var errID = errors.New("that is no id: it looks like TR-20260209-160501Z-python-stats")
+var errID = errors.New("that is not an id: ids look like TR-20260209-160501Z-python-stats")
 
 type listIn struct {
 	State  string `json:"state,omitempty" jsonschema:"only those in this state"`
@@ -195,7 +195,7 @@ func (d *desk) readNotice(_ context.Context, _ []byte, in noticeIn) (*mcp.CallTo
 		return nil, out, err
 	}
 	if err := schemas.DecodeStrict(raw, &out); err != nil || out.Version != schemas.NoticeVersion {
-		return nil, out, errors.New("what lies there is no notice of a version that this program reads")
+		return nil, out, errors.New("the file is not a notice of a version that this program reads")
 	}
 	return nil, out, nil
 }

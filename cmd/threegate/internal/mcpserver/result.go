@@ -137,7 +137,7 @@ func (d *desk) resultFile(name string) (*delivered, error) {
 				break
 			}
 		}
-		return nil, fmt.Errorf("what lies there is no valid result (%s): tell a person", rule)
+		return nil, fmt.Errorf("the file is not a valid result (%s): tell a person", rule)
 	}
 	r := &delivered{Result: res, raw: raw, warnings: append([]schemas.Finding{}, found...)}
 	return r, d.readSpans(r)
@@ -166,7 +166,7 @@ func (d *desk) readSpans(r *delivered) error {
 	if err != nil {
 		return fmt.Errorf("its span map: %w", err)
 	}
-	bad := errors.New("its span map does not fit: tell a person")
+	bad := errors.New("its span map does not match it: tell a person")
 	if err := schemas.DecodeStrict(raw, &r.spans); err != nil {
 		return bad
 	}
@@ -214,7 +214,7 @@ func bounded(raw []byte, err error, limit int64) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errNone
 	case errors.Is(err, durable.ErrNotRegular):
-		return nil, errors.New("what lies there is no plain file: tell a person")
+		return nil, errors.New("it is not a regular file: tell a person")
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, unreadable(err)
 	case int64(len(raw)) > limit:

@@ -347,7 +347,7 @@ func folderCheck(dir string, mode uint32) error {
 		return err
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is no folder", dir)
+		return fmt.Errorf("%s is not a folder", dir)
 	}
 	if err := unix.Access(dir, mode); err != nil {
 		return &os.PathError{Op: "use", Path: dir, Err: err}

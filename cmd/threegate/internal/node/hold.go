@@ -23,8 +23,8 @@ func newHold(a *app) *cobra.Command {
 		Use:   "hold [INBOX]",
 		Short: "Stop taking in requests, from one inbox or from all, until resume",
 		Long: `hold stops the node from taking in requests, from the inbox that is named or from all.
-They wait where they are. What was admitted before goes on to its result. The hold counts
-from the moment that the command ends, also over restarts, until threegate resume. status
+They wait where they are. What was admitted before goes on to its result. The hold is
+in force when the command ends, and survives restarts, until threegate resume. status
 and doctor show what is held, by whom and why.`,
 		Example: `  threegate hold --reason "images are replaced"
   threegate hold team-a --as alice --reason "keys of team a are exchanged"`,

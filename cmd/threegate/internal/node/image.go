@@ -26,7 +26,7 @@ func newImage(a *app) *cobra.Command {
 	}
 	below(&cobra.Command{
 		Use:   "list [NAME...]",
-		Short: "List the images of a layout, or those that have these names now",
+		Short: "List the images of a layout: all, or those named",
 		Example: `  threegate image list --images build/images
   threegate image list --json | jq -r '.[].digest'`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -140,8 +140,8 @@ func (a *app) newImageExport(layout *string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export NAME",
 		Short: "Write the files of an image to standard output, as a tar archive",
-		Long: `export writes what programs see of an image. With --oci it writes the image itself,
-as an OCI archive that containerd and other tools import.`,
+		Long: `export writes the files that programs see in an image, as a tar archive. With --oci it
+writes the image itself, as an OCI archive that containerd and other tools import.`,
 		Example: `  threegate image export python | tar -t
   threegate image export python --oci | ctr images import -`,
 		Args: cobra.ExactArgs(1),

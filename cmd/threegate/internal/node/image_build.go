@@ -55,7 +55,7 @@ versions, is skipped. Building changes no node: pin the digests in threegate.yam
 		},
 	}
 	c.Flags().BoolVar(&update, "update", false, "fetch the lists of packages now")
-	c.Flags().BoolVar(&force, "force", false, "build also what is there already")
+	c.Flags().BoolVar(&force, "force", false, "rebuild images that exist already")
 	return c
 }
 

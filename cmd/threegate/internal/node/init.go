@@ -36,9 +36,9 @@ and threegate-sandboxes, which holds the control groups of all sandboxes.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.initNode(args[0], n, ifAbsent) },
 	}
 	cmd.Flags().BoolVar(&n.Service, "service", false, "use the services of the package")
-	cmd.Flags().BoolVar(&ifAbsent, "if-absent", false, "do nothing if DIR is a node already, and end well")
+	cmd.Flags().BoolVar(&ifAbsent, "if-absent", false, "succeed without a change if DIR is a node already")
 	cmd.Flags().StringVar(&n.Images, "images", defaultImages, "`folder` of the images to pin, an OCI image layout")
-	cmd.Flags().StringVar(&n.Name, "name", "tool-exec", "`name` of the node, told in every result")
+	cmd.Flags().StringVar(&n.Name, "name", "tool-exec", "`name` of the node, stated in every result")
 	_ = cmd.MarkFlagDirname("images")
 	return cmd
 }

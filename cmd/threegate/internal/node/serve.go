@@ -192,7 +192,7 @@ func reloads(g *gate.Gate, dir string, log *slog.Logger) (stop func()) {
 func nodeFault(err error, dir string) error {
 	if errors.Is(err, spool.ErrLocked) {
 		return &cli.Fault{Exit: cli.ExitBusy, Code: "E_POLICY", Message: err.Error(), Cause: err,
-			Hint: "one process serves a node; threegate status --node " + dir + " says what it does"}
+			Hint: "only one process can serve a node; threegate status --node " + dir + " says what it does"}
 	}
 	return cli.Troublef(err, cmp.Or(cli.RecordHint(err, dir), "threegate doctor --node "+dir+" says what is missing"),
 		"the node in %s can't be opened", dir)

@@ -93,7 +93,7 @@ var (
 	errMethod   = fail(http.StatusMethodNotAllowed, "method_not_allowed", "this is a read-only projection: GET only")
 	errBody     = fail(http.StatusBadRequest, "invalid_request", "a GET has no body here")
 	errQuery    = fail(http.StatusBadRequest, "invalid_request", "the query has a parameter that is not served")
-	errResume   = fail(http.StatusBadRequest, "invalid_request", "Last-Event-ID is no number of an event")
+	errResume   = fail(http.StatusBadRequest, "invalid_request", "Last-Event-ID is not the number of an event")
 	errKey      = fail(http.StatusUnauthorized, "unauthenticated", "a bearer key is needed")
 	errNotFound = fail(http.StatusNotFound, "not_found", "there is nothing here that this projection serves")
 	errBusy     = fail(http.StatusTooManyRequests, "rate_limited", "too many readers at once")

@@ -50,8 +50,8 @@ func newExport(a *app) *cobra.Command {
 numbered from 0 without a gap, the last of them its only terminal one. A run that has
 not ended is left out, and counted on stderr.
 
-An event may only be emitted if the discovery document licenses its type: that of the
-node, or the one that --discovery names, which a reader got before.`,
+An event is printed only if the discovery document licenses its type: the current one, or
+the one that --discovery names, which the reader got earlier.`,
 		Example: `  threegate openwop export --node /var/lib/threegate > events.jsonl
   threegate openwop discovery > discovery.json
   threegate openwop export --discovery discovery.json > events.jsonl`,
@@ -120,12 +120,12 @@ func readCapabilities(file string) (*openwop.Capabilities, error) {
 	}
 	var c openwop.Capabilities
 	if err := schemas.DecodeOpen(raw, &c); err != nil {
-		return nil, cli.Rejectf("", "threegate openwop discovery prints one", "%s is no discovery document: %v",
+		return nil, cli.Rejectf("", "threegate openwop discovery prints one", "%s is not a discovery document: %v",
 			file, err)
 	}
 	if !strings.HasPrefix(c.ProtocolVersion, "1.") {
 		return nil, cli.Rejectf("", "threegate openwop discovery prints one",
-			"%s is no discovery document of OpenWOP 1: protocolVersion is %q", file, c.ProtocolVersion)
+			"%s is not a discovery document of OpenWOP 1: protocolVersion is %q", file, c.ProtocolVersion)
 	}
 	return &c, nil
 }
@@ -154,8 +154,7 @@ func newDiscovery(a *app) *cobra.Command {
 		Use:   "discovery",
 		Short: "Print the node's discovery document",
 		Long: `discovery prints what GET /.well-known/openwop of threegate openwop serve answers. It
-names the few capabilities that this node has; a family that is missing is one that it
-does not have.`,
+names the few capabilities that this node has; it has no others.`,
 		Example: "  threegate openwop discovery --node /var/lib/threegate > discovery.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -174,9 +173,9 @@ func newSchema(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema NAME",
 		Short: "Print a JSON Schema of OpenWOP 1.11.0",
-		Long: "schema prints one of the JSON Schemas that what this node emits is valid by:\n" +
+		Long: "schema prints one of the JSON Schemas that describe what this node emits:\n" +
 			strings.Join(openwop.SchemaNames(), ",\n") +
-			".\nThey were made after the text of OpenWOP 1.11.0, with ids of this project's own.",
+			".\nThey were written from the text of OpenWOP 1.11.0, and have ids of their own.",
 		Example:   "  threegate openwop schema run-event",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: openwop.SchemaNames(),

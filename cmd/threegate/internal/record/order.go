@@ -50,8 +50,9 @@ result, with the cause cancelled and what the program wrote until then. A run th
 own end first keeps its result. The id is used up either way.
 
 The command gives the node an order, a file in its folder orders, and waits until the node
-has carried it out. What came of it stays in orders/done. A request that is over is refused as
-an order, with exit code 1; with exit code 5 the order waits for a node that is not served.`,
+has carried it out. What came of it stays in orders/done. If the request is over, the
+order is refused, with exit code 1; exit code 5 says that the order waits for a node that
+is not served.`,
 		Example: `  threegate cancel TR-20260209-160501Z-python-stats --as alice --reason "the wrong file"
   threegate cancel TR-20260209-160501Z-python-stats --as alice --reason late --sign KEY`,
 		Args:              cobra.ExactArgs(1),

@@ -24,8 +24,8 @@ func newPrune(a *app) *cobra.Command {
 		Use:   "prune",
 		Short: "Remove delivered jobs from the archive, by age or size",
 		Long: `prune removes the folders of jobs from the archive: those delivered longer ago than
---older-than, and the oldest ones until no more than --keep is left. It writes into the
-record first what goes, so that fsck and audit verify tell it from what is lost. If it is
+--older-than, and the oldest ones until no more than --keep is left. It first
+records what it will remove, so that fsck and audit verify tell it from what is lost. If it is
 cut off, the next prune goes on. Orders of people go once nothing is kept that they decided;
 those that are about no job, by age.
 
@@ -87,14 +87,14 @@ func pruneRule(older, keep string) (prune.Rule, error) {
 	if older != "" {
 		age, ok := cli.Age(older)
 		if !ok || age <= 0 {
-			return r, cli.Usagef("write 90d or 36h", "--older-than %q is no age", older)
+			return r, cli.Usagef("write 90d or 36h", "--older-than %q is not an age", older)
 		}
 		r.OlderThan = age
 	}
 	if keep != "" {
 		size, ok := bytesOf(keep)
 		if !ok {
-			return r, cli.Usagef("write 500M or 20G", "--keep %q is no size", keep)
+			return r, cli.Usagef("write 500M or 20G", "--keep %q is not a size", keep)
 		}
 		r.Keep = size
 	}

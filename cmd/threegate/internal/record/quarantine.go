@@ -23,8 +23,8 @@ func newQuarantine(a *app) *cobra.Command {
 	show := &cobra.Command{
 		Use:   "show ITEM",
 		Short: "Show one refused request or result: every finding, with its line",
-		Long: `show prints why an item was refused: each finding with its number, its sentence, and the
-line that it is about, of the document, of a stream or of an output file. Name the item by its
+		Long: `show prints why an item was refused: each finding with its number, its message, and its
+line in the document, a stream or an output file. Name the item by its
 id, its request_id or its file name in the inbox. What is shown can't steer the terminal:
 hidden characters are spelled out. It repeats no secret: if the item holds one, show prints
 only the excerpts in which it is masked. The item is compared with its seal in the ledger

@@ -86,7 +86,7 @@ rule, and how it begins. The job's folder in the archive has the whole text.`,
 	fl.StringVar(&f.rule, "rule", "", "only what this `rule` refused, or a group of rules, like secrets")
 	fl.StringVar(&f.approver, "approver", "", "only what this `name` approved")
 	fl.StringVar(&f.inbox, "inbox", "", "only what came through the inbox of this `name`")
-	fl.BoolVar(&f.group, "group", false, "put alike items together, and count them")
+	fl.BoolVar(&f.group, "group", false, "group similar items, and count them")
 	fl.IntVar(&f.limit, "limit", 0, "at most `n` of them (default all)")
 	fl.IntVar(&f.page, "page", 0, "the page of this `number`; a page has --limit items, 50 if that is not given")
 	fl.BoolVar(&f.withheld, "withheld", false, "what was left out of results, instead")
@@ -100,7 +100,7 @@ func (f *listFlags) check(now time.Time) (err error) {
 	case f.kind != "" && f.kind != string(schemas.KindRequest) && f.kind != string(schemas.KindResult):
 		return cli.Usagef("", "--kind is request or result, not %q", f.kind)
 	case f.limit < 0 || f.page < 0:
-		return cli.Usagef("pages count from 1", "--limit and --page are no negative numbers")
+		return cli.Usagef("pages count from 1", "--limit and --page can't be negative")
 	}
 	if f.page > 0 && f.limit == 0 {
 		f.limit = pageSize

@@ -61,10 +61,10 @@ in quarantine list.`,
 		Use:   "show REQUEST",
 		Short: "Show what CORE got for a request: times, cause, artifacts with their digests",
 		Long: `show prints what came of one request, named by its id or by the id of its result. The
-result itself is the file that is printed as result; what the gate left out of it is in
-quarantine list --withheld.
+result itself is the file named as result; quarantine list --withheld shows what the gate
+left out of it.
 
-Of a run that called tools it counts the calls by their code. --calls lists each, with the
+If the run called tools, it counts the calls by their code. --calls lists each, with the
 hash of its arguments: threegate fsck compares these with the plan that was approved.`,
 		Example: `  threegate results show TR-20260209-160501Z-python-stats
   threegate results show TR-20260209-160501Z-python-stats --json | jq .artifact_list
@@ -221,7 +221,7 @@ func artifactsOf(l *config.Node, r *view.RequestStatus) ([]artifact, error) {
 	p.Released = r.Released
 	res, _ := validate.Result(r.ResultID+spool.ResultSuffix, raw, p)
 	if res == nil {
-		return nil, fmt.Errorf("the file is no result: threegate fsck says more")
+		return nil, fmt.Errorf("the file is not a result: threegate fsck says more")
 	}
 	for _, f := range res.Artifacts {
 		x := artifact{Artifact: f, Bytes: -1}

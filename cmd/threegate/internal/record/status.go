@@ -24,13 +24,13 @@ func newStatus(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [REQUEST]",
 		Short: "Show the state of the node, or of one request",
-		Long: `status shows what waits, what runs, what was decided so far, and what holds the node
-up; of each profile of tools its registry's digest and its image. With the id of a
+		Long: `status shows what waits, what runs, what was decided so far, what holds the node up, and
+the registry's digest and the image of each profile of tools. With the id of a
 request it says where that request is. It only reads, and works whether or not the node
 is served.
 
---since counts only what was decided from then on. --watch goes on until Ctrl-C: a
-terminal is drawn anew, anything else gets each change.`,
+--since counts only what was decided from then on. --watch goes on until Ctrl-C: it
+redraws a terminal, and writes each change to a file or pipe.`,
 		Example: `  threegate status
   threegate status --since 24h
   threegate status --watch

@@ -15,7 +15,7 @@ import (
 func newExplain(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [RULE]",
-		Short: "Say what a rule wants, why, and how to satisfy it",
+		Short: "Explain a rule: what it wants, why, and how to satisfy it",
 		Long: `explain prints one rule of the catalogue: what it wants, why, a bad and a good
 example, how to mend a document, and which text or decision it comes from.
 Without a rule it lists all of them; with the beginning of an id, a group.`,

@@ -105,7 +105,7 @@ func TestProfileFaults(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"fix: {", "tools: {", "is the name of an image's language"},
 		{"fix: {", "bash: {", "or of a shell"},
-		{"image: tools", "image: go", `tools.profiles.fix.image: "go" is none of`},
+		{"image: tools", "image: go", `tools.profiles.fix.image: "go" is not one of`},
 		{"registry: fix.yaml", "registry: ''", "tools.profiles.fix.registry: is empty"},
 		{"registry: fix.yaml", "registry: absent.yaml", "no such file"},
 		{"registry: fix.yaml", "registry: /dev/null", "not a regular file"},

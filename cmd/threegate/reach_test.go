@@ -109,8 +109,10 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"events --node node", 0},
 		{"audit verify --node node", 0},
 		{"audit checkpoint --node node --key ../key", 0},
-		{"audit export log --node node", 2}, // nothing was signed: no events
-		{"audit witness --old 0 --node node", 2},
+		{"audit export log --node node", cli.ExitTrouble}, // nothing is signed
+		{"audit witness --node node", cli.ExitTrouble},
+		{"audit prove " + id + " -o case.tgz --node node", cli.ExitTrouble},
+		{"audit check " + id + ".md --trust ../key.pub", cli.ExitReject},
 		{"openwop export --node node", 0},
 		{"openwop descriptors --node node", 0},
 		{"openwop discovery --node node", 0},

@@ -88,7 +88,8 @@ result. It needs no node, names what was left out, and ends with 0 only if all h
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if trust == "" {
-				return cli.Usagef("--trust FILE with the public key of who signs checkpoints", "a case is signed: name a key")
+				return cli.Usagef("--trust FILE with the public key of who signs checkpoints",
+					"a case is signed: name a key")
 			}
 			f := verifyFlags{trust: trust, signers: signers, from: 1, maxUnsigned: audit.MaxUnsigned}
 			o, err := f.options()
@@ -113,8 +114,8 @@ func (a *app) check(file string, o audit.Options) error {
 	if err != nil {
 		return cli.Troublef(err, "", "can't make a folder to unpack the case into")
 	}
-	defer os.RemoveAll(tmp)
-	if err := a.DropPrivileges(confine.Needs{Read: []string{tmp}, Write: []string{filepath.Dir(tmp)}}); err != nil {
+	defer os.RemoveAll(tmp) // what is left is an empty folder: the right to remove it was given up
+	if err := a.DropPrivileges(confine.Needs{Read: []string{tmp}, Write: []string{tmp}}); err != nil {
 		return err
 	}
 	r, err := audit.CheckCase(archive, tmp, *o.Keys, o.Signers)

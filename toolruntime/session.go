@@ -105,22 +105,19 @@ func New(tools []contract.Tool, o Options) *Session {
 // Check says whether a request would be accepted as it is written: the tool exists, the
 // arguments fit, its ids belong to the session. It runs nothing and uses no budget.
 func (s *Session) Check(r *contract.ToolRequest) error {
+	_, err := s.prepare(r)
+	return err
+}
+
+// Foresee is Check, and says what else of a request would be refused when it is made, as far as that can be said
+// before: a pattern that does not compile, a patch that can't be read. known says that the session's registry will be
+// that of the run: then what it does not allow is refused, too.
+func (s *Session) Foresee(r *contract.ToolRequest, known bool) error {
 	c, err := s.prepare(r)
 	if err == nil && c.Check != nil {
 		err = c.Check()
 	}
-	return err
-}
-
-// Foresee is Check, and says whether the registry would allow the request, as far as that can be said before it is
-// made.
-func (s *Session) Foresee(r *contract.ToolRequest) error {
-	err := s.Check(r)
-	if err != nil {
-		return err
-	}
-	c, err := s.prepare(r)
-	if err == nil && c.Allowed != nil {
+	if err == nil && c.Allowed != nil && known {
 		err = c.Allowed()
 	}
 	return err

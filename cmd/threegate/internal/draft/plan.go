@@ -66,10 +66,6 @@ func Plan(name string, raw []byte, rules *registry.Registry, now time.Time) ([]b
 	s := toolruntime.New(toolruntime.Tools(nil, nil, cmp.Or(rules, registry.Default())), toolruntime.Options{
 		Now:    func() time.Time { return now },
 		Stderr: io.Discard})
-	check := s.Check
-	if rules != nil {
-		check = s.Foresee
-	}
 	var out bytes.Buffer
 	var bad []error
 	session, seen, line := "", map[string]int{}, 0
@@ -80,7 +76,7 @@ func Plan(name string, raw []byte, rules *registry.Registry, now time.Time) ([]b
 		}
 		whole, r, err := planLine(bytes.TrimRight(text, "\r\n"), line, session, now)
 		if err == nil {
-			err = check(r)
+			err = s.Foresee(r, rules != nil)
 		}
 		switch {
 		case err != nil:

@@ -276,3 +276,26 @@ func TestASendersRefusalsAreBounded(t *testing.T) {
 	}
 	w.whole(t)
 }
+
+// TestNobodyHoldsAnothersSignature: who puts a file beside an order of somebody else, and holds a lease on it so that
+// no open of it succeeds, holds up nothing.
+func TestNobodyHoldsAnothersSignature(t *testing.T) {
+	w := shared(t)
+	given := w.order(t, orders.Reject, w.items(t)[0], nil)
+	path := filepath.Join(w.dir, spool.DirOrders, given.Name+".json")
+	must(t, os.Chown(path, anAuditor, auditors))
+	as(t, another, []uint32{approvers, people}, func() { must(t, os.WriteFile(path+".sig", []byte("x"), 0o600)) })
+	must(t, os.Chown(path+".sig", another, people))
+	f, err := os.Open(path + ".sig")
+	must(t, err)
+	defer f.Close()
+	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
+	must(t, err)
+	w.until(t)
+	if held, err := unix.FcntlInt(f.Fd(), unix.F_GETLEASE, 0); err != nil || held != unix.F_WRLCK {
+		t.Errorf("the node opened the file of somebody else: %d, %v", held, err)
+	}
+	if why := w.answer(t, given); why != "" {
+		t.Errorf("refused: %s", why)
+	}
+}

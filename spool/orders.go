@@ -202,7 +202,7 @@ func (o *Orders) Open(name string) (Given, error) {
 		return g, err
 	}
 	defer unix.Close(dir)
-	file, err := o.read(dir, name+orderSuffix, MaxOrderBytes)
+	file, err := o.read(dir, name+orderSuffix, MaxOrderBytes, func(int) bool { return true })
 	if err != nil {
 		return g, err
 	}
@@ -211,14 +211,14 @@ func (o *Orders) Open(name string) (Given, error) {
 		return g, nil
 	}
 	g.Data, g.SHA256 = file.data, schemas.SHA256(file.data)
-	sig, err := o.read(dir, name+orderSuffix+orderSigSuffix, MaxSignatureBytes)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return g, nil
-	case err != nil:
+	sig, err := o.read(dir, name+orderSuffix+orderSigSuffix, MaxSignatureBytes, func(giver int) bool {
+		return giver == g.UID || giver == os.Geteuid()
+	})
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 		return g, err
-	case sig.giver() != file.giver() && sig.giver() != os.Geteuid():
-		return g, nil
 	}
 	g.hasSig, g.Sig = true, sig.data
 	if why := sig.why(); why != "" {
@@ -252,13 +252,17 @@ func (f *opened) why() string {
 }
 
 // read reads a file in a folder that others write to, with one open that follows nothing and waits for nothing. What
-// is wrong with it is in its defects.
-func (o *Orders) read(dir int, file string, limit int64) (opened, error) {
+// is wrong with it is in its defects. A file of a user who does not count is as good as none: it is not opened, for
+// its owner could keep that from ever succeeding (fcntl(2), F_SETLEASE).
+func (o *Orders) read(dir int, file string, limit int64, counts func(giver int) bool) (opened, error) {
 	pin, in, err := look(o.disk, "order.look", dir, file)
 	if err != nil {
 		return opened{}, err
 	}
 	defer unix.Close(pin)
+	if !counts(in.giver()) {
+		return opened{}, fs.ErrNotExist
+	}
 	f := opened{entry: in}
 	switch {
 	case in.foreign:

@@ -447,6 +447,20 @@ func TestJudged(t *testing.T) {
 			b.patch("main", "feat/x")
 			b.bundle("feat/x", "--not", "main")
 		}},
+		// Nobody judged what the last commit no longer has, and whoever fetches the branch gets it.
+		"a commit that another one takes back": {"not all of its commit ", func(b *bench) {
+			b.commit("smuggled")
+			b.git(b.dir, "rm", "-q", "smuggled")
+			b.git(b.dir, "commit", "-q", "-m", "fix: nothing")
+			b.bundle("feat/x", "--not", "main")
+		}},
+		"a history from elsewhere": {"not all of its commit ", func(b *bench) {
+			b.git(b.dir, "checkout", "-q", "--orphan", "other")
+			b.commit("smuggled")
+			b.git(b.dir, "checkout", "-q", "feat/x")
+			b.git(b.dir, "merge", "-q", "--allow-unrelated-histories", "-s", "ours", "-m", "fix: merge", "other")
+			b.bundle("feat/x", "--not", "main")
+		}},
 		"two branches": {"it has 2 branches, and changes.patch tells of one", func(b *bench) {
 			b.git(b.dir, "branch", "feat/y", "feat/x~1")
 			b.bundle("feat/x", "feat/y", "--not", "main")

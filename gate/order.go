@@ -177,6 +177,9 @@ func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (su
 	o, noOrder := orders.Read(given)
 	subject = strings.ToLower(o.Subject)
 	if _, known := g.journal.Ordered(given.SHA256); !known {
+		if noOrder == orders.OtherName { // what is decided of a copy is not decided of the order
+			given.SHA256 = ""
+		}
 		if noOrder == nil && held[subject] {
 			return subject, nil
 		}

@@ -299,3 +299,24 @@ func TestNobodyHoldsAnothersSignature(t *testing.T) {
 		t.Errorf("refused: %s", why)
 	}
 }
+
+// TestACopyDecidesNothing: who can read an order that waits, and puts a copy in front of it, has the copy refused, and
+// not the order.
+func TestACopyDecidesNothing(t *testing.T) {
+	w := shared(t)
+	dir := filepath.Join(w.dir, spool.DirOrders)
+	given := w.order(t, orders.Reject, w.items(t)[0], nil)
+	path := filepath.Join(dir, given.Name+".json")
+	must(t, os.Chmod(path, 0o644))
+	must(t, os.Chown(path, anAuditor, auditors))
+	raw, err := os.ReadFile(path)
+	must(t, err)
+	as(t, another, []uint32{people}, func() {
+		must(t, os.WriteFile(filepath.Join(dir, "or-00000000000000000001.json"), raw, 0o600))
+	})
+	w.until(t)
+	if why := w.answer(t, given); why != "" || len(w.events(t, ledger.QuarantineRejected)) != 1 {
+		t.Errorf("refused: %s", why)
+	}
+	w.whole(t)
+}

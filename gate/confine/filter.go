@@ -22,6 +22,7 @@ var denied = []string{
 	"socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg",
 	"io_uring_setup", "io_uring_enter", "io_uring_register",
 	"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "bpf", "perf_event_open", "userfaultfd",
+	"shmget", // its memory stays when nobody has it, and counts for no limit
 	"add_key", "request_key", "keyctl", "unshare", "setns", "mount", "umount2", "pivot_root", "chroot",
 	"open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
 	"clone3", // see behind

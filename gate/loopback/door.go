@@ -58,8 +58,8 @@ func (d Door) Serve(ctx context.Context, l net.Listener) error {
 func (d Door) guard(served net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := seatOf(r)
-		c.moves(false)
-		defer c.moves(false)
+		c.moves(asking)
+		defer c.moves(idle)
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -69,7 +69,9 @@ func (d Door) guard(served net.Addr) http.Handler {
 				why, status = "the bearer token is missing or wrong", http.StatusUnauthorized
 				h.Set("WWW-Authenticate", `Bearer realm="threegate"`)
 			}
-			c.moves(why == "")
+			if why == "" {
+				c.moves(kept)
+			}
 		}
 		if why == "" {
 			d.Handler.ServeHTTP(w, r)

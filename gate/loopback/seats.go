@@ -1,6 +1,7 @@
 package loopback
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -11,7 +12,8 @@ import (
 const maxConnections = 64
 
 // seats are the connections of a door. When all are taken and another client comes, the one goes that has been still
-// for longest: nobody can hold a door by holding connections. A request that bears the token keeps its seat.
+// for longest: nobody can hold a door by holding connections. First those go that ask for nothing, so that nobody
+// takes the seat of a request by making connections. A request that bears the token keeps its seat.
 type seats struct {
 	net.Listener
 
@@ -23,10 +25,19 @@ type seats struct {
 type seat struct {
 	net.Conn
 	of *seats
-	// last is when it moved, by seats.moved, and kept says that it stays. Both are of.mu's.
+	// last is when it moved, by seats.moved, and use says what for. Both are of.mu's.
 	last uint64
-	kept bool
+	use  use
 }
+
+// use is what a connection is used for; those of the least go first.
+type use int
+
+const (
+	idle   use = iota
+	asking     // a request is answered
+	kept       // the request bears the token
+)
 
 func newSeats(l net.Listener) *seats { return &seats{Listener: l, taken: map[*seat]bool{}} }
 
@@ -59,7 +70,7 @@ func (s *seats) take(next *seat) (goes *seat) {
 		return nil
 	}
 	for c := range s.taken {
-		if !c.kept && (goes == nil || c.last < goes.last) {
+		if c.use < kept && (goes == nil || cmp.Or(cmp.Compare(c.use, goes.use), cmp.Compare(c.last, goes.last)) < 0) {
 			goes = c
 		}
 	}
@@ -67,11 +78,11 @@ func (s *seats) take(next *seat) (goes *seat) {
 }
 
 // moves notes that a request began or ended.
-func (c *seat) moves(kept bool) {
+func (c *seat) moves(to use) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	c.of.moved++
-	c.last, c.kept = c.of.moved, kept
+	c.last, c.use = c.of.moved, to
 }
 
 // Close frees the seat.

@@ -230,6 +230,9 @@ type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
+// OtherName is why the copy of an order is none.
+const OtherName Refusal = "it is the copy of an order that was given under another name"
+
 // Refusef makes a Refusal.
 func Refusef(format string, args ...any) error { return Refusal(fmt.Sprintf(format, args...)) }
 
@@ -240,7 +243,7 @@ func Read(given spool.Given) (Order, error) {
 	}
 	o, err := Decode(given.Data)
 	if err == nil && o.Name != given.Name {
-		return o, Refusef("it was given under another name before")
+		return o, OtherName
 	}
 	return o, err
 }

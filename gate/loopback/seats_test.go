@@ -1,0 +1,54 @@
+package loopback
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+)
+
+// TestConnectionsTakeNoRequestsSeat: who makes connections, as many as they like, ends no request that is answered.
+func TestConnectionsTakeNoRequestsSeat(t *testing.T) {
+	l, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, answer := make(chan bool), make(chan bool)
+	door := Door{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		begun <- true
+		<-answer
+		_, _ = io.WriteString(w, "whole")
+	})}
+	served := make(chan error, 1)
+	go func() { served <- door.Serve(t.Context(), l) }()
+	asked := make(chan error, 1)
+	go func() {
+		r, err := http.Get("http://" + l.Addr().String())
+		if err == nil {
+			var body []byte
+			body, err = io.ReadAll(r.Body)
+			if err == nil && string(body) != "whole" {
+				err = errors.New(string(body))
+			}
+		}
+		asked <- err
+	}()
+	<-begun
+	var all []net.Conn
+	for range 3 * maxConnections {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		all = append(all, c)
+	}
+	for _, c := range all[:maxConnections] { // until the door has taken all of them in
+		_, _ = c.Read(make([]byte, 1))
+	}
+	close(answer)
+	if err := <-asked; err != nil {
+		t.Error(err)
+	}
+}

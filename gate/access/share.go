@@ -2,12 +2,14 @@ package access
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/spool/durable"
 )
@@ -72,6 +74,9 @@ func (g Groups) Share(dir string, inboxes []spool.Inbox) error {
 		if g.Approvers == 0 {
 			break
 		}
+		if err := fixed(in.Dir); err != nil {
+			return err
+		}
 		if err := give(in.Dir, g.Approvers, modeDrop, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -90,6 +95,43 @@ func (g Groups) Share(dir string, inboxes []spool.Inbox) error {
 		}
 	}
 	return errors.Join(err, give(dir, g.People, fi.Mode().Perm()|0o050|fs.ModeSetgid, false))
+}
+
+// fixed is an error if somebody else than root and the node's user could put another folder in the place of an inbox,
+// as a link: that would be given to the approvers, and what lies there would be taken in.
+func fixed(inbox string) error {
+	paths := []string{inbox}
+	if real, err := filepath.EvalSymlinks(inbox); err == nil {
+		paths = append(paths, real)
+	}
+	for _, path := range paths {
+		for above := filepath.Dir(path); path != above; path, above = above, filepath.Dir(above) {
+			up, err := os.Stat(above)
+			if err != nil {
+				return err
+			}
+			entry, err := os.Lstat(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			open := up.Mode()&0o022 != 0
+			if ours(up) && (!open || up.Mode()&fs.ModeSticky != 0 && ours(entry)) {
+				continue
+			}
+			return executors.WithHint(fmt.Errorf("others could put another folder in the place of %s, an inbox of "+
+				"approvers: they can write to %s", path, above), fmt.Sprintf("chown root %[1]s && chmod go-w %[1]s, or "+
+				"let the inbox be elsewhere", above))
+		}
+	}
+	return nil
+}
+
+// ours says whether a file is root's, or of the user that the node runs as.
+func ours(fi fs.FileInfo) bool {
+	uid := int(fi.Sys().(*syscall.Stat_t).Uid)
+	return uid == 0 || uid == os.Geteuid()
 }
 
 // give sets group and mode of a folder unless it has them, and before that those of what lies in it: jobs,

@@ -328,7 +328,8 @@ func ParseCPU(s string) (milli int, err error) {
 		n *= 1000
 	}
 	if err != nil || n <= 0 || !cpuRe.MatchString(s) {
-		return 0, fmt.Errorf("%q is not a cpu limit: write cores (\"0.5\", \"2\") or millicores (\"500m\"), above zero", s)
+		return 0, fmt.Errorf("%q is not a cpu limit: write cores (\"0.5\", \"2\") or millicores (\"500m\"), above zero",
+			s)
 	}
 	return int(math.Round(n)), nil
 }

@@ -120,9 +120,10 @@ func fixed(inbox string) error {
 			if ours(up) && (!open || up.Mode()&fs.ModeSticky != 0 && ours(entry)) {
 				continue
 			}
-			return executors.WithHint(fmt.Errorf("others could put another folder in the place of %s, an inbox of "+
-				"approvers: they can write to %s", path, above), fmt.Sprintf("chown root %[1]s && chmod go-w %[1]s, or "+
-				"let the inbox be elsewhere", above))
+			err = fmt.Errorf("others could put another folder in the place of %s, an inbox of approvers: "+
+				"they can write to %s", path, above)
+			return executors.WithHint(err,
+				fmt.Sprintf("chown root %[1]s && chmod go-w %[1]s, or let the inbox be elsewhere", above))
 		}
 	}
 	return nil

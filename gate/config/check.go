@@ -216,7 +216,8 @@ func (c *checker) external() {
 			c.bad(key, fmt.Sprintf("filter %q needs either a socket or a command", e.Name),
 				"write socket: /run/NAME.sock, or command: [/path/of/program, argument]")
 		case e.Socket != "" && !filepath.IsAbs(e.Socket), len(e.Command) > 0 && !filepath.IsAbs(e.Command[0]):
-			c.bad(key, fmt.Sprintf("filter %q: %q is not an absolute path", e.Name, e.Socket+strings.Join(e.Command, " ")),
+			path := e.Socket + strings.Join(e.Command, " ")
+			c.bad(key, fmt.Sprintf("filter %q: %q is not an absolute path", e.Name, path),
 				"write the whole path, from / on")
 		}
 		if e.Timeout != 0 {

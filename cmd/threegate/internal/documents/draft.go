@@ -251,8 +251,8 @@ func (a *app) drafted(backend string, f draftFlags) (d draft.Draft, silent []str
 		name, about, _ := strings.Cut(o, ": ")
 		rel := strings.TrimPrefix(name, outDir)
 		if _, ok := bundle.InFolder(bundle.InDir + rel); !ok {
-			return d, nil, cli.Usagef("name a file below /out, like stats.json", "--output %q can't be the name of an output",
-				o)
+			return d, nil, cli.Usagef("name a file below /out, like stats.json",
+				"--output %q can't be the name of an output", o)
 		}
 		d.Outputs = append(d.Outputs, schemas.OutputExpectation{Path: outDir + rel, Description: about})
 	}
@@ -401,7 +401,8 @@ func (a *app) draftOut(d draft.Draft, text, file string, silent []string) error 
 		a.UI.Say("inputs copied to %s", bundle.Dir(file))
 	}
 	if len(silent) > 0 {
-		a.UI.Say("not given, so \"not stated\" or the strictest value stands in the request: %s", strings.Join(silent, " "))
+		a.UI.Say("not given, so \"not stated\" or the strictest value stands in the request: %s",
+			strings.Join(silent, " "))
 	}
 	a.UI.Hint("edit it, then: threegate review " + file)
 	return nil

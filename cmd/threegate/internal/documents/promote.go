@@ -250,7 +250,8 @@ func PutFault(err error, file, inbox, id string) error {
 	case errors.Is(err, fs.ErrExist):
 		return &cli.Fault{Exit: cli.ExitBusy, Code: schemas.CodeFileIO, Cause: err,
 			Message: fmt.Sprintf("%s holds a %s already, and nothing is overwritten", inbox, id),
-			Hint:    "a request_id can be used only once: make a new request, or wait for this one: threegate wait " + id}
+			Hint: "a request_id can be used only once: make a new request, or wait for this one: " +
+				"threegate wait " + id}
 	case errors.Is(err, bundle.ErrTooMuch), errors.Is(err, durable.ErrNotRegular):
 		return inputFault(err)
 	}

@@ -85,7 +85,10 @@ func (p *person) key(name string) string {
 
 // ends are requests that come to their end in one way each; bad ones no promote lets through.
 func ends() (good, bad []request) {
-	const printed = "print('token ' + 'xUNIp0OL6kFVUJwZncU0PNf4TacXa4k5wPWw_phg'[::-1])\n"
+	// Three secrets refuse a result, as others may stand beside them. One would be masked.
+	const printed = "print('token ' + 'xUNIp0OL6kFVUJwZncU0PNf4TacXa4k5wPWw_phg'[::-1])\n" +
+		"print('db_pass' + 'word = \"' + '9Tx#2mLv!7qZ'[::-1] + '\"')\n" +
+		"print('api_' + 'key = \"' + 'A6eUgP1fJsH8cNvB4wYtR7Zm2qLd9k'[::-1] + '\"')\n"
 	list := []request{
 		era("TR-20260209-160502Z-exit-code", "import sys; sys.exit(3)\n"),
 		era("TR-20260209-160503Z-time", "import time; time.sleep(600)\n"),

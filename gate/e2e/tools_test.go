@@ -146,7 +146,7 @@ var mistakes = map[string][]toolCall{
 		{"file_patch", `{"path":"twice.txt","unified_diff":"--- a/twice.txt\n+++ b/twice.txt\n@@ -2,3 +2,3 @@\n x\n-y\n+z\n x\n"}`,
 			"E_VALIDATION_FAIL", "ambiguous"},
 		{"file_patch", `{"path":"crlf.txt","unified_diff":"--- a/crlf.txt\n+++ b/crlf.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"}`,
-			"E_VALIDATION_FAIL", "line ends"},
+			"E_VALIDATION_FAIL", "LF, and line 1 of the file ends with CR LF"},
 		{"file_patch", `{"path":"crlf.txt","unified_diff":"--- a/crlf.txt\n+++ b/crlf.txt\n@@ -1,3 +1,3 @@\n one\r\n-two\r\n+2\r\n three\r\n"}`,
 			"", ""},
 		{"file_read", `{"path":"crlf.txt"}`, "", `"content":"one\r\n2\r\nthree\r\n"`},

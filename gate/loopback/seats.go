@@ -69,8 +69,12 @@ func (s *seats) take(next *seat) (goes *seat) {
 	if len(s.taken) <= maxConnections {
 		return nil
 	}
+	goes = next // if all others keep theirs
 	for c := range s.taken {
-		if c.use < kept && (goes == nil || cmp.Or(cmp.Compare(c.use, goes.use), cmp.Compare(c.last, goes.last)) < 0) {
+		if c == next || c.use == kept {
+			continue
+		}
+		if goes == next || cmp.Or(cmp.Compare(c.use, goes.use), cmp.Compare(c.last, goes.last)) < 0 {
 			goes = c
 		}
 	}

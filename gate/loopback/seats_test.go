@@ -52,3 +52,36 @@ func TestConnectionsTakeNoRequestsSeat(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRequestsKeepNobodyOut: a client that comes while every seat is taken by a request that does not end gets an answer.
+func TestRequestsKeepNobodyOut(t *testing.T) {
+	l, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan bool)
+	door := Door{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hold" {
+			begun <- true
+			<-r.Context().Done()
+		}
+	})}
+	served := make(chan error, 1)
+	go func() { served <- door.Serve(t.Context(), l) }()
+	for range maxConnections {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "GET /hold HTTP/1.1\r\nHost: "+l.Addr().String()+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+	}
+	r, err := http.Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+}

@@ -108,7 +108,7 @@ func TestFiltersJudgeEachChannel(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	w := got["long"].result.Stderr.Withheld
-	if len(w) != 1 || w[0].Rule != "result.external" || w[0].Bytes != len("nordlicht") {
+	if len(w) != 1 || w[0].Rule != "result.external" || w[0].First != 1 || w[0].Last != 1 {
 		t.Errorf("%+v", w)
 	}
 	var r gate.FilterRecord

@@ -62,7 +62,7 @@ func TestPatchOfARun(t *testing.T) {
 		{name: "good", registry: todoAt("blocking"), patch: strings.Replace(todoPatch, "TODO", "two", 1),
 			says: "Unexpected behavior: None observed", delivered: true},
 		{name: "blocking", registry: todoAt("blocking"), patch: todoPatch,
-			says: "Withheld from CORE, and kept in the archive: /out/changes.patch of 90 bytes, all of it (code.todo.blockers)."},
+			says: "Withheld from CORE, and kept in the archive: /out/changes.patch, all of it (code.todo.blockers)."},
 		{name: "warning", registry: todoAt("warning"), patch: todoPatch, delivered: true,
 			says: "The patch breaks a rule of its registry that is a warning there: code.todo.blockers, places: 1."},
 		{name: "disguised", registry: todoAt("blocking"), patch: strings.Replace(todoPatch, "TODO", "a\x1b[31m", 1), delivered: true,

@@ -129,7 +129,7 @@ func TestCommitsWithoutAPatch(t *testing.T) {
 	e := &rechecked{speaker: &speaker{w.recorder(&injector{}), map[string]map[string]string{
 		"profile": {"out/push.bundle": "a bundle", "out/other.bundle": "another"}}}}
 	w.runWith(t, e)
-	if got := w.result(t); e.second.ID != "" || !strings.Contains(got, "kept in the archive: /out/push.bundle of 8 bytes, all of it (tools.recheck).") {
+	if got := w.result(t); e.second.ID != "" || !strings.Contains(got, "kept in the archive: /out/push.bundle, all of it (tools.recheck).") {
 		t.Errorf("a second run of %+v, the result:\n%s", e.second, got)
 	}
 	b, err := os.ReadFile(w.one(t, "archive/*/*/*/"+ledger.FileWithheld))

@@ -30,7 +30,6 @@ var acting = map[string]string{
 	"capitals.html":    page + `<IMG SRC=x OnError='` + act + `'>`,
 	"slash.html":       page + `<img/src="x"onerror='` + act + `'>`,
 	"load.html":        `<body onload='` + act + `'>`,
-	"focus.html":       page + `<input autofocus onfocus='` + act + `'>`,
 	"toggle.html":      page + `<details open ontoggle='` + act + `'>x</details>`,
 	"srcdoc.html":      page + `<iframe srcdoc="<script>parent.` + strings.ReplaceAll(act, `"`, "&quot;") + `</script>">`,
 	"inline-svg.html":  page + `<svg><animate attributeName=x dur=1s onbegin='` + act + `'>`,

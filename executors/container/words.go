@@ -18,6 +18,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/schemas"
 )
 
 const (
@@ -112,8 +113,11 @@ func lastLine(file string) string {
 // lastLogged is the last error of a log in JSON, as runc writes it.
 func lastLogged(file string) (last string) {
 	for line := range strings.Lines(beginning(file)) {
-		var e struct{ Level, Msg string }
-		if json.Unmarshal([]byte(line), &e) == nil && e.Level == "error" {
+		var e struct {
+			Level string `json:"level"`
+			Msg   string `json:"msg"`
+		}
+		if schemas.DecodeOpen([]byte(line), &e) == nil && e.Level == "error" {
 			last = e.Msg
 		}
 	}

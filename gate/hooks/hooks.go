@@ -60,16 +60,18 @@ type Message struct {
 
 // answerOf is the final answer that an event is, or "".
 func answerOf(e ledger.Event) config.Answer {
-	switch to := ledger.Announces(e); {
-	case to == spool.StateRequestRefused && slices.Contains(e.Rules, ledger.RuleCancelled):
-		return config.AnswerCancelled
-	case to == spool.StateRequestRefused:
+	switch ledger.Announces(e) {
+	case spool.StateRequestRefused:
+		if ledger.Cancels(e) {
+			return config.AnswerCancelled
+		}
 		return config.AnswerRefused
-	case to == spool.StateDelivered:
+	case spool.StateDelivered:
 		return config.AnswerDelivered
-	case to == spool.StateResultRefused:
+	case spool.StateResultRefused:
 		return config.AnswerWithheld
-	case e.Type == ledger.QuarantineRejected:
+	}
+	if ledger.Rejects(e) {
 		return config.AnswerRejected
 	}
 	return ""

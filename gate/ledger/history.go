@@ -154,7 +154,7 @@ func (h *History) Note(e Event) {
 	n := h.job(e)
 	j, to := h.at(n), Announces(e)
 	switch {
-	case e.Type == QuarantineRejected:
+	case Rejects(e):
 		j.at, j.rejected = e.Offset, true
 		delete(h.released, n)
 	case e.Type == QuarantineReleased:
@@ -254,7 +254,7 @@ func (r *Request) note(e Event) {
 	if e.Requester != "" {
 		r.Requester, r.Approvers = e.Requester, e.Approvers
 	}
-	if e.Type == QuarantineRejected {
+	if Rejects(e) {
 		r.Rejected = decision(e)
 	}
 	if e.Tools != nil {

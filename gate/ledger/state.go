@@ -89,6 +89,14 @@ func Withdraws(e Event) bool {
 	return to == spool.StateAdmitted || to == spool.StateDelivered
 }
 
+// Cancels reports whether an event refuses a request because a person cancelled it.
+func Cancels(e Event) bool {
+	return Announces(e) == spool.StateRequestRefused && slices.Contains(e.Rules, RuleCancelled)
+}
+
+// Rejects reports whether by an event a person rejects what is in quarantine, for good.
+func Rejects(e Event) bool { return e.Type == QuarantineRejected }
+
 // Rules of the gate's own that a notice is about.
 const (
 	RuleCancelled = "request.cancelled"
@@ -114,7 +122,7 @@ func NoticeOf(e Event) *schemas.Notice {
 		n.Rules = append(n.Rules, schemas.NoticeRule{Rule: id, Hint: r.Hint})
 	}
 	switch {
-	case e.Type == QuarantineRejected:
+	case Rejects(e):
 		n.Stage = schemas.StageRejected
 	case e.Releasable:
 		n.Stage = schemas.StageHeld
@@ -122,7 +130,7 @@ func NoticeOf(e Event) *schemas.Notice {
 		n.Stage = schemas.StageInterrupted
 	case e.Type == ResultQuarantined:
 		n.Stage = schemas.StageResultRefused
-	case slices.Contains(e.Rules, RuleCancelled):
+	case Cancels(e):
 		n.Stage = schemas.StageCancelled
 	case slices.Equal(e.Rules, []string{ruleAge}):
 		n.Stage = schemas.StageExpired

@@ -61,7 +61,7 @@ type run struct {
 func (p *Projector) Project(e ledger.Event, emit func(openwop.Event) error) error {
 	r := p.runs[e.RunID]
 	if r == nil {
-		if e.Type != ledger.RunStarted || !spool.ValidID(e.RunID) {
+		if ledger.Announces(e) != spool.StateRunning || !spool.ValidID(e.RunID) {
 			return nil // of no run, or of one that has ended or never started
 		}
 		r = &run{started: e.Time}
@@ -96,26 +96,27 @@ func eventID(e ledger.Event, i int) string {
 
 // take is what one ledger event of the run becomes, and whether the run has ended with it.
 func (r *run) take(e ledger.Event) (_ []openwop.Payload, ended bool) {
-	switch e.Type {
-	case ledger.RunStarted:
+	switch ledger.Announces(e) {
+	case spool.StateRunning:
 		return r.start(e), false
-	case ledger.RunReturned:
+	case spool.StateAdmitted: // its start was taken back
+		payloads := r.returned(e, openwop.ToolError, nil)
 		r.attempt++
-		return r.returned(e, openwop.ToolError, nil), false
-	case ledger.CapBreached:
-		if e.Cause == schemas.CauseTime {
-			r.limit = e.LimitMS
-		}
-	case ledger.RunCompleted, ledger.RunFailed:
+		return payloads, false
+	case spool.StateFinished:
 		return r.end(e), false
-	case ledger.ResultDelivered:
+	case spool.StateDelivered:
 		return r.delivered(e), true
-	case ledger.DeliveryAttempted:
+	case spool.StateRequestRefused:
 		if r.attempt > 0 && !r.called { // its start was taken back, and it is refused after all
 			return r.fail(e, openwop.CodeNotStarted, nil), true
 		}
-	case ledger.ResultQuarantined:
+	case spool.StateResultRefused:
 		return r.fail(e, openwop.CodeResultRejected, nil), true
+	default:
+		if e.Type == ledger.CapBreached && e.Cause == schemas.CauseTime {
+			r.limit = e.LimitMS
+		}
 	}
 	return nil, false
 }
@@ -153,9 +154,6 @@ func (r *run) returned(e ledger.Event, status openwop.ToolStatus, all []openwop.
 	r.called = false
 	back := openwop.ToolReturnedPayload{AgentID: openwop.AgentID, ToolName: r.tool, CallID: r.call(e), Status: status,
 		DurationMS: max(0, e.WallMS)}
-	if e.Type == ledger.RunReturned { // it is about the attempt before
-		back.CallID = fmt.Sprintf("%s.%d", e.RunID, r.attempt-1)
-	}
 	return append(all, back)
 }
 

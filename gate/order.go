@@ -204,12 +204,12 @@ func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (su
 // decide finds what an order comes to, and records that, with the digests of the order, its signature and its answer.
 // noOrder says why it is none, if it is none: then nothing of it is kept.
 func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
-	g.deciding.Lock()
-	defer g.deciding.Unlock()
-	e, err := ledger.Event{}, noOrder
+	user, e, err := userOf(given), ledger.Event{}, noOrder
 	if err == nil {
 		err = g.mayOrder(o, given)
 	}
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
 	if err == nil && o.ByPerson() {
 		err = orders.Allowed(g.config().Policy(g.now()), o.By, given.Data, given.Sig)
 	}
@@ -225,7 +225,7 @@ func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
 	} else {
 		e.By = o.By
 	}
-	e.ByUser = userOf(given)
+	e.ByUser = user
 	if noOrder != nil {
 		e.OrderBytes = &given.Size
 	} else if len(given.Sig) > 0 {
@@ -243,7 +243,7 @@ func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
 		e.Answer = schemas.SHA256(answer)
 	}
 	g.log.Info("an order is answered", "order", given.Name, "kind", spool.Quote(string(o.Kind)),
-		"subject", spool.Quote(o.Subject), "user", access.UserName(given.UID), "refused", string(why))
+		"subject", spool.Quote(o.Subject), "user", cmp.Or(user, "root"), "refused", string(why))
 	err = g.record(e)
 	if err == nil && (e.Type == ledger.QuarantineRejected || e.Type == ledger.QuarantineReleased) {
 		g.senders.decided(e.RunID)
@@ -268,25 +268,41 @@ func (g *Gate) eventOf(o *orders.Order) (ledger.Event, error) {
 }
 
 // mayOrder checks the host's user behind an order, whatever name stands in it: only auditors may order about the
-// quarantine; approvers and auditors may cancel. The order's file has a group that its owner is in.
+// quarantine; approvers and auditors may cancel.
 func (g *Gate) mayOrder(o *orders.Order, given spool.Given) error {
-	in := func(gid int) bool { return gid != 0 && given.GID == gid }
-	switch {
-	case isRoot(given.UID):
+	named := g.config().Access
+	if isRoot(given.UID) {
 		return nil
-	case strings.HasPrefix(string(o.Kind), "quarantine.") && !in(g.people.Auditors):
+	}
+	switch {
+	case strings.HasPrefix(string(o.Kind), "quarantine."):
+		if is, err := isIn(given, g.people.Auditors); is || err != nil {
+			return err
+		}
 		return orders.Refusef("user %s is no auditor of this node: members of access.auditors%s and root may give it",
-			access.UserName(given.UID), named(g.config().Access.Auditors))
-	case o.Kind == orders.Cancel && !in(g.people.Auditors) && !in(g.people.Approvers):
+			access.UserName(given.UID), inBrackets(named.Auditors))
+	case o.Kind == orders.Cancel:
+		if is, err := isIn(given, g.people.Auditors, g.people.Approvers); is || err != nil {
+			return err
+		}
 		return orders.Refusef("user %s is neither approver nor auditor of this node: members of access.approvers%s, "+
-			"of access.auditors%s and root may give it", access.UserName(given.UID),
-			named(g.config().Access.Approvers), named(g.config().Access.Auditors))
+			"of access.auditors%s and root may give it", access.UserName(given.UID), inBrackets(named.Approvers),
+			inBrackets(named.Auditors))
 	}
 	return nil
 }
 
-// named is the name of a group in brackets, if there is one.
-func named(group string) string {
+// isIn says whether an order has the rights of one of the groups: its file has that group, so whoever made it had
+// them then, and its owner is a member today.
+func isIn(given spool.Given, groups ...int) (bool, error) {
+	if given.GID == 0 || !slices.Contains(groups, given.GID) {
+		return false, nil
+	}
+	return access.Member(given.UID, given.GID)
+}
+
+// inBrackets is the name of a group in brackets, if there is one.
+func inBrackets(group string) string {
 	if group == "" {
 		return ""
 	}

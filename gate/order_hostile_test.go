@@ -231,7 +231,7 @@ func TestMischiefHoldsUpNobody(t *testing.T) {
 			t.Fatalf("more orders of user %s were taken up at once", e.ByUser)
 		}
 		switch {
-		case e.Order == given.SHA256, e.ByUser == strconv.Itoa(another):
+		case e.Order == given.SHA256, e.ByUser == anotherName:
 		case e.ByUser == "unknown" && e.Order == "": // the file had two names
 		default:
 			t.Errorf("on record: %+v", e)
@@ -242,7 +242,7 @@ func TestMischiefHoldsUpNobody(t *testing.T) {
 	must(t, err)
 	must(t, json.Unmarshal(data, &status))
 	for _, tr := range status.Troubles { // above the bound of refused requests, the member's own wait
-		if tr.What != fmt.Sprintf("sender %d", another) {
+		if tr.What != "sender "+anotherName {
 			t.Errorf("held up: %+v", tr)
 		}
 	}
@@ -267,7 +267,7 @@ func TestASendersRefusalsAreBounded(t *testing.T) {
 	waiting := func() int { n, err := spool.Waiting(inbox); must(t, err); return n }
 	troubled := func() bool {
 		status, err := os.ReadFile(filepath.Join(w.dir, "status.json"))
-		return err == nil && strings.Contains(string(status), fmt.Sprintf("sender %d", another))
+		return err == nil && strings.Contains(string(status), "sender "+anotherName)
 	}
 	for range 2 { // also after a start
 		w.while(t, func() { wait(t, func() bool { return waiting() == 3 && troubled() }) })

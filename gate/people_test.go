@@ -14,10 +14,12 @@ import (
 	"github.com/threegate/tool-exec/spool"
 )
 
-// Groups and users that no host names.
+// Users that every Debian has, and groups that they are in: the node asks the host. People are a group that nobody is
+// in but by what a test starts.
 const (
-	people, approvers, auditors    = 71001, 71002, 71003
-	anApprover, another, anAuditor = 71011, 71012, 71013
+	people, approvers, auditors    = 71001, 65534, 1
+	anApprover, another, anAuditor = 65534, 4, 1
+	approverName, anotherName      = "nobody", "sync"
 	aStranger                      = 71014
 )
 
@@ -47,7 +49,7 @@ func shared(t *testing.T) *world {
 	w := mustWorld(t, scenario{name: "people", word: "ok|; id|secret"})
 	must(t, os.Chmod(filepath.Dir(w.dir), 0o755))
 	must(t, w.process(&injector{}))
-	w.share(t, "access: {people: 71001, approvers: 71002, auditors: 71003}\n")
+	w.share(t, "access: {people: 71001, approvers: nogroup, auditors: daemon}\n")
 	must(t, w.put(w.cfg.Inboxes[0].Path, "TR-20260209-160501Z-later", "; id"))
 	must(t, w.process(&injector{}))
 	return w
@@ -138,10 +140,12 @@ func TestOrdersOfPeople(t *testing.T) {
 		return name
 	}
 	forged := give(items[0], anApprover, approvers)
-	own := give(items[0], anAuditor, anAuditor) // not proved
+	own := give(items[0], anAuditor, people)    // without the rights of the group
+	former := give(items[0], another, auditors) // who kept a file, or a setgid program, of the group
+	gone := give(items[0], 71013, auditors)     // whom the host no longer has
 	good := give(items[0], anAuditor, auditors)
 	w.until(t)
-	for _, name := range []orders.Receipt{forged, own} {
+	for _, name := range []orders.Receipt{forged, own, former, gone} {
 		if why := w.answer(t, name); !strings.Contains(why, "is no auditor") {
 			t.Errorf("%s: %q", name, why)
 		}
@@ -150,7 +154,8 @@ func TestOrdersOfPeople(t *testing.T) {
 		t.Errorf("refused: %s", why)
 	}
 	got := w.events(t, ledger.QuarantineRejected, ledger.OrderRefused)
-	if len(got) != 3 || got[0].ByUser != "71011" || got[2].By != "alice" || got[2].ByUser != "71013" {
+	if len(got) != 5 || got[0].ByUser != approverName || got[4].By != "alice" ||
+		got[4].ByUser != "daemon" {
 		t.Errorf("on record: %+v", got)
 	}
 	// What is put away is the node's own copy.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/threegate/tool-exec/executors"
 	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/hold"
 	"github.com/threegate/tool-exec/gate/ledger"
@@ -28,16 +29,17 @@ import (
 	"github.com/threegate/tool-exec/spool"
 )
 
-// Groups that no host names, and the users of docs/access.md, in the order of its columns.
+// The users of docs/access.md, in the order of its columns: the approver is Debian's nobody, a member of nogroup, the
+// auditor its daemon, of the group daemon. No host names the others.
 const (
-	gidPeople, gidApprovers, gidAuditors, uidCore = 71001, 71002, 71003, 71021
+	gidPeople, gidApprovers, gidAuditors, uidCore = 71001, 65534, 1, 71021
 )
 
 var users = []syscall.Credential{
 	{Uid: 71010, Gid: 71010},
 	{Uid: 71011, Gid: 71011, Groups: []uint32{gidPeople}},
-	{Uid: 71012, Gid: 71012, Groups: []uint32{gidPeople, gidApprovers}},
-	{Uid: 71013, Gid: 71013, Groups: []uint32{gidPeople, gidAuditors}},
+	{Uid: 65534, Gid: 71012, Groups: []uint32{gidPeople, gidApprovers}},
+	{Uid: 1, Gid: 71013, Groups: []uint32{gidPeople, gidAuditors}},
 	{Uid: uidCore, Gid: uidCore},
 }
 
@@ -46,7 +48,7 @@ node: {name: access, wait_for_writers: 0s, drain: 0s, sweep: 100ms}
 inboxes: [{name: default, path: inbox/default}]
 approvals: {max_age: 0s}
 core_inbound: {owner: "71021", group: "71021"}
-access: {people: "71001", approvers: "71002", auditors: "71003"}
+access: {people: "71001", approvers: nogroup, auditors: daemon}
 backends: {era: {languages: {python: {image: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}}}}
 `
 
@@ -381,7 +383,7 @@ func (n *accessNode) orderFile(kind, name string, user syscall.Credential, want 
 		return nil
 	})
 	check(n.t, err)
-	if e.ByUser != fmt.Sprint(user.Uid) {
+	if e.ByUser != access.UserName(int(user.Uid)) {
 		n.t.Errorf("%s: %s is on record as %q", kind, name, e.ByUser)
 	}
 }

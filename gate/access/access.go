@@ -4,7 +4,6 @@ package access
 
 import (
 	"fmt"
-	"os/user"
 	"strconv"
 
 	"github.com/threegate/tool-exec/executors"
@@ -59,35 +58,7 @@ func number(name string, find func(string) (string, error)) (int, error) {
 	}
 	id, err := find(name)
 	if err != nil {
-		if _, num := strconv.ParseUint(name, 10, 31); num != nil {
-			return -1, err
-		}
-		id = name
+		return -1, err
 	}
 	return strconv.Atoi(id)
-}
-
-func userID(name string) (string, error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return "", err
-	}
-	return u.Uid, nil
-}
-
-func groupID(name string) (string, error) {
-	g, err := user.LookupGroup(name)
-	if err != nil {
-		return "", err
-	}
-	return g.Gid, nil
-}
-
-// UserName is the name of a user of this host, or its number.
-func UserName(uid int) string {
-	id := strconv.Itoa(uid)
-	if u, err := user.LookupId(id); err == nil {
-		return u.Username
-	}
-	return id
 }

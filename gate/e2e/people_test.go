@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// Groups that no host names. CORE is a user that no host names, too; ssh-keygen wants the others to have
-// a name, so they are users that every Debian has.
+// Users that every Debian has, and the groups that they are in: the node asks the host. CORE and the people are such as
+// no host names.
 const (
-	gidPeople, gidApprovers, gidAuditors = 71001, 71002, 71003
+	gidPeople, gidApprovers, gidAuditors = 71001, 65534, 1
 
-	coreUser, approverUser, auditorUser = "71021", "nobody", "daemon"
+	coreUser, approverUser, auditorUser, formerAuditor = "71021", "nobody", "daemon", "bin"
 )
 
 // person is somebody without root, in a folder of their own.
@@ -118,9 +118,10 @@ func TestWalk(t *testing.T) {
 		coreUser, coreUser, gidPeople, gidApprovers, gidAuditors))
 	approver := n.newPerson(approverUser, gidPeople, gidApprovers)
 	auditor := n.newPerson(auditorUser, gidPeople, gidAuditors)
+	former := n.newPerson(formerAuditor, gidPeople, gidAuditors) // whose session has the group still
 	core := n.newPerson(coreUser)
 	signers := filepath.Join(dir, "signers")
-	must(t, os.WriteFile(signers, []byte(approver.key("alice")+auditor.key("bob")), 0o644))
+	must(t, os.WriteFile(signers, []byte(approver.key("alice")+auditor.key("bob")+former.key("carol")), 0o644))
 	n.configure("  max_age: 0s\n", "  max_age: 720h\n  require_signature: true\n  allowed_signers: "+signers+"\n")
 	for _, folder := range []string{n.cfg.CoreInbound.Path, n.cfg.CoreNotices.Path} {
 		must(t, os.Chown(folder, 0, int(core.as.Uid)))
@@ -200,6 +201,7 @@ func TestWalk(t *testing.T) {
 		return []string{threegate, "quarantine", what, id, "--as", name, "--reason", "I looked", "--sign", "key"}
 	}
 	approver.cannot("permission denied", decide(approver, "reject", good[4].id, "alice")...)
+	former.cannot("user "+formerAuditor+" is no auditor", decide(former, "reject", good[4].id, "carol")...)
 	auditor.do("done", decide(auditor, "reject", good[4].id, "bob")...)
 	auditor.do("done", decide(auditor, "release", good[5].id, "bob")...)
 	auditor.do("delivered", threegate, "wait", good[5].id)
@@ -229,7 +231,7 @@ func TestWalk(t *testing.T) {
 	core.cannot("denied", "ls", filepath.Join(n.dir, "ledger"))
 	core.cannot("", "touch", filepath.Join(inbox, "TR-x.md"))
 	out, _ := exec.Command(threegate, "doctor", "--node", n.dir).CombinedOutput() // its exit code is about all else, too
-	for _, want := range []string{"a member of 71002 and 71001", "a member of 71003 and 71001", "can open, read and delete"} {
+	for _, want := range []string{"a member of 65534 and 71001", "a member of 1 and 71001", "can open, read and delete"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("doctor lacks %q:\n%s", want, out)
 		}

@@ -262,3 +262,23 @@ func TestCancelledWhileItWaits(t *testing.T) {
 		t.Errorf("changed\n%s\nto\n%s", before, after)
 	}
 }
+
+// TestFilesTouched: the metrics count each file that a call wrote, moved, copied, deleted or checked out, once.
+func TestFilesTouched(t *testing.T) {
+	more := map[string]float64{"fs_move": 2, "fs_copy": 8, "fs_delete": 1, "file_write": 1, "file_patch": 1,
+		"git_checkout": 1, "git_merge": 1, "git_rebase": 1, "git_pull": 1, "ast_edit": 1}
+	for _, tool := range Contracts() {
+		s := newSite(t)
+		s.prepare(tool.Name)
+		metric := func() float64 {
+			s.session.mu.Lock()
+			defer s.session.mu.Unlock()
+			return s.session.metrics(time.Time{})["files_touched"]
+		}
+		before := metric()
+		s.session.Do(t.Context(), request("call", tool.Name, calls[tool.Name]))
+		if got := metric() - before; got != more[tool.Name] {
+			t.Errorf("%s touched %v files, not %v", tool.Name, got, more[tool.Name])
+		}
+	}
+}

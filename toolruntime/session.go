@@ -195,9 +195,6 @@ func (s *Session) admit(ctx context.Context, r *contract.ToolRequest) (jsontext.
 		s.emit(r, contract.Progress{Message: r.Tool})
 		result, err = s.call(ctx, r, c, unlock)
 	}
-	if err == nil && c.Writes != "" {
-		s.touch(c.Writes)
-	}
 	var known *contract.Error
 	if err != nil && !errors.As(err, &known) && ctx.Err() != nil {
 		why := fmt.Sprintf("took longer than %s", c.Timeout)
@@ -241,8 +238,10 @@ func (s *Session) lock(ctx context.Context, tool string, c *contract.Call) (unlo
 func (s *Session) call(ctx context.Context, r *contract.ToolRequest, c *contract.Call, unlock func()) (
 	result any, err error) {
 	var later []func()
+	var touched []string
 	ctx = contract.WithHost(ctx, func(p contract.Progress) { s.emit(r, p) },
-		func(work func()) { later = append(later, work) })
+		func(work func()) { later = append(later, work) },
+		func(paths ...string) { touched = append(touched, paths...) })
 	defer func() {
 		if p := recover(); p != nil {
 			fmt.Fprintf(s.o.Stderr, "%s: %v\n%s", r.Tool, p, debug.Stack())
@@ -260,6 +259,12 @@ func (s *Session) call(ctx context.Context, r *contract.ToolRequest, c *contract
 		})
 	}()
 	result, err = c.Run(ctx)
+	if err == nil && c.Writes != "" {
+		touched = append(touched, c.Writes)
+	}
+	if err == nil {
+		s.touch(touched)
+	}
 	if kept, ok := result.(contract.WithError); err != nil && !(ok && kept.WithError()) {
 		result = nil
 	}
@@ -298,10 +303,13 @@ func (s *Session) use(r *contract.ToolRequest) error {
 	return nil
 }
 
-func (s *Session) touch(path string) {
+// touch counts the files that a call changed.
+func (s *Session) touch(paths []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.touched[path] = true
+	for _, p := range paths {
+		s.touched[p] = true
+	}
 }
 
 // fail keeps a session from going on without its record.

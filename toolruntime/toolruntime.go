@@ -35,7 +35,12 @@ func Tools(w *workspace.Workspace, repo *git.Repo, r *registry.Registry) []contr
 		r = registry.Default()
 	}
 	writers := ast.Guard(w, r, workspace.Tools(w))
-	return slices.Concat(writers, proc.Tools(w, r), []contract.Tool{fetch.Tool(r)}, git.Tools(repo, r), ast.Tools(w, r))
+	scratch := ""
+	if repo != nil {
+		scratch = repo.Scratch()
+	}
+	return slices.Concat(writers, proc.Tools(w, r), []contract.Tool{fetch.Tool(r)}, git.Tools(repo, r),
+		ast.Tools(w, r, scratch))
 }
 
 // Contracts are all tools, for their schemas only.

@@ -67,6 +67,9 @@ func (b *bench) run(args ...string) (code int, out, errs string) {
 func TestRun(t *testing.T) {
 	b := newBench(t)
 	b.write("workspace/src/a.txt", "old\n")
+	if err := os.Mkdir(filepath.Join(b.in, "workspace/empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	plan := b.plan(`file_read {"path":"src/a.txt"}`, `file_write {"path":"src/a.txt","content":"new\n"}`)
 	code, out, errs := b.run(plan)
 	if code != exitOK || out != "1/2 file_read: ok\n2/2 file_write: ok\n" || errs != "" {
@@ -74,6 +77,9 @@ func TestRun(t *testing.T) {
 	}
 	if got := b.read(filepath.Join(b.dir, "src/a.txt")); got != "new\n" {
 		t.Errorf("the workspace holds %q", got)
+	}
+	if info, err := os.Stat(filepath.Join(b.dir, "empty")); err != nil || !info.IsDir() {
+		t.Errorf("the empty folder did not come along: %v", err)
 	}
 	if got := b.read(filepath.Join(b.in, "workspace/src/a.txt")); got != "old\n" {
 		t.Errorf("the input was changed to %q", got)

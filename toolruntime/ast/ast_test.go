@@ -38,6 +38,8 @@ type bench struct {
 	t   *testing.T
 	w   *workspace.Workspace
 	reg *registry.Registry
+	// scratch is where builds leave what the next one finds.
+	scratch string
 }
 
 func newBench(t *testing.T, files map[string]string) *bench {
@@ -46,7 +48,7 @@ func newBench(t *testing.T, files map[string]string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t, w, registry.Default()}
+	b := &bench{t: t, w: w, reg: registry.Default()}
 	for name, content := range files {
 		b.write(name, content)
 	}
@@ -76,7 +78,7 @@ func (b *bench) read(name string) string {
 // call makes a call as a host does, and returns the result as JSON and the error's code.
 func (b *bench) call(name, args string) (string, *contract.Error) {
 	b.t.Helper()
-	for _, t := range Tools(b.w, b.reg) {
+	for _, t := range Tools(b.w, b.reg, b.scratch) {
 		if t.Name != name {
 			continue
 		}
@@ -262,7 +264,7 @@ func TestRustfmt(t *testing.T) {
 // TestIncremental shows that a file is parsed again when it has changed, and when one asks for it.
 func TestIncremental(t *testing.T) {
 	b := newBench(t, map[string]string{"a.go": "package a\n"})
-	gen := Tools(b.w, b.reg)[0]
+	gen := Tools(b.w, b.reg, b.scratch)[0]
 	parsed := func(args string) int {
 		c, err := gen.Prepare([]byte(args))
 		if err != nil {

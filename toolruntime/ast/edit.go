@@ -150,7 +150,7 @@ func (t tools) builds(ctx context.Context, lang string, asked *bool) error {
 	}
 	rules := *t.rules
 	rules.AST.Language = lang
-	j := toolchain.Job{Dir: t.w.Dir, Registry: &rules}
+	j := toolchain.Job{Dir: t.w.Dir, Registry: &rules, Scratch: t.scratch, GoCache: os.Getenv("GOCACHE")}
 	if !j.Has(toolchain.Build) && asked == nil {
 		return nil
 	}
@@ -158,11 +158,14 @@ func (t tools) builds(ctx context.Context, lang string, asked *bool) error {
 		return contract.Errorf(contract.Policy, "there is no command that builds %s", lang).
 			WithHint("name one in the registry: run: [...] of build.must.pass")
 	}
-	var err error
-	if j.Scratch, err = os.MkdirTemp("", "build-"); err != nil {
-		return err
+	if t.scratch == "" {
+		dir, err := os.MkdirTemp("", "build-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		j.Scratch = dir
 	}
-	defer os.RemoveAll(j.Scratch)
 	found, _, err := j.Check(ctx, toolchain.Build)
 	if err != nil && ctx.Err() == nil {
 		return contract.Errorf(contract.Shell, "%v", err)
@@ -227,7 +230,11 @@ func (t tools) replaceNode(ctx context.Context, a editArgs) ([]change, error) {
 	if err != nil {
 		return nil, err
 	}
-	after := slices.Concat(s.data[:span.Start], s.lineEnds(*a.Text), s.data[span.End:])
+	text, err := s.placed(*a.Text, span.Start)
+	if err != nil {
+		return nil, err
+	}
+	after := slices.Concat(s.data[:span.Start], s.lineEnds(text), s.data[span.End:])
 	return []change{{s, after}}, nil
 }
 
@@ -273,50 +280,63 @@ func (t tools) replacePattern(ctx context.Context, a editArgs) (changes []change
 			err = contract.Errorf(contract.ASTParse, "%q: %s", s.path, s.trouble).
 				WithHint("leave it out with where.file_glob")
 		}
-		after, done := s.replace(places[s], *a.Text)
+		after, done, other := s.replace(places[s], *a.Text)
+		err = cmp.Or(err, other)
 		changes, count, skipped = append(changes, change{s, after}), count+done, skipped+len(places[s])-done
 	}
 	return changes, count, skipped, err
 }
 
 // replace puts a text in the place of matches, with what its names stand for, byte by byte.
-func (s *source) replace(places []found, text string) (after []byte, count int) {
+func (s *source) replace(places []found, text string) (after []byte, count int, err error) {
 	slices.SortStableFunc(places, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.Range.Bytes.Start, b.Range.Bytes.Start),
 			cmp.Compare(b.Range.Bytes.End, a.Range.Bytes.End))
 	})
-	text = string(s.lineEnds(text))
 	at := 0
 	for _, f := range places {
 		if f.Range.Bytes.Start < at {
 			continue
 		}
 		after = append(after, s.data[at:f.Range.Bytes.Start]...)
-		after = append(after, metavariable.ReplaceAllStringFunc(text, func(name string) string {
-			return s.captured(f, name)
-		})...)
+		there, err := s.placed(text, f.Range.Bytes.Start)
+		if err != nil {
+			return nil, 0, err
+		}
+		there = string(s.lineEnds(there))
+		from := 0
+		for _, name := range metavariable.FindAllStringIndex(there, -1) {
+			after = append(after, there[from:name[0]]...)
+			from = name[1]
+			inner, err := s.moved(s.captured(f, there[name[0]:name[1]]), after)
+			if err != nil {
+				return nil, 0, err
+			}
+			after = append(after, inner...)
+		}
+		after = append(after, there[from:]...)
 		at = f.Range.Bytes.End
 		count++
 	}
-	return append(after, s.data[at:]...), count
+	return append(after, s.data[at:]...), count, nil
 }
 
-// captured are the bytes that a name stands for.
-func (s *source) captured(f found, name string) string {
+// captured is the place of what a name stands for.
+func (s *source) captured(f found, name string) Span {
 	var span Span
 	if multi, ok := strings.CutPrefix(name, "$$$"); ok {
 		nodes := f.Variables.Multi[multi]
 		if len(nodes) == 0 {
-			return ""
+			return Span{}
 		}
 		span = Span{nodes[0].Range.Bytes.Start, nodes[len(nodes)-1].Range.Bytes.End}
 	} else {
 		span = f.Variables.Single[strings.TrimPrefix(name, "$")].Range.Bytes
 	}
 	if span.Start < f.Range.Bytes.Start || span.End > f.Range.Bytes.End || span.Start > span.End {
-		return ""
+		return Span{}
 	}
-	return string(s.data[span.Start:span.End])
+	return span
 }
 
 var nodeID = regexp.MustCompile(`^([0-9a-f]{16}):([0-9]{1,9})-([0-9]{1,9}):(.+)$`)

@@ -35,8 +35,24 @@ func TestReplacePattern(t *testing.T) {
 		{"BOM stays", "a.py", "\ufefff('é')\nf(2)\n", "f($A)", "g($A)", "\ufeffg('é')\ng(2)\n", 2, 0},
 		{"no end of line", "a.ts", "let ä = f(1); f(2)", "f($A)", "g($A)", "let ä = g(1); g(2)", 2, 0},
 		{"nested ones stay", "a.rs", "fn m() { f(f(1)); }\n", "f($A)", "g($A)", "fn m() { g(f(1)); }\n", 1, 1},
-		{"indentation is literal", "a.py", "def a():\n    if x:\n        f(\n          1)\n", "f($A)", "g(\n  $A)",
-			"def a():\n    if x:\n        g(\n  1)\n", 1, 0},
+		{"a selector", "a.go", "package a\n\nvar r *http.Request\n\nfunc f() { w(http.StatusOK); if http.StatusOK == x { r.y() } }\n",
+			"http.StatusOK", "200", "package a\n\nvar r *http.Request\n\nfunc f() { w(200); if 200 == x { r.y() } }\n", 2, 0},
+		{"any selector", "a.go", "package a\n\nfunc f() { w(http.StatusOK); w(a.b.StatusOK) }\n", "$X.StatusOK", "$X.OK",
+			"package a\n\nfunc f() { w(http.OK); w(a.b.OK) }\n", 2, 0},
+		{"a type", "a.go", "package a\n\nfunc f(r *http.Request) { _ = http.Request{} }\n", "http.Request", "web.Request",
+			"package a\n\nfunc f(r *web.Request) { _ = web.Request{} }\n", 2, 0},
+		{"lines take the place's indentation", "a.py", "def a():\n    if x:\n        f(\n          1)\n", "f($A)", "g(\n  $A)\n\nh()",
+			"def a():\n    if x:\n        g(\n          1)\n\n        h()\n", 1, 0},
+		{"tabs and CR LF", "a.go", "package a\r\n\r\nfunc f() {\r\n\told(1)\r\n}\r\n", "old($A)", "if x {\n\tnew($A)\n}",
+			"package a\r\n\r\nfunc f() {\r\n\tif x {\r\n\t\tnew(1)\r\n\t}\r\n}\r\n", 1, 0},
+		{"a long string stays", "a.go", "package a\n\nfunc f() {\n\told(1)\n}\n", "old($A)", "new(`\n$A`)",
+			"package a\n\nfunc f() {\n\tnew(`\n1`)\n}\n", 1, 0},
+		{"short strings", "a.py", "def a():\n    f(1)\n", "f($A)", "g(r\"x\", 'y')\nh($A)", "def a():\n    g(r\"x\", 'y')\n    h(1)\n", 1, 0},
+		{"quotes in lines", "a.rs", "fn a() {\n    f(1);\n}\n", "f($A)", "g(\"x\",\n    \"y\")", "fn a() {\n    g(\"x\",\n        \"y\");\n}\n", 1, 0},
+		{"a quote that goes on", "a.rs", "fn a() {\n    f(1);\n}\n", "f($A)", "g(\"x\ny\")", "fn a() {\n    g(\"x\ny\");\n}\n", 1, 0},
+		{"lines behind a name move with it", "a.py", "def a():\n    if x:\n        b()\n        if c:\n            d()\n    e()\n",
+			"if x:\n    $$$A", "with y:\n    with z:\n        $$$A",
+			"def a():\n    with y:\n        with z:\n            b()\n            if c:\n                d()\n    e()\n", 1, 0},
 	} {
 		b := newBench(t, map[string]string{tt.file: tt.before, "other.go": "package other\n"})
 		raw, e := b.call("ast_edit", fmt.Sprintf(`{"operation":"replace_pattern","text":%s,"where":{"pattern":%s,"language":%q,`+
@@ -51,7 +67,7 @@ func TestReplacePattern(t *testing.T) {
 // TestEditRefuses shows that a call which fails changes nothing.
 func TestEditRefuses(t *testing.T) {
 	files := map[string]string{"a.go": "package a\n\nfunc f() { old(1) }\n", "b.go": "package a\n\nfunc g() { old(2) }\n",
-		"bad.go": "package\n", "r.rs": "fn f() {}\n"}
+		"bad.go": "package\n", "r.rs": "fn f() {}\n", "a.py": "def a():\n    f()\n    if x:\n        b()\n        c(\"\"\"\n\"\"\")\n"}
 	pattern := func(glob, pattern, text string) string {
 		return fmt.Sprintf(`{"operation":"replace_pattern","text":%s,"where":{"pattern":%s,"language":"go","file_glob":%q}}`,
 			quote(text), quote(pattern), glob)
@@ -77,8 +93,12 @@ func TestEditRefuses(t *testing.T) {
 		"no id":               {`{"operation":"replace_node","text":"x","target_node_id":"n1"}`, contract.ASTEdit},
 		"an id outside":       {`{"operation":"replace_node","text":"x","target_node_id":"0123456789abcdef:0-1:../a.go"}`, contract.Policy},
 		"node does not parse": {`{"operation":"replace_node","text":"func","where":{"type":"fn","name_like":"f","language":"go"}}`, contract.ASTParse},
-		"no name":             {`{"operation":"rename_symbol","new_name":"a b","where":{"type":"fn","name_like":"f"}}`, contract.Validation},
-		"no server":           {`{"operation":"rename_symbol","new_name":"h","where":{"type":"fn","name_like":"f","language":"go"}}`, contract.Policy},
+		"a long string": {`{"operation":"replace_pattern","text":"g(\"\"\"\nx\"\"\")","where":{"pattern":"f()","language":"python"}}`,
+			contract.ASTEdit},
+		"a long string moves": {`{"operation":"replace_pattern","text":"with y:\n    with z:\n        $$$A","where":{"pattern":"if x:\n    $$$A",` +
+			`"language":"python"}}`, contract.ASTEdit},
+		"no name":   {`{"operation":"rename_symbol","new_name":"a b","where":{"type":"fn","name_like":"f"}}`, contract.Validation},
+		"no server": {`{"operation":"rename_symbol","new_name":"h","where":{"type":"fn","name_like":"f","language":"go"}}`, contract.Policy},
 	} {
 		b := newBench(t, files)
 		raw, e := b.call("ast_edit", tt.args)
@@ -108,6 +128,16 @@ func TestReplaceNode(t *testing.T) {
 	// The id is stale now.
 	if _, e := b.call("ast_edit", replace); e == nil || e.Code != contract.ASTEdit || e.Hint != "query the node again" {
 		t.Errorf("a stale id: %+v", e)
+	}
+}
+
+// TestReplaceNodeWithin shows that the lines of a method take its place, whatever their first one has.
+func TestReplaceNodeWithin(t *testing.T) {
+	b := newBench(t, map[string]string{"a.py": "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n"})
+	raw, e := b.call("ast_edit", `{"operation":"replace_node","where":{"type":"fn","name_like":"f"},"text":"def f(self):\n    x = 1\n\n    return x"}`)
+	want := "class A:\n    def f(self):\n        x = 1\n\n        return x\n\n    def g(self):\n        return 2\n"
+	if got := b.read("a.py"); e != nil || got != want {
+		t.Errorf("%s, %v: %q", raw, e, got)
 	}
 }
 
@@ -150,6 +180,17 @@ func TestValidateBuild(t *testing.T) {
 		if (e == nil) != (code == "") || e != nil && e.Code != code || (b.read("a.c") == source) != (code != "") {
 			t.Errorf("%q: %v, %q", run, e, b.read("a.c"))
 		}
+	}
+}
+
+// TestBuildsShareACache: what an edit builds the next one, and a commit, need not build again.
+func TestBuildsShareACache(t *testing.T) {
+	t.Setenv("GOCACHE", "")
+	b := newBench(t, map[string]string{"go.mod": "module a\n", "a.go": "package a\n\nfunc f() int { return 1 }\n"})
+	b.scratch = t.TempDir()
+	raw, e := b.call("ast_edit", `{"operation":"replace_node","where":{"type":"fn"},"text":"func f() int { return 2 }","validate_build":true}`)
+	if left, err := os.ReadDir(filepath.Join(b.scratch, "go-build")); e != nil || err != nil || len(left) == 0 {
+		t.Errorf("%s, %v: %v %v", raw, e, left, err)
 	}
 }
 

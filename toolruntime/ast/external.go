@@ -89,6 +89,9 @@ func (t tools) external(ctx context.Context, a externalArgs) (externalResult, er
 			WithHint("ask for what changes nothing and runs nothing: symbols, definitions, references, hover, ...")
 	}
 	file := ""
+	if uri, ok := a.Request.Params["uri"]; ok && len(a.Request.Params) == 1 { // as the specification prints it
+		a.Request.Params = map[string]any{"textDocument": map[string]any{"uri": uri}}
+	}
 	if doc, ok := a.Request.Params["textDocument"].(map[string]any); ok {
 		uri, _ := doc["uri"].(string)
 		var err error
@@ -161,6 +164,7 @@ func (t tools) start(ctx context.Context, name string) (*lspServer, error) {
 // serverEnviron lets a server find what the image has, and download nothing.
 func (t tools) serverEnviron() []string {
 	env := append(proc.Environ(), "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off")
+	env = append(env, proc.Rustup()...)
 	if home, err := os.UserHomeDir(); err == nil && os.Getenv("GOMODCACHE")+os.Getenv("GOPATH") == "" {
 		env = append(env, "GOPATH="+home+"/go")
 	}

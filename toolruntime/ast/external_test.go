@@ -108,6 +108,11 @@ func TestExternal(t *testing.T) {
 	if e != nil || !strings.Contains(raw, `"external:///`) {
 		t.Errorf("%s, %v", raw, e)
 	}
+	// As section 5.5 prints it.
+	raw, e = b.call("ast_external", `{"provider":"gopls","request":{"method":"textDocument/documentSymbol","params":{"uri":"file:///a/a.go"}}}`)
+	if e != nil || !strings.Contains(raw, `"name":`) {
+		t.Errorf("%s, %v", raw, e)
+	}
 	for args, want := range map[string]contract.Code{
 		`{"provider":"gopls","request":{"method":"workspace/executeCommand","params":{"command":"gopls.run_go_command"}}}`:      contract.Policy,
 		`{"provider":"gopls","request":{"method":"workspace/didChangeConfiguration"}}`:                                          contract.Policy,
@@ -273,7 +278,7 @@ func TestServerEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := tools{b.w, b.reg, nil}.edit(ctx, editArgs{Operation: renameSymbol, NewName: "g", Where: Where{Type: typeFn}})
+		_, err := tools{w: b.w, rules: b.reg}.edit(ctx, editArgs{Operation: renameSymbol, NewName: "g", Where: Where{Type: typeFn}})
 		done <- err
 	}()
 	group := ""

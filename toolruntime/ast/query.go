@@ -69,13 +69,19 @@ func readable(srcs []*source) (ok []*source) {
 
 // patternRule is a rule of ast-grep for a pattern, as JSON: no text in it can be more than a text.
 func patternRule(lang, pattern string) string {
-	var what any = pattern
-	if lang == "go" && isGoCall(pattern) {
-		// On its own, f($X) would be a conversion to ast-grep.
-		what = map[string]string{"context": "func f() { " + pattern + " }", "selector": "call_expression"}
+	rule := map[string]any{"pattern": pattern}
+	within := func(before, kind string) map[string]any {
+		return map[string]any{"pattern": map[string]string{"context": before + pattern + " }", "selector": kind}}
 	}
-	raw, err := json.Marshal(map[string]any{"id": typeMatch + "." + lang, "language": lang,
-		"rule": map[string]any{"pattern": what}})
+	if lang == "go" {
+		switch goExpression(pattern).(type) {
+		case *ast.CallExpr: // on its own, f($X) would be a conversion to ast-grep
+			rule = within("func f() { ", "call_expression")
+		case *ast.SelectorExpr: // on its own, a.B would be a type only
+			rule = map[string]any{"any": []any{rule, within("func f() { _ = ", "selector_expression")}}
+		}
+	}
+	raw, err := json.Marshal(map[string]any{"id": typeMatch + "." + lang, "language": lang, "rule": rule})
 	if err != nil {
 		panic(err) // strings only
 	}
@@ -84,10 +90,13 @@ func patternRule(lang, pattern string) string {
 
 var metavariable = regexp.MustCompile(`\$+[A-Z_][A-Z0-9_]*|\$\$\$`)
 
-func isGoCall(pattern string) bool {
+// goExpression is a pattern as an expression, or nil.
+func goExpression(pattern string) ast.Expr {
 	e, err := parser.ParseExpr(metavariable.ReplaceAllString(pattern, "x"))
-	_, call := e.(*ast.CallExpr)
-	return err == nil && call
+	if err != nil {
+		return nil
+	}
+	return e
 }
 
 func (t tools) validate(ctx context.Context, a validateArgs) (validateResult, error) {

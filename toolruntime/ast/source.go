@@ -119,7 +119,8 @@ func load(ctx context.Context, w *workspace.Workspace, globs []string, lang stri
 
 // environ is the whole environment of a program that parses.
 func environ(dir string) []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LC_ALL=C.UTF-8", "NO_COLOR=1"}
+	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LC_ALL=C.UTF-8", "NO_COLOR=1"},
+		proc.Rustup()...)
 }
 
 // batches calls do with sources of a bounded size. Where do says that the batch was too much for its program, it is

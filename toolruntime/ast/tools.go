@@ -90,11 +90,13 @@ type tools struct {
 	rules *registry.Registry
 	// parsed are the digests of files that parsed, by language.
 	parsed *sync.Map
+	// scratch is the folder for what builds leave to the next one, empty if there is none.
+	scratch string
 }
 
-// Tools are the tools of a workspace.
-func Tools(w *workspace.Workspace, r *registry.Registry) []contract.Tool {
-	t := tools{w, r, &sync.Map{}}
+// Tools are the tools of a workspace. scratch is a folder in which builds find what others left, or empty.
+func Tools(w *workspace.Workspace, r *registry.Registry, scratch string) []contract.Tool {
+	t := tools{w, r, &sync.Map{}, scratch}
 	return []contract.Tool{
 		contract.NewTool("ast_generate", "parses files and says where they do not parse", generateTime,
 			generateArgs{Incremental: true, MaxFiles: defaultFiles}, t.generate,

@@ -6,13 +6,22 @@ import "context"
 type host struct {
 	tell  func(Progress)
 	after func(work func())
+	touch func(paths ...string)
 }
 
 type hostKey struct{}
 
-// WithHost gives the context of a call what [Tell] and [After] do.
-func WithHost(ctx context.Context, tell func(Progress), after func(work func())) context.Context {
-	return context.WithValue(ctx, hostKey{}, host{tell, after})
+// WithHost gives the context of a call what [Tell], [After] and [Touch] do.
+func WithHost(ctx context.Context, tell func(Progress), after func(work func()),
+	touch func(paths ...string)) context.Context {
+	return context.WithValue(ctx, hostKey{}, host{tell, after, touch})
+}
+
+// Touch says which files of the workspace a call has written, moved or deleted.
+func Touch(ctx context.Context, paths ...string) {
+	if h, ok := ctx.Value(hostKey{}).(host); ok {
+		h.touch(paths...)
+	}
 }
 
 // Tell says how far a call has come, in percent, and what it does.

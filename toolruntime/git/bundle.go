@@ -152,10 +152,10 @@ func (r *Repo) Apply(ctx context.Context, file string) error {
 	return err
 }
 
-// Remove removes the git directory, if it was made for the session.
+// Remove removes what was made for the session: the git directory or, of a checkout, what builds left.
 func (r *Repo) Remove() error {
 	if r.opened {
-		return nil
+		return os.RemoveAll(r.Scratch())
 	}
 	return os.RemoveAll(r.dir)
 }

@@ -190,11 +190,14 @@ func (k keeper) checkout(ctx context.Context, a checkoutArgs) (checkoutResult, e
 	} else if err == nil {
 		err = k.clean(ctx, true)
 	}
-	if err == nil {
-		err = ctx.Err()
+	before, other := k.ref(ctx, "HEAD")
+	if err := cmp.Or(err, other, ctx.Err()); err != nil {
+		return checkoutResult{Warnings: warnings}, err
 	}
-	if err == nil {
-		_, err = k.git(context.WithoutCancel(ctx), append([]string{"switch", "--quiet", "--no-guess"}, args...)...)
+	ctx = context.WithoutCancel(ctx) // from here on all of it is done
+	_, err = k.git(ctx, append([]string{"switch", "--quiet", "--no-guess"}, args...)...)
+	if err == nil && before != "" && !a.Create {
+		err = k.touch(ctx, before, "HEAD")
 	}
 	return checkoutResult{err == nil, warnings}, err
 }

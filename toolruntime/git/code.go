@@ -41,9 +41,11 @@ func (j *judged) build(ctx context.Context, dir, rule string) ([]judge.Violation
 }
 
 func (k keeper) job(dir string) toolchain.Job {
-	return toolchain.Job{Dir: dir, Scratch: filepath.Join(k.dir, "toolchain"), GoCache: os.Getenv("GOCACHE"),
-		Registry: k.rules}
+	return toolchain.Job{Dir: dir, Scratch: k.Scratch(), GoCache: os.Getenv("GOCACHE"), Registry: k.rules}
 }
+
+// Scratch is the folder in which builds of the workspace find what others left.
+func (r *Repo) Scratch() string { return filepath.Join(r.dir, "toolchain") }
 
 // treeOf writes the files of a commit to a new folder.
 func (k keeper) treeOf(ctx context.Context, commit string) (tree string, remove func(), err error) {

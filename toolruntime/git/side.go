@@ -73,9 +73,22 @@ func (k keeper) adopt(ctx context.Context, side *Repo) (warnings []string, err e
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return warnings, err
 	}
-	// Files change from here on: all of them do.
-	_, err = k.git(context.WithoutCancel(ctx), "reset", "--quiet", "--keep", after)
+	ctx = context.WithoutCancel(ctx) // files change from here on: all of them do
+	if _, err = k.git(ctx, "reset", "--quiet", "--keep", after); err == nil {
+		err = k.touch(ctx, before, after)
+	}
 	return warnings, err
+}
+
+// touch counts the files that differ between two commits.
+func (r *Repo) touch(ctx context.Context, before, after string) error {
+	names, err := r.git(ctx, "diff", "--name-only", "--no-renames", "-z", before, after, "--")
+	for name := range strings.SplitSeq(strings.TrimSuffix(names, "\x00"), "\x00") {
+		if name != "" {
+			contract.Touch(ctx, name)
+		}
+	}
+	return err
 }
 
 // judgeRange holds what lies between two commits to the rules of the registry, with the messages of the commits that

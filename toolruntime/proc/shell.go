@@ -141,6 +141,19 @@ func Environ() []string {
 	return env
 }
 
+// Rustup is what the programs that rustup puts in the place of a toolchain need to find it from another home, if there is
+// one.
+func Rustup() []string {
+	dir := os.Getenv("RUSTUP_HOME")
+	if home, err := os.UserHomeDir(); dir == "" && err == nil {
+		dir = filepath.Join(home, ".rustup")
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil
+	}
+	return []string{"RUSTUP_HOME=" + dir}
+}
+
 // environment is what a command inherits, and what the call adds.
 func environment(more map[string]string, network bool) (env []string, err error) {
 	for _, kv := range os.Environ() {

@@ -138,12 +138,12 @@ func (j Job) environ() ([]string, error) {
 		"CARGO_HOME=" + at("cargo"), "CARGO_NET_OFFLINE=true", "CARGO_TARGET_DIR=" + at("target"),
 		"CARGO_TERM_COLOR=never", "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0"}
 	// An image's programs may have other names, and its standard library may be built already.
-	for _, name := range []string{"RUSTC", "RUSTDOC", "RUSTFMT", "GODEBUG"} {
+	for _, name := range []string{"RUSTC", "RUSTDOC", "RUSTFMT", "RUSTUP_TOOLCHAIN", "GODEBUG"} {
 		if v := os.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}
 	}
-	return env, err
+	return append(env, proc.Rustup()...), err
 }
 
 // relative is a path below the tree, or "".

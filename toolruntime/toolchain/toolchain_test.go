@@ -345,3 +345,22 @@ func TestTheTreeDoesNotCompileItself(t *testing.T) {
 		t.Errorf("%v, %v, in the tree: %v", err, found, left)
 	}
 }
+
+// TestRustup: a program that rustup put in the place of cargo finds its toolchain, although it has another home.
+func TestRustup(t *testing.T) {
+	home, bin := t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, ".rustup", "toolchains"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	proxy := "#!/bin/sh\n[ -d \"${RUSTUP_HOME:-$HOME/.rustup}/toolchains\" ] && exit 0\necho 'rustup could not choose a version of cargo' >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(bin, "cargo"), []byte(proxy), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("RUSTUP_HOME", "")
+	j := job(t, "ast: {language: rust}\n", map[string]string{"Cargo.toml": "[package]\nname = \"x\"\n"})
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	if found, _, err := j.Check(t.Context(), Build); err != nil || len(found) > 0 {
+		t.Errorf("%v %v", found, err)
+	}
+}

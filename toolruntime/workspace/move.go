@@ -32,7 +32,10 @@ func (w *Workspace) Move(ctx context.Context, src, dst string, overwrite bool) e
 	if err != nil {
 		return err
 	}
-	return w.rename(from, to, overwrite)
+	if err = w.rename(from, to, overwrite); err == nil {
+		contract.Touch(ctx, from, to)
+	}
+	return err
 }
 
 // target judges where a move or copy goes.
@@ -103,6 +106,9 @@ func (w *Workspace) Copy(ctx context.Context, src, dst string, overwrite, preser
 		return errors.Join(err, w.discard(ctx, temp))
 	}
 	w.temps.Delete(temp)
+	for _, file := range c.made {
+		contract.Touch(ctx, to+strings.TrimPrefix(file, temp))
+	}
 	return nil
 }
 
@@ -111,6 +117,7 @@ type copier struct {
 	w             *Workspace
 	preserveMode  bool
 	left, entries int64
+	made          []string
 }
 
 func (c *copier) copy(from, to string, info fs.FileInfo) error {
@@ -162,6 +169,7 @@ func (c *copier) file(from, to string) error {
 	if err != nil {
 		return failed(err)
 	}
+	c.made = append(c.made, to)
 	for err == nil {
 		var n int64
 		n, err = io.CopyN(out, in, copyPart)
@@ -207,5 +215,6 @@ func (w *Workspace) Delete(ctx context.Context, p string, recursive, force bool)
 	if err != nil {
 		return failed(err)
 	}
+	contract.Touch(ctx, clean)
 	return nil
 }

@@ -314,6 +314,7 @@ func (w *Workspace) Write(ctx context.Context, p string, data []byte, mode fs.Fi
 	if err != nil {
 		return errors.Join(failed(err), w.root.Remove(temp))
 	}
+	contract.Touch(ctx, clean)
 	return nil
 }
 

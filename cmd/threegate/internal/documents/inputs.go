@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -127,8 +128,8 @@ func inputFault(err error) *cli.Fault {
 	return cli.Troublef(err, hint, "can't take the inputs")
 }
 
-// packTree makes the folder dir one input: a tar of its files, sorted, without dates, owners and empty folders, so the
-// same files make the same tar.
+// packTree makes the folder dir one input: a tar of its empty folders and its files, sorted, without dates and owners, so
+// the same tree makes the same tar.
 func packTree(ctx context.Context, dir string, l bundle.Limits) (bundle.File, error) {
 	whole, err := filepath.Abs(dir)
 	if err == nil {
@@ -143,8 +144,17 @@ func packTree(ctx context.Context, dir string, l bundle.Limits) (bundle.File, er
 		return bundle.File{}, err
 	}
 	slices.SortFunc(files, func(a, b bundle.File) int { return bytes.Compare([]byte(a.Rel), []byte(b.Rel)) })
+	empty, err := emptyFolders(dir)
+	if err != nil {
+		return bundle.File{}, inputFault(err)
+	}
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
+	for _, name := range empty {
+		if err := w.WriteHeader(&tar.Header{Name: name + "/", Typeflag: tar.TypeDir, Mode: 0o755}); err != nil {
+			return bundle.File{}, inputFault(err)
+		}
+	}
 	for _, f := range files {
 		err := w.WriteHeader(&tar.Header{Name: f.Rel, Typeflag: tar.TypeReg, Mode: 0o644, Size: f.Size})
 		if err == nil {
@@ -163,6 +173,22 @@ func packTree(ctx context.Context, dir string, l bundle.Limits) (bundle.File, er
 		return f, treeFault(f, err)
 	}
 	return f, nil
+}
+
+// emptyFolders are those below dir in which nothing is, by name.
+func emptyFolders(dir string) (empty []string, err error) {
+	files := os.DirFS(dir)
+	err = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || name == "." {
+			return err
+		}
+		entries, err := fs.ReadDir(files, name)
+		if len(entries) == 0 {
+			empty = append(empty, name)
+		}
+		return err
+	})
+	return empty, err
 }
 
 // treeFault is the verdict on a tar, or trouble.

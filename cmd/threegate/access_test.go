@@ -268,8 +268,9 @@ var saysWho = regexp.MustCompile(`members of|root may`)
 func (n *accessNode) argvOf(command string) []string {
 	decide := []string{"--as", "alice", "--reason", "a test", "--timeout", "30s"}
 	rest := map[string]func() []string{
-		"status": nil, "results list": nil, "events": nil, "audit verify": nil, "config show": nil, "quarantine list": nil, "fsck": nil,
+		"status": nil, "list": nil, "results list": nil, "events": nil, "audit verify": nil, "config show": nil, "quarantine list": nil, "fsck": nil,
 		"wait":               func() []string { return []string{n.refusedID()} },
+		"show":               func() []string { return []string{n.refusedID()} },
 		"promote":            func() []string { return []string{n.draft()} },
 		"cancel":             func() []string { return append([]string{n.admitted()}, decide...) },
 		"quarantine show":    func() []string { return []string{n.refused()} },

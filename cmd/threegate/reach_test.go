@@ -105,6 +105,8 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"promote " + id + ".md --inbox node/inbox/default", 0},
 		{"status --node node", 0},
 		{"status " + id + " --node node", 0},
+		{"list drafts --node node", 0},
+		{"show " + id + " --node node", 0},
 		{"wait " + id + " --timeout 1ms --node node", cli.ExitTimeout},
 		{"events --node node", 0},
 		{"audit verify --node node", 0},

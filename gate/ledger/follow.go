@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,8 +35,18 @@ func Follow(dir string) *Follower {
 // small part of the time.
 func FollowRequest(dir, id string) *Follower { return followField(dir, "requestId", id) }
 
+// FollowPrefix is FollowRequest of the events about all request ids that begin with prefix.
+func FollowPrefix(dir, prefix string) *Follower {
+	f := FollowRequest(dir, prefix)
+	f.about = bytes.TrimSuffix(f.about, []byte(`"`))
+	return f
+}
+
 // FollowJob is FollowRequest of the events of a job.
 func FollowJob(dir, id string) *Follower { return followField(dir, "runId", id) }
+
+// FollowType is FollowRequest of the events of a type.
+func FollowType(dir string, t Type) *Follower { return followField(dir, "type", string(t)) }
 
 func followField(dir, name, id string) *Follower {
 	f := Follow(dir)

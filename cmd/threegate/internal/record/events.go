@@ -196,6 +196,9 @@ func eventDetail(e ledger.Event) string {
 	if e.WallMS > 0 {
 		add("%s", time.Duration(e.WallMS)*time.Millisecond)
 	}
+	if e.Destination != "" {
+		add("%s %s", e.Decision, e.Destination)
+	}
 	if e.Tools != nil {
 		add("tool calls: %s", callsOf(e.Tools))
 	}

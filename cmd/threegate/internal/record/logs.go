@@ -48,7 +48,11 @@ With -f it waits for the run to begin, and ends with it.`,
 			if err := a.DropPrivileges(confine.Needs{Read: append(cli.NodeFolders(l), l.RunDir())}); err != nil {
 				return err
 			}
-			return a.logs(cmd.Context(), l, requestID(args[0]), follow)
+			r, err := a.find(l, args[0])
+			if err != nil {
+				return err
+			}
+			return a.logs(cmd.Context(), l, r.RequestID, follow)
 		},
 	}
 	a.NodeFlag(cmd)
@@ -72,8 +76,6 @@ func (a *app) logs(ctx context.Context, l *config.Node, id string, follow bool) 
 			return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", id)
 		}
 		switch {
-		case f.State == ledger.StateUnknown:
-			return a.unknownRequest(id)
 		case f.State == ledger.StateQuarantined:
 			return cli.NotFoundf("threegate quarantine show "+id+a.NodeArg()+" says why",
 				"%s was refused: nothing of it ran", id)

@@ -1,5 +1,5 @@
-// Package record holds the commands that look at a node and at what it decided: status,
-// wait, events, results, logs, audit, fsck, quarantine, cancel and prune. None of them changes anything,
+// Package record holds the commands that look at a node and at what it decided: list,
+// show, status, wait, events, results, logs, audit, fsck, quarantine, cancel and prune. None of them changes anything,
 // but for fsck --repair, prune and what a person orders of the node.
 package record
 
@@ -14,6 +14,6 @@ type app struct{ *cli.App }
 // Commands are those of this package.
 func Commands(c *cli.App) []*cobra.Command {
 	a := &app{c}
-	return []*cobra.Command{newStatus(a), newWait(a), newEvents(a), newAudit(a), newFsck(a), newQuarantine(a),
+	return []*cobra.Command{newList(a), newShow(a), newStatus(a), newWait(a), newEvents(a), newAudit(a), newFsck(a), newQuarantine(a),
 		newCancel(a), newResults(a), newLogs(a), newPrune(a)}
 }

@@ -27,6 +27,37 @@ func (a *app) unknownRequest(id string) error {
 		"the node knows no request %s", id)
 }
 
+// find says what became of a request that is named by its id or by the beginning of it.
+func (a *app) find(l *config.Node, arg string) (*view.RequestStatus, error) {
+	id := requestID(arg)
+	r, err := view.Of(l, id)
+	if err == nil && r.State == ledger.StateUnknown {
+		var ids []string
+		if ids, err = view.Resolve(l, id, maxNear); err == nil {
+			switch len(ids) {
+			case 0:
+				return nil, a.unknownRequest(id)
+			case 1:
+				r, err = view.Of(l, ids[0])
+			default:
+				more := ""
+				if len(ids) > maxNear {
+					ids, more = ids[:maxNear], ", ..."
+				}
+				return nil, cli.Usagef("name one of them: "+strings.Join(ids, ", ")+more,
+					"more than one request begins with %s", id)
+			}
+		}
+	}
+	if err != nil {
+		return nil, cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", id)
+	}
+	return r, nil
+}
+
+// maxNear is how many ids are offered.
+const maxNear = 10
+
 // printRequest says what became of a request.
 func (a *app) printRequest(f *view.RequestStatus) error {
 	if a.JSON {

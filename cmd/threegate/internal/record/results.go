@@ -80,13 +80,14 @@ hash of its arguments: threegate fsck compares these with the plan that was appr
 			if at := strings.Index(id, "-TR-"); at > 0 { // that of a result holds the request's
 				id = id[at+1:]
 			}
-			r, err := view.Of(l, id)
+			r, err := a.find(l, id)
 			if err != nil {
-				return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", id)
+				return err
 			}
 			if r.AdmittedUTC != nil {
 				return a.showResult(l, r, calls)
 			}
+			id = r.RequestID
 			return cli.NotFoundf("threegate results list"+a.NodeArg()+" lists those that were admitted; "+
 				"threegate status "+id+" says whether it waits or was refused", "no request %s was admitted", id)
 		},

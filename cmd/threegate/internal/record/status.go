@@ -53,7 +53,7 @@ redraws a terminal, and writes each change to a file or pipe.`,
 			}
 			draw := func() error { return a.showStatus(l, from, missing, profiles) }
 			if len(args) == 1 {
-				draw = func() error { return a.showRequest(l, requestID(args[0])) }
+				draw = func() error { return a.showRequest(l, args[0]) }
 			}
 			if !watch {
 				return draw()
@@ -75,13 +75,10 @@ redraws a terminal, and writes each change to a file or pipe.`,
 }
 
 // showRequest says where a request is.
-func (a *app) showRequest(l *config.Node, id string) error {
-	f, err := view.Of(l, id)
+func (a *app) showRequest(l *config.Node, arg string) error {
+	f, err := a.find(l, arg)
 	if err != nil {
-		return cli.Troublef(err, cli.RecordHint(err, l.Dir), "can't look for %s", id)
-	}
-	if f.State == ledger.StateUnknown {
-		return a.unknownRequest(f.RequestID)
+		return err
 	}
 	tellReason(l, f)
 	return a.printRequest(f)

@@ -14,6 +14,6 @@ type app struct{ *cli.App }
 // Commands are those of this package.
 func Commands(c *cli.App) []*cobra.Command {
 	a := &app{c}
-	return []*cobra.Command{newList(a), newShow(a), newStatus(a), newWait(a), newEvents(a), newAudit(a), newFsck(a), newQuarantine(a),
-		newCancel(a), newResults(a), newLogs(a), newPrune(a)}
+	return []*cobra.Command{newList(a), newShow(a), newStatus(a), newWait(a), newEvents(a), newAudit(a), newFsck(a),
+		newQuarantine(a), newCancel(a), newResults(a), newLogs(a), newPrune(a)}
 }

@@ -393,12 +393,16 @@ func TestFsckOfAServedNodeWaitsForWhatMoves(t *testing.T) {
 	defer release()
 	dir := w.one(t, inArchive)
 	must(t, os.Rename(dir, w.dir+".run/away"))
-	back := make(chan error, 1)
-	go func() { time.Sleep(300 * time.Millisecond); back <- os.Rename(w.dir+".run/away", dir) }()
-	if v, r := w.look(); !r.Served || !r.Whole() {
-		t.Errorf("%v", v.notes)
+	reading := 0
+	r, err := fsck.Run(t.Context(), w.cfg, fsck.Options{Now: func() time.Time {
+		if reading++; reading == 2 {
+			must(t, os.Rename(w.dir+".run/away", dir))
+		}
+		return time.Now()
+	}})
+	if err != nil || !r.Served || !r.Whole() || reading != 2 {
+		t.Errorf("%d readings: %v, %+v", reading, err, r)
 	}
-	must(t, <-back)
 	must(t, os.RemoveAll(dir))
 	if _, r := w.look(); r.Whole() {
 		t.Error("a loss on a served node was not found")

@@ -13,7 +13,7 @@ import (
 )
 
 // patience bounds a wait for what must come; it decides no outcome.
-const patience = 30 * time.Second
+const patience = 5 * time.Minute
 
 // await reads wake-ups until ready.
 func await(t *testing.T, wake <-chan struct{}, what string, ready func() bool) {

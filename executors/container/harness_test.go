@@ -217,7 +217,7 @@ func newTask(argv ...string) executors.Task {
 		Language: "hostile",
 		Argv:     append([]string{"hostile"}, argv...), Network: schemas.NetworkNone,
 		Limits: executors.Limits{
-			MilliCPU: 1000, MemoryBytes: 128 << 20, Time: 20 * time.Second, Pids: 32, OpenFiles: 64,
+			MilliCPU: 1000, MemoryBytes: 128 << 20, Time: 5 * time.Minute, Pids: 32, OpenFiles: 64,
 			OutBytes: 4 << 20, OutFiles: 100, TmpBytes: 8 << 20, StdoutBytes: 1 << 20, StderrBytes: 1 << 20,
 		},
 	}
@@ -332,7 +332,7 @@ func traces(t *testing.T) map[string]int {
 func nothingLeft(t *testing.T, before map[string]int) {
 	t.Helper()
 	var after map[string]int
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if after = traces(t); equalCounts(before, after) {
 			return
 		}

@@ -30,7 +30,7 @@ func awaitState(t *testing.T, e *Executor, id string, want executors.State) {
 	t.Helper()
 	var got executors.State
 	var err error
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if got, err = e.State(t.Context(), id); err == nil && got == want {
 			return
 		}
@@ -49,7 +49,7 @@ func must(t *testing.T, what string, err error) {
 func awaitOutput(t *testing.T, id, want string) {
 	t.Helper()
 	path := filepath.Join(testConfig().RunDir, runDirsDir, id, gateDir, job.StdoutFile)
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), want) {
 			return
 		}
@@ -171,7 +171,7 @@ func TestKill(t *testing.T) {
 func TestDeadlineOfTheHost(t *testing.T) {
 	e := open(t)
 	task := newTask("stubborn")
-	task.Limits.Time = time.Second
+	task.Limits.Time = 5 * time.Second
 	must(t, "Prepare", e.Prepare(t.Context(), task))
 	must(t, "Start", e.Start(t.Context(), task.ID))
 	awaitOutput(t, task.ID, "ready\n")
@@ -217,7 +217,7 @@ func TestShimKilled(t *testing.T) {
 	shim, err := strconv.Atoi(strings.Fields(string(stat))[3])
 	must(t, "parent of init", err)
 	must(t, "kill the shim", unix.Kill(shim, unix.SIGKILL))
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	out, err := e.Wait(ctx, task.ID)
 	must(t, "Wait", err)
@@ -257,7 +257,7 @@ func TestContainerdKilled(t *testing.T) {
 		if r.ExitCode != 0 || r.Cause != schemas.CauseNone || r.Wall < 2900*time.Millisecond {
 			t.Errorf("%+v", r.Outcome)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("Wait did not return")
 	}
 	if r := finish(t, e, task.ID); r.stdout(t) != "before\nafter\n" {

@@ -38,7 +38,7 @@ func (e *Executor) awaitSlots(t testing.TB, n int) {
 		t.Fatal("there is no pool")
 	}
 	got := 0
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if got = len(e.idle()); got == n {
 			return
 		}

@@ -100,7 +100,7 @@ func TestRootInsideIsNobodyOutside(t *testing.T) {
 		t.Errorf("cause %s", got.Cause)
 	}
 	// Its status is taken a moment after it ended, by who bore it.
-	for deadline := time.Now().Add(10 * time.Second); unix.Access(procFile(live.Pid(), "status"),
+	for deadline := time.Now().Add(patience); unix.Access(procFile(live.Pid(), "status"),
 		unix.F_OK) == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("process 1 still lives")

@@ -101,7 +101,7 @@ func TestStrayShims(t *testing.T) {
 	must(t, a.Close())
 	b := mustOpen(t, cfg)
 	defer b.Close()
-	for end := time.Now().Add(10 * time.Second); strays()+unknown() > 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); strays()+unknown() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the stray still runs")
 		}

@@ -324,7 +324,7 @@ func TestCloseLetsTheNamespaceGo(t *testing.T) {
 	// No thread of this process stays there.
 	threads, err := os.ReadDir("/proc/self/task")
 	must(t, err)
-	for end := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		left := 0
 		for _, d := range threads {
 			var own unix.Stat_t

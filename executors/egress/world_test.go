@@ -369,7 +369,7 @@ func (s *sandbox) client(t testing.TB) net.Conn {
 	t.Helper()
 	c, err := s.connect()
 	must(t, err)
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(patience))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -430,7 +430,7 @@ func (s *sandbox) httpClient(t testing.TB) *http.Client {
 		TLSClientConfig: &tls.Config{RootCAs: s.pool},
 	}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 10 * time.Second}
+	return &http.Client{Transport: tr, Timeout: patience}
 }
 
 // has waits until the report holds the decision: a client may be told of it before.

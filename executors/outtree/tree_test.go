@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -125,15 +124,7 @@ func TestHostileEntries(t *testing.T) {
 	put(t, filepath.Join(src, "mnt", "inside"), "x")
 	put(t, filepath.Join(src, "good"), "g")
 
-	done := make(chan struct{})
-	var tree Tree
-	var err error
-	go func() { tree, err = Copy(src, dst, wide); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(10 * time.Second):
-		t.Fatal("Copy is blocked")
-	}
+	tree, err := Copy(src, dst, wide)
 	must(t, err)
 	if !slices.Equal(paths(tree), []string{"good"}) {
 		t.Errorf("files %v", paths(tree))
@@ -263,7 +254,7 @@ func TestSwappedWhileRead(t *testing.T) {
 		}
 	}()
 	dst := filepath.Join(t.TempDir(), "out")
-	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+	for range 500 {
 		tree, err := Copy(src, dst, wide)
 		must(t, err)
 		checkCopied(t, dst, tree)
@@ -306,7 +297,7 @@ func TestGrowsWhileRead(t *testing.T) {
 		}
 	})
 	copied, refused := 0, 0
-	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+	for n := 0; n < 300 || copied == 0 || refused == 0; n++ {
 		tree, err := Copy(src, dst, bounds)
 		must(t, err)
 		checkCopied(t, dst, tree)
@@ -319,9 +310,6 @@ func TestGrowsWhileRead(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	if copied == 0 || refused == 0 {
-		t.Errorf("%d times copied, %d times refused: the file did not change meanwhile", copied, refused)
-	}
 }
 
 func TestCopyStream(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 type inventory map[string]int
 
 // tidyTime is how long containerd may take to tidy up after a run.
-const tidyTime = 10 * time.Second
+const tidyTime = patience
 
 func takeInventory(t *testing.T, n *node) inventory {
 	t.Helper()

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -139,15 +138,8 @@ func TestReadNeverHangs(t *testing.T) {
 	}
 	defer l.Close()
 	for _, p := range []string{pipe, filepath.Join(dir, "socket"), "/dev/zero", "/dev/tty", dir} {
-		done := make(chan error, 1)
-		go func() { _, err := ReadDocument(p, true, 1<<20); done <- err }()
-		select {
-		case err := <-done:
-			if err == nil {
-				t.Errorf("%s was read", p)
-			}
-		case <-time.After(5 * time.Second):
-			t.Fatalf("%s: still waiting", p)
+		if _, err := ReadDocument(p, true, 1<<20); err == nil {
+			t.Errorf("%s was read", p)
 		}
 	}
 }
@@ -171,9 +163,12 @@ func TestReadIsBounded(t *testing.T) {
 func TestReadStreamEndsWithItsContext(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := ReadStream(ctx, r, 10); !errors.Is(err, context.DeadlineExceeded) {
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, _ = w.Write([]byte("x")) // it reads
+		cancel()
+	}()
+	if _, err := ReadStream(ctx, r, 10); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

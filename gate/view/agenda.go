@@ -84,7 +84,7 @@ func (a *Agenda) Look() ([]Entry, error) {
 		return nil, err
 	}
 	note := func(e ledger.Event) error { a.history.Note(e); return nil }
-	if err = a.record.Read(note); err != nil { // a gate may have taken back what it could not write: all of it once more
+	if err = a.record.Read(note); err != nil { // a gate may have taken back what it could not write: once more
 		a.restart()
 		err = a.record.Read(note)
 	}

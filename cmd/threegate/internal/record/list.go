@@ -114,6 +114,12 @@ threegate show REQUEST tells the whole story of one.`,
 	return cmd
 }
 
+func (f *agendaFlags) wants(e entry) bool {
+	approved := func(p approval.Approver) bool { return p.Name == f.approver }
+	return (len(f.states) == 0 || slices.Contains(f.states, string(e.State))) &&
+		(f.approver == "" || slices.ContainsFunc(e.Approvers, approved))
+}
+
 func words(states []ledger.State) string {
 	var list []string
 	for _, s := range states {
@@ -135,10 +141,7 @@ func (a *app) list(ctx context.Context, out io.Writer, l *config.Node, agenda *v
 	for _, e := range onNode {
 		list = append(list, entry{Entry: e})
 	}
-	list = slices.DeleteFunc(list, func(e entry) bool {
-		return len(f.states) > 0 && !slices.Contains(f.states, string(e.State)) ||
-			f.approver != "" && !slices.ContainsFunc(e.Approvers, func(p approval.Approver) bool { return p.Name == f.approver })
-	})
+	list = slices.DeleteFunc(list, func(e entry) bool { return !f.wants(e) })
 	slices.SortStableFunc(list, func(x, y entry) int {
 		return cmp.Compare(slices.Index(listed, x.State), slices.Index(listed, y.State))
 	})
@@ -225,7 +228,8 @@ func (e *entry) about(now time.Time) string {
 		return fmt.Sprintf("place %d in the queue", e.Queued)
 	case ledger.StateRunning:
 		if e.LimitSec > 0 && e.StartedUTC != nil {
-			return fmt.Sprintf("%s of %s", now.Sub(*e.StartedUTC).Round(time.Second), time.Duration(e.LimitSec)*time.Second)
+			limit := time.Duration(e.LimitSec) * time.Second
+			return fmt.Sprintf("%s of %s", now.Sub(*e.StartedUTC).Round(time.Second), limit)
 		}
 		return ""
 	case ledger.StateFinished:

@@ -158,7 +158,8 @@ func (s *story) admitted(a *view.Admitted) {
 
 // pruned looks for the event that removed the job.
 func (s *story) pruned(l *config.Node) error {
-	return ledger.FollowType(filepath.Join(l.Dir, spool.DirLedger), ledger.ArchivePruned).Read(func(e ledger.Event) error {
+	prunes := ledger.FollowType(filepath.Join(l.Dir, spool.DirLedger), ledger.ArchivePruned)
+	return prunes.Read(func(e ledger.Event) error {
 		if slices.Contains(e.Jobs, s.Job) {
 			s.PrunedUTC, s.PrunedBy = &e.Time, e.By
 		}
@@ -275,7 +276,8 @@ func (s *story) limits() [][2]string {
 		fields = append(fields, [2]string{name, strings.Join(parts, ", ")})
 	}
 	r := cmp.Or(s.Ran, &ran{})
-	add("time", (time.Duration(e.WallMS) * time.Millisecond).String(), (time.Duration(r.TimeSec) * time.Second).String())
+	add("time", (time.Duration(e.WallMS) * time.Millisecond).String(),
+		(time.Duration(r.TimeSec) * time.Second).String())
 	add("memory", term.Bytes(e.PeakBytes), term.Bytes(int64(r.MemoryMB)<<20))
 	add("processor", (time.Duration(e.CPUMS) * time.Millisecond).String(), cores(r.MilliCPU))
 	if s.ExitCode != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
@@ -85,6 +86,8 @@ type journal struct {
 	// last are the last events of the jobs that are in the spool, or on their way out of it: they say where
 	// each goes. In the replay at the start there is none; see recall.
 	last map[string]ledger.Event
+	// idle are the times of the last orders of each user that came to nothing.
+	idle map[string][]time.Time
 }
 
 // note takes in the next event of the record.
@@ -94,6 +97,7 @@ func (b *journal) note(e ledger.Event) {
 	if b.last != nil && ledger.Announces(e) != "" {
 		b.last[e.RunID] = e
 	}
+	b.noteIdle(e)
 	b.Note(e)
 }
 

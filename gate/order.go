@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -46,31 +45,6 @@ func (g *Gate) takeOrders(ctx context.Context, fatal chan<- error) {
 	}
 }
 
-// ordersPerMinute is how many orders of one user are taken up in a minute. More wait, and nobody else for them.
-const ordersPerMinute = 100
-
-// ordersTaken is what a gate keeps of orders between two passes. It belongs to takeOrders.
-type ordersTaken struct {
-	// undone are the digests of orders that are decided, and not done yet. It is nil before the first pass.
-	undone []string
-	// stays are names of what is on record as no order, and can't be moved away.
-	stays map[string]bool
-	since time.Time
-	of    map[int]int // orders of each user since then
-}
-
-// mayTake says whether another order of a user is taken up now.
-func (t *ordersTaken) mayTake(uid int) bool {
-	if time.Since(t.since) > time.Minute {
-		t.since, t.of = time.Now(), map[int]int{}
-	}
-	t.of[uid]++
-	return t.of[uid] <= ordersPerMinute || isRoot(uid)
-}
-
-// isRoot says whether a user is root, or the one that the node runs as.
-func isRoot(uid int) bool { return uid == 0 || uid == os.Geteuid() }
-
 // carryOutAll does what was decided before, and then decides the orders that wait. One that fails holds up those about
 // the same, and no others.
 func (g *Gate) carryOutAll(ctx context.Context) (failed error) {
@@ -81,7 +55,8 @@ func (g *Gate) carryOutAll(ctx context.Context) (failed error) {
 		}
 		failed = err
 	}
-	queue, err := g.orders.InTurn(ordersPerMinute)
+	g.forgiveOrders()
+	queue, err := g.orders.InTurn(ordersPerMinute, access.Owner)
 	if err != nil {
 		return err
 	}
@@ -89,7 +64,7 @@ func (g *Gate) carryOutAll(ctx context.Context) (failed error) {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if g.taken.stays[w.Name] || !g.taken.mayTake(w.UID) {
+		if g.taken.stays[w.Name] || !g.mayTake(w.UID) {
 			continue
 		}
 		subject, err := g.order(ctx, w.Name, held)
@@ -97,7 +72,7 @@ func (g *Gate) carryOutAll(ctx context.Context) (failed error) {
 			return err
 		} else if err != nil {
 			held[subject] = true
-			failed = cmp.Or(failed, fmt.Errorf("order %s of user %s: %w", w.Name, access.UserName(w.UID), err))
+			failed = cmp.Or(failed, fmt.Errorf("order %s of user %s: %w", w.Name, nameOf(w.UID), err))
 		}
 	}
 	return failed
@@ -128,7 +103,7 @@ func (g *Gate) finishAll(ctx context.Context, held map[string]bool) (failed erro
 // was only taken, and is on no record, is dropped: if it still waits, it is decided.
 func (g *Gate) finish(ctx context.Context, sum string) (o orders.Order, err error) {
 	as, known := g.journal.Ordered(sum)
-	if known && as != ledger.OrderRefused {
+	if known && as != ledger.OrderRefused && as != ledger.RequestRefused { // nothing is done of these
 		var raw []byte
 		if raw, err = g.orders.Kept(sum); err == nil {
 			o, err = orders.Decode(raw)
@@ -161,7 +136,7 @@ func (g *Gate) act(ctx context.Context, o *orders.Order) error {
 	case orders.Cancel:
 		return g.stop(ctx, o.Subject)
 	}
-	return nil // nothing is done of a refusal: the request never came
+	return nil
 }
 
 // order decides one order that waits, does it, and takes it out of the folder. One that is on record was decided
@@ -174,6 +149,7 @@ func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (su
 	case err != nil:
 		return "", err
 	}
+	given.UID = access.Owner(given.UID)
 	o, noOrder := orders.Read(given)
 	subject = strings.ToLower(o.Subject)
 	if _, known := g.journal.Ordered(given.SHA256); !known {
@@ -202,9 +178,9 @@ func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (su
 }
 
 // decide finds what an order comes to, and records that, with the digests of the order, its signature and its answer.
-// noOrder says why it is none, if it is none: then nothing of it is kept.
+// noOrder says why it is none, if it is none: then nothing of it is kept, and little of one that comes to nothing.
 func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
-	user, e, err := userOf(given), ledger.Event{}, noOrder
+	user, e, err := nameOf(given.UID), ledger.Event{}, noOrder
 	if err == nil {
 		err = g.mayOrder(o, given)
 	}
@@ -226,7 +202,9 @@ func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
 		e.By = o.By
 	}
 	e.ByUser = user
-	if noOrder != nil {
+	idle := why != "" || e.Type == ledger.RequestRefused
+	keep := noOrder == nil && (!idle || len(given.Data)+len(given.Sig) <= maxIdleBytes || isRoot(given.UID))
+	if !keep {
 		e.OrderBytes = &given.Size
 	} else if len(given.Sig) > 0 {
 		e.Signature = schemas.SHA256(given.Sig)
@@ -235,7 +213,7 @@ func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
 		a := orders.Answer{Order: given.Name, SHA256: e.Order, Refused: string(why), AnsweredUTC: g.now().UTC()}
 		answer, err := a.Bytes()
 		if err == nil {
-			err = g.orders.Take(given, noOrder == nil, answer)
+			err = g.orders.Take(given, keep, answer)
 		}
 		if err != nil {
 			return err
@@ -307,17 +285,6 @@ func inBrackets(group string) string {
 		return ""
 	}
 	return " (" + group + ")"
-}
-
-// userOf is the host's user who gave an order, "" if that is root.
-func userOf(given spool.Given) string {
-	switch {
-	case isRoot(given.UID):
-		return ""
-	case given.UID < 0:
-		return "unknown"
-	}
-	return access.UserName(given.UID)
 }
 
 // cancelRequest is the event that ends a request that is not over. Once that is on record, what of

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -68,7 +69,7 @@ func orderOf(t *testing.T, name string, kind orders.Kind, subject string) []byte
 func (w *world) while(t *testing.T, f func()) {
 	t.Helper()
 	g, err := gate.Open(w.cfg, gate.Options{Executor: w.recorder(&injector{}), Logger: slog.New(slog.DiscardHandler),
-		Retry: firstPause})
+		Retry: firstPause, Now: w.now})
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
@@ -283,6 +284,82 @@ func TestASendersRefusalsAreBounded(t *testing.T) {
 		t.Errorf("refused: %s", why)
 	}
 	w.whole(t)
+}
+
+// TestASendersOrdersAreBounded: what a member fills orders with leaves little on the disk, however long they go on; others'
+// orders are carried out, and it is said whose wait.
+func TestASendersOrdersAreBounded(t *testing.T) {
+	const most = 1000
+	w := shared(t)
+	var skew atomic.Int64
+	start := time.Now()
+	w.now = func() time.Time { return start.Add(time.Duration(skew.Load())) }
+	dir, item := filepath.Join(w.dir, spool.DirOrders), w.items(t)[0]
+	put := func(i int, raw []byte) {
+		name := fmt.Sprintf("or-%020d", i)
+		full := append(raw, strings.Repeat(" ", spool.MaxOrderBytes-len(raw))...)
+		as(t, another, []uint32{people}, func() {
+			must(t, os.WriteFile(filepath.Join(dir, "x"), full, 0o600))
+			must(t, os.Rename(filepath.Join(dir, "x"), filepath.Join(dir, name+".json")))
+		})
+	}
+	for i := range most + 5 {
+		raw := orderOf(t, fmt.Sprintf("or-%020d", i), orders.Reject, item)
+		if i%2 == 1 { // it is carried out: it only notes something
+			raw, _ = json.Marshal(orders.Order{Version: 1, Name: fmt.Sprintf("or-%020d", i), Kind: orders.Refused, By: "eve",
+				Subject: "TR-x", Reason: "no", RequestSHA256: strings.Repeat("ab", 32), OrderedUTC: start})
+		}
+		put(i, raw)
+	}
+	status := func() string { b, _ := os.ReadFile(filepath.Join(w.dir, "status.json")); return string(b) }
+	left := func() int { return len(w.glob("orders/or-*.json")) }
+	var given orders.Receipt
+	for range 2 { // also after a start
+		w.while(t, func() {
+			wait(t, func() bool { skew.Add(int64(time.Minute)); return left() == 5 })
+			skew.Add(int64(2 * time.Minute))
+			given = w.order(t, orders.Reject, item, nil)
+			wait(t, func() bool { a, err := orders.AnswerOf(w.dir, given.SHA256); must(t, err); return a != nil })
+			wait(t, func() bool { return left() == 5 && strings.Contains(status(), "orders of "+anotherName) })
+		})
+	}
+	on := w.events(t, ledger.OrderRefused, ledger.RequestRefused)
+	var kept int64
+	for _, path := range w.glob("orders/done/*") {
+		fi, err := os.Stat(path)
+		must(t, err)
+		kept += fi.Size()
+	}
+	if len(on) != most+1 || kept > most*600 { // the answers, and root's two
+		t.Errorf("%d on record, %d bytes kept", len(on), kept)
+	}
+	w.whole(t)
+	w.while(t, func() { // the next day
+		skew.Add(int64(25 * time.Hour))
+		wait(t, func() bool { return left() == 0 && !strings.Contains(status(), "orders of") })
+	})
+}
+
+// TestFormerApprover: requests of who left the approvers wait, and it is said whose; nobody else waits for them.
+func TestFormerApprover(t *testing.T) {
+	const former, name = 2, "bin" // whose session has the group still
+	w := shared(t)
+	inbox := w.cfg.Inboxes[0].Path
+	id, other := requestID(77), requestID(78)
+	must(t, w.put(inbox, id, "ok"))
+	must(t, os.Chown(filepath.Join(inbox, id+".md"), former, approvers))
+	must(t, w.put(inbox, other, "ok"))
+	must(t, os.Chown(filepath.Join(inbox, other+".md"), another, another))
+	status := func() string { b, _ := os.ReadFile(filepath.Join(w.dir, "status.json")); return string(b) }
+	w.while(t, func() {
+		wait(t, func() bool { return w.status(t, other).State == "delivered" })
+		wait(t, func() bool { return strings.Contains(status(), "sender "+name) })
+		if waiting, err := spool.Waiting(inbox); err != nil || waiting != 1 {
+			t.Errorf("%d wait, %v", waiting, err)
+		}
+		must(t, os.Remove(filepath.Join(inbox, id+".md")))
+		wait(t, func() bool { return !strings.Contains(status(), "sender") })
+	})
 }
 
 // TestNobodyHoldsAnothersSignature: who puts a file beside an order of somebody else, and holds a lease on it so that

@@ -25,6 +25,7 @@ const (
 func (g *Gate) reportStatus(ctx context.Context) {
 	last := ""
 	for ctx.Err() == nil {
+		g.forgiveSenders()
 		s := trouble.Status{PID: os.Getpid(), Busy: g.runs.busy() + g.out.queue.busy(), Troubles: g.troubles.All(),
 			Stuck: g.spool.Stuck()}
 		if x := g.out.trouble(); x != nil { // the cause of others, maybe

@@ -141,17 +141,18 @@ func (o *Orders) each(f func(name string, number int64, uid int)) error {
 	})
 }
 
-// Queued is an order that waits, and whose it is.
+// Queued is an order that waits, and the person whose it is.
 type Queued struct {
 	Name string
 	UID  int
 }
 
-// InTurn lists orders that wait: of each owner at most so many, in the order of their numbers, the owners in turn.
-// So nobody's flood delays another by more than one turn.
-func (o *Orders) InTurn(most int) ([]Queued, error) {
+// InTurn lists orders that wait: of each person at most so many, in the order of their numbers, the persons in turn.
+// So nobody's flood delays another by more than one turn. person is who a user belongs to.
+func (o *Orders) InTurn(most int, person func(uid int) int) ([]Queued, error) {
 	lines := map[int][]string{}
 	err := o.each(func(name string, _ int64, uid int) {
+		uid = person(uid)
 		line := lines[uid]
 		if len(line) == most && name > line[most-1] {
 			return

@@ -124,8 +124,8 @@ type Event struct {
 	// order. What needs no order, an ArchivePruned, has the Reason itself.
 	Order string `json:"order,omitempty"`
 	// Signature and Answer are the sha256 of the order's signature, if it has one, and of what came of it.
-	// OrderBytes is the size of an order that the node did not keep: it was none. A record from before these
-	// fields has none of them.
+	// OrderBytes is the size of an order that the node did not keep: it was none, or it was large and came to nothing.
+	// A record from before these fields has none of them.
 	Signature  string `json:"signatureSha256,omitempty"`
 	Answer     string `json:"answerSha256,omitempty"`
 	OrderBytes *int64 `json:"orderBytes,omitempty"`

@@ -2,10 +2,8 @@ package egress
 
 import (
 	"bytes"
-	"crypto/tls"
 	"encoding/binary"
 	"io"
-	"net"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -119,49 +117,6 @@ func TestReadHello(t *testing.T) {
 	}
 }
 
-// What was read beyond the hello is passed on with it.
-func TestReadHelloLosesNothing(t *testing.T) {
-	all := append(buildHello("one.example"), "next"...)
-	r := bytes.NewReader(all)
-	raw, cause, err := readHello(r, "one.example")
-	if err != nil || cause != CauseReached {
-		t.Fatal(cause, err)
-	}
-	rest, _ := io.ReadAll(r)
-	if got := append(raw, rest...); !bytes.Equal(got, all) {
-		t.Errorf("%q is left of %q", got, all)
-	}
-}
-
-func TestHelloOfGo(t *testing.T) {
-	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		in := realHello(t, &tls.Config{ServerName: "One.Example", MaxVersion: version})
-		for host, want := range map[string]Cause{"one.example": CauseReached, "two.example": CauseServerName,
-			"11.0.0.1": CauseServerName} {
-			if _, cause, err := readHello(bytes.NewReader(in), host); err != nil || cause != want {
-				t.Errorf("%x for %s: %q, %v", version, host, cause, err)
-			}
-		}
-	}
-}
-
-// realHello is what Go's client sends.
-func realHello(t testing.TB, cfg *tls.Config) []byte {
-	a, b := net.Pipe()
-	defer b.Close()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tls.Client(a, cfg).Handshake()
-	}()
-	buf := make([]byte, 1<<15)
-	n, err := b.Read(buf)
-	must(t, err)
-	a.Close()
-	<-done
-	return buf[:n]
-}
-
 func TestHelloNames(t *testing.T) {
 	for _, tt := range []struct {
 		name, host string
@@ -188,7 +143,6 @@ func FuzzReadHello(f *testing.F) {
 	f.Add(buildHello("one.example"))
 	f.Add(records(message(nameExtension("one.example")), 7))
 	f.Add(buildHello("one.example", extension(extECH, nil)))
-	f.Add(realHello(f, &tls.Config{ServerName: "one.example"}))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		raw, cause, err := readHello(bytes.NewReader(in), "one.example")

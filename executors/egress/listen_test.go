@@ -1,4 +1,4 @@
-package egress
+package egress_test
 
 import (
 	"bufio"
@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/egress"
 )
 
 // inside runs in a sandbox's namespace and tries every way out that the
@@ -99,14 +101,13 @@ func TestOnlyTheProxy(t *testing.T) {
 	unixHost, err := net.Listen("unix", "@"+abstract)
 	must(t, err)
 	defer unixHost.Close()
-	own, err := hostNetworks()
+	own, err := net.InterfaceAddrs()
 	must(t, err)
 	_, port, _ := net.SplitHostPort(host.Addr().String())
 	args := []string{port, abstract}
-	for _, network := range own {
-		a := network.Addr()
-		if !a.IsLoopback() && !a.IsLinkLocalUnicast() {
-			args = append(args, a.String())
+	for _, a := range own {
+		if ip := a.(*net.IPNet).IP; !ip.IsLoopback() && !ip.IsLinkLocalUnicast() {
+			args = append(args, ip.String())
 		}
 	}
 	// From here it can: the test means something.
@@ -115,7 +116,7 @@ func TestOnlyTheProxy(t *testing.T) {
 	c.Close()
 
 	holder, _ := helper(t, true, "hold")
-	p, err := Open(n.config(filepath.Join(t.TempDir(), "log"), Limits{}))
+	p, err := egress.Open(n.config(filepath.Join(t.TempDir(), "log"), egress.Limits{}))
 	must(t, err)
 	defer p.Close()
 	ns := fmt.Sprintf("/proc/%d/ns/net", holder.Process.Pid)
@@ -146,7 +147,7 @@ func runInside(t *testing.T, ns string, args []string) (printed string) {
 
 func TestListenRefusesOtherNamespaces(t *testing.T) {
 	n := newInternet(t)
-	p, err := Open(n.config(filepath.Join(t.TempDir(), "log"), Limits{}))
+	p, err := egress.Open(n.config(filepath.Join(t.TempDir(), "log"), egress.Limits{}))
 	must(t, err)
 	defer p.Close()
 	fifo := filepath.Join(t.TempDir(), "file")
@@ -161,7 +162,7 @@ func TestListenRefusesOtherNamespaces(t *testing.T) {
 		"nothing":         "/proc/0/ns/net",
 		"more interfaces": other,
 	} {
-		if err := p.ListenIn(path); !errors.Is(err, ErrNamespace) {
+		if err := p.ListenIn(path); !errors.Is(err, egress.ErrNamespace) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -205,8 +206,8 @@ func addDummy() error {
 
 func TestPortIsTaken(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
-	other, err := Open(n.config(filepath.Join(t.TempDir(), "log"), Limits{}))
+	s := newSandbox(t, n, egress.Limits{})
+	other, err := egress.Open(n.config(filepath.Join(t.TempDir(), "log"), egress.Limits{}))
 	must(t, err)
 	defer other.Close()
 	if err := other.ListenIn(s.ns); !errors.Is(err, unix.EADDRINUSE) {
@@ -220,7 +221,7 @@ func TestPortIsTaken(t *testing.T) {
 // gateRole is a gate that can be killed: it listens in the namespace args[0]
 // with the log args[1] and answers every name with args[2].
 func gateRole(args []string) error {
-	p, err := Open(Config{Domains: []string{"one.example", "private.example"}, LogPath: args[1],
+	p, err := egress.Open(egress.Config{Domains: []string{"one.example", "private.example"}, LogPath: args[1],
 		Resolver: fixed(args[2]),
 		Dial:     func(context.Context, netip.AddrPort) (net.Conn, error) { return nil, errors.New("no such host") }})
 	if err != nil {
@@ -251,7 +252,7 @@ func TestNextGate(t *testing.T) {
 	s.raw(t, "CONNECT private.example:443 HTTP/1.1\r\n\r\n")
 	s.raw(t, "CONNECT private.example:443 HTTP/1.0\r\n\r\n")
 	s.raw(t, "rubbish\r\n")
-	if _, err := Open(Config{Domains: []string{"one.example"},
+	if _, err := egress.Open(egress.Config{Domains: []string{"one.example"},
 		LogPath: filepath.Join(t.TempDir(), "no", "log")}); err == nil {
 		t.Error("opened a log in no folder")
 	}
@@ -261,14 +262,14 @@ func TestNextGate(t *testing.T) {
 		c.Close()
 		t.Fatal("a dead gate listens")
 	}
-	rep, err := ReadLog(s.path)
+	rep, err := egress.ReadLog(s.path)
 	must(t, err)
 	if got := rep.Refused(); !slices.Contains(got, "evil.example:80 is not listed") ||
 		!slices.Contains(got, "private.example:443 has an address that is not public") {
 		t.Errorf("after the death: %v", got)
 	}
 
-	s.proxy, err = Open(n.config(s.path, Limits{}))
+	s.proxy, err = egress.Open(n.config(s.path, egress.Limits{}))
 	must(t, err)
 	defer s.proxy.Close()
 	must(t, s.proxy.ListenIn(s.ns))
@@ -277,7 +278,7 @@ func TestNextGate(t *testing.T) {
 		t.Errorf("%d %q", status, body)
 	}
 	must(t, s.proxy.Close())
-	rep, err = ReadLog(s.path)
+	rep, err = egress.ReadLog(s.path)
 	must(t, err)
 	if !slices.Equal(rep.Destinations(), []string{"one.example:80"}) ||
 		!slices.Contains(rep.Refused(), "evil.example:80 is not listed") || rep.Requests < 7 {
@@ -296,7 +297,7 @@ func TestKilledDuringLookup(t *testing.T) {
 	gate, _ := helper(t, false, "gate", s.ns, s.path, "")
 	io.WriteString(s.client(t), getOne+"\r\n")
 	asked := func() []string {
-		rep, err := ReadLog(s.path)
+		rep, err := egress.ReadLog(s.path)
 		must(t, err)
 		return rep.Failed()
 	}
@@ -315,7 +316,7 @@ func TestCloseLetsTheNamespaceGo(t *testing.T) {
 	ns := fmt.Sprintf("/proc/%d/ns/net", holder.Process.Pid)
 	var st unix.Stat_t
 	must(t, unix.Stat(ns, &st))
-	p, err := Open(n.config(filepath.Join(t.TempDir(), "log"), Limits{}))
+	p, err := egress.Open(n.config(filepath.Join(t.TempDir(), "log"), egress.Limits{}))
 	must(t, err)
 	must(t, p.ListenIn(ns))
 	holder.Process.Kill()
@@ -342,7 +343,7 @@ func TestCloseLetsTheNamespaceGo(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	env := Environment()
+	env := egress.Environment()
 	slices.Sort(env)
 	want := []string{"HTTPS_PROXY=http://127.0.0.1:3128", "HTTP_PROXY=http://127.0.0.1:3128", "NO_PROXY=",
 		"http_proxy=http://127.0.0.1:3128", "https_proxy=http://127.0.0.1:3128", "no_proxy="}
@@ -351,4 +352,4 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-var _ io.Closer = (*Proxy)(nil)
+var _ io.Closer = (*egress.Proxy)(nil)

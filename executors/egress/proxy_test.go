@@ -1,4 +1,4 @@
-package egress
+package egress_test
 
 import (
 	"bufio"
@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/threegate/tool-exec/executors/egress"
 )
 
 type netURL = url.URL
@@ -34,7 +36,7 @@ func get(t *testing.T, c *http.Client, target string) (int, string) {
 
 func TestAllowedHosts(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	c := s.httpClient(t)
 	for _, target := range []string{"http://one.example/", "https://one.example/", "http://sub.wild.example/a?b",
 		"https://sub.wild.example", "http://11.0.0.1/", "https://11.0.0.1/"} {
@@ -51,7 +53,7 @@ func TestAllowedHosts(t *testing.T) {
 	}
 	want := []string{"11.0.0.1:80", "11.0.0.1:443", "one.example:80", "one.example:443", "sub.wild.example:80",
 		"sub.wild.example:443"}
-	r := s.proxy.log.report()
+	r := s.report(t)
 	if !slices.Equal(r.Destinations(), want) || len(r.Refused()) != 0 || len(r.Failed()) != 0 {
 		t.Errorf("destinations %v, refused %v, failed %v", r.Destinations(), r.Refused(), r.Failed())
 	}
@@ -65,46 +67,46 @@ func TestRefusedHosts(t *testing.T) {
 		target string
 		host   string
 		port   uint16
-		cause  Cause
+		cause  egress.Cause
 	}{
-		{"two.example", "two.example", 0, CauseUnlistedHost},
-		{"wild.example", "wild.example", 0, CauseUnlistedHost},
-		{"evilwild.example", "evilwild.example", 0, CauseUnlistedHost},
-		{"one.example.evil.example", "one.example.evil.example", 0, CauseUnlistedHost},
-		{"11.0.0.2", "11.0.0.2", 0, CauseUnlistedHost},
-		{"127.0.0.1", "127.0.0.1", 0, CauseUnlistedHost},
-		{"[::1]", "::1", 0, CauseUnlistedHost},
-		{"[::ffff:11.0.0.1]", "::ffff:11.0.0.1", 0, CauseUnlistedHost},
-		{"169.254.169.254", "169.254.169.254", 0, CauseUnlistedHost},
-		{"localhost", "localhost", 0, CauseUnlistedHost},
-		{"one.example:8080", "one.example", 8080, CauseUnlistedPort},
-		{"port.example", "port.example", 0, CauseUnlistedPort},
-		{"private.example", "private.example", 0, CauseAddress},
-		{"metadata.example", "metadata.example", 0, CauseAddress},
-		{"nowhere.wild.example", "nowhere.wild.example", 0, CauseUnresolved},
-		{"dead.example", "dead.example", 0, CauseUnreachable},
+		{"two.example", "two.example", 0, egress.CauseUnlistedHost},
+		{"wild.example", "wild.example", 0, egress.CauseUnlistedHost},
+		{"evilwild.example", "evilwild.example", 0, egress.CauseUnlistedHost},
+		{"one.example.evil.example", "one.example.evil.example", 0, egress.CauseUnlistedHost},
+		{"11.0.0.2", "11.0.0.2", 0, egress.CauseUnlistedHost},
+		{"127.0.0.1", "127.0.0.1", 0, egress.CauseUnlistedHost},
+		{"[::1]", "::1", 0, egress.CauseUnlistedHost},
+		{"[::ffff:11.0.0.1]", "::ffff:11.0.0.1", 0, egress.CauseUnlistedHost},
+		{"169.254.169.254", "169.254.169.254", 0, egress.CauseUnlistedHost},
+		{"localhost", "localhost", 0, egress.CauseUnlistedHost},
+		{"one.example:8080", "one.example", 8080, egress.CauseUnlistedPort},
+		{"port.example", "port.example", 0, egress.CauseUnlistedPort},
+		{"private.example", "private.example", 0, egress.CauseAddress},
+		{"metadata.example", "metadata.example", 0, egress.CauseAddress},
+		{"nowhere.wild.example", "nowhere.wild.example", 0, egress.CauseUnresolved},
+		{"dead.example", "dead.example", 0, egress.CauseUnreachable},
 		// other ways to write an address, or something that is no host
-		{"0x0b000001", "", 0, CauseMalformed},
-		{"184549377", "", 0, CauseMalformed},
-		{"11.1", "", 0, CauseMalformed},
-		{"011.0.0.1", "", 0, CauseMalformed},
-		{"one_example", "", 0, CauseMalformed},
-		{"one..example", "", 0, CauseMalformed},
-		{"one.example..", "", 0, CauseMalformed},
-		{"%6fne.example", "", 0, CauseMalformed},
-		{"user@one.example", "", 0, CauseMalformed},
-		{"one.example:0", "", 0, CauseMalformed},
-		{"one.example:080", "", 0, CauseMalformed},
-		{"one.example:65536", "", 0, CauseMalformed},
-		{"one.example:", "", 0, CauseMalformed},
-		{"[one.example]", "", 0, CauseMalformed},
-		{"[fe80::1%25eth0]", "", 0, CauseMalformed},
-		{"[11.0.0.1]", "", 0, CauseMalformed},
+		{"0x0b000001", "", 0, egress.CauseMalformed},
+		{"184549377", "", 0, egress.CauseMalformed},
+		{"11.1", "", 0, egress.CauseMalformed},
+		{"011.0.0.1", "", 0, egress.CauseMalformed},
+		{"one_example", "", 0, egress.CauseMalformed},
+		{"one..example", "", 0, egress.CauseMalformed},
+		{"one.example..", "", 0, egress.CauseMalformed},
+		{"%6fne.example", "", 0, egress.CauseMalformed},
+		{"user@one.example", "", 0, egress.CauseMalformed},
+		{"one.example:0", "", 0, egress.CauseMalformed},
+		{"one.example:080", "", 0, egress.CauseMalformed},
+		{"one.example:65536", "", 0, egress.CauseMalformed},
+		{"one.example:", "", 0, egress.CauseMalformed},
+		{"[one.example]", "", 0, egress.CauseMalformed},
+		{"[fe80::1%25eth0]", "", 0, egress.CauseMalformed},
+		{"[11.0.0.1]", "", 0, egress.CauseMalformed},
 	}
 	n := newInternet(t)
 	n.set("dead.example", "11.9.9.9")
 	n.set("port.example", addrOne)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	for _, tt := range tests {
 		for _, method := range []string{"GET", "CONNECT"} {
 			authority, port := tt.target, uint16(80)
@@ -119,9 +121,9 @@ func TestRefusedHosts(t *testing.T) {
 			answer := s.raw(t, request)
 			want := "HTTP/1.1 403 "
 			switch tt.cause {
-			case CauseMalformed:
+			case egress.CauseMalformed:
 				want, port = "HTTP/1.1 400 ", 0
-			case CauseUnresolved, CauseUnreachable:
+			case egress.CauseUnresolved, egress.CauseUnreachable:
 				want = "HTTP/1.1 502 "
 			}
 			if tt.port != 0 {
@@ -155,7 +157,7 @@ func TestRefusedHosts(t *testing.T) {
 func TestRebinding(t *testing.T) {
 	public, private := netip.MustParseAddr(addrOne), netip.MustParseAddr(addrPrivate)
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	t.Run("second answer", func(t *testing.T) {
 		var asked atomic.Int64
 		n.answers(func(string) ([]netip.Addr, error) {
@@ -200,18 +202,18 @@ func TestRebinding(t *testing.T) {
 			t.Errorf("%s was reached", a)
 		}
 	}
-	s.has(t, "one.example", 80, CauseAddress)
+	s.has(t, "one.example", 80, egress.CauseAddress)
 }
 
 // The gate's own machine and its neighbours are out of reach also by a public address.
 func TestHostNetworks(t *testing.T) {
 	n := newInternet(t)
 	s := &sandbox{internet: n, ns: namespace(t), path: t.TempDir() + "/log"}
-	cfg := n.config(s.path, Limits{})
+	cfg := n.config(s.path, egress.Limits{})
 	own := []netip.Prefix{netip.MustParsePrefix(addrTwo + "/8")}
 	cfg.HostNetworks = func() ([]netip.Prefix, error) { return own, nil }
 	var err error
-	s.proxy, err = Open(cfg)
+	s.proxy, err = egress.Open(cfg)
 	must(t, err)
 	defer s.proxy.Close()
 	must(t, s.proxy.ListenIn(s.ns))
@@ -221,14 +223,11 @@ func TestHostNetworks(t *testing.T) {
 			t.Errorf("%s: %q", host, answer)
 		}
 	}
-	if own, err := hostNetworks(); err != nil || !slices.Contains(own, netip.MustParsePrefix("127.0.0.1/8")) {
-		t.Errorf("the host's own networks: %v, %v", own, err)
-	}
 }
 
 func TestRedirectIsNotFollowed(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	c := s.httpClient(t)
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := c.Get("http://one.example/redirect")
@@ -244,7 +243,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 
 func TestHopByHop(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	answer := s.raw(t, "GET http://one.example/hop HTTP/1.1\r\nHost: one.example\r\n"+
 		"Proxy-Authorization: Basic c2VjcmV0\r\nProxy-Connection: keep-alive\r\n"+
 		"Connection: keep-alive, X-Private\r\nX-Private: 1\r\nKeep-Alive: 5\r\n"+
@@ -266,7 +265,7 @@ func TestHopByHop(t *testing.T) {
 }
 
 func TestUpgradeOfTheHost(t *testing.T) {
-	s := newSandbox(t, newInternet(t), Limits{})
+	s := newSandbox(t, newInternet(t), egress.Limits{})
 	answer := s.raw(t, "GET http://one.example/upgrade HTTP/1.1\r\nHost: one.example\r\n\r\n")
 	if !strings.HasPrefix(answer, "HTTP/1.1 502 ") || strings.Contains(answer, "free at last") {
 		t.Errorf("answer %q", answer)
@@ -276,7 +275,7 @@ func TestUpgradeOfTheHost(t *testing.T) {
 // Bytes after the one request of a connection are read by nobody.
 func TestNothingFollows(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	second := "GET http://one.example/second HTTP/1.1\r\nHost: one.example\r\n\r\n"
 	for _, first := range []string{
 		"GET http://one.example/first HTTP/1.1\r\nHost: one.example\r\n\r\n",
@@ -295,7 +294,7 @@ func TestNothingFollows(t *testing.T) {
 
 func TestContinue(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	c := s.client(t)
 	io.WriteString(c, postOne+"Content-Length: 4\r\nExpect: 100-continue\r\n\r\n")
 	in := bufio.NewReader(c)
@@ -313,11 +312,11 @@ func TestContinue(t *testing.T) {
 func TestChunks(t *testing.T) {
 	n := newInternet(t)
 	post := postOne + "Transfer-Encoding: chunked\r\n\r\n"
-	answer := newSandbox(t, n, Limits{}).raw(t, post+"3;x=y\r\nabc\r\n0\r\nTrailer: x\r\n\r\n")
+	answer := newSandbox(t, n, egress.Limits{}).raw(t, post+"3;x=y\r\nabc\r\n0\r\nTrailer: x\r\n\r\n")
 	if !strings.Contains(answer, "you sent 3 bytes") || len(n.seen().header["Trailer"]) != 0 {
 		t.Errorf("good chunks: %q", answer)
 	}
-	s := newSandbox(t, n, Limits{IdleTime: 300 * time.Millisecond})
+	s := newSandbox(t, n, egress.Limits{IdleTime: 300 * time.Millisecond})
 	for _, body := range []string{"3\nabc\r\n0\r\n\r\n", "3;x\ny\r\nabc\r\n0\r\n\r\n", "-3\r\nabc\r\n0\r\n\r\n",
 		"0x3\r\nabc\r\n0\r\n\r\n", "3\r\nabcd\r\n0\r\n\r\n", "3\r\nabc\n0\r\n\r\n",
 		"ffffffffffffffffff\r\nabc", " \r\n", "3 3\r\nabc\r\n0\r\n\r\n"} {
@@ -328,7 +327,7 @@ func TestChunks(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	s := newSandbox(t, newInternet(t), Limits{})
+	s := newSandbox(t, newInternet(t), egress.Limits{})
 	answer := s.raw(t, "HEAD http://one.example/ HTTP/1.1\r\nHost: one.example\r\n\r\n")
 	if !strings.HasPrefix(answer, "HTTP/1.1 200 ") || !strings.HasSuffix(answer, "\r\n\r\n") ||
 		!strings.Contains(answer, "Content-Length: 40\r\n") {
@@ -338,7 +337,7 @@ func TestHead(t *testing.T) {
 
 func TestOldClients(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	// As Python before 3.12 does: HTTP/1.0 and no Host.
 	c := s.client(t)
 	io.WriteString(c, "CONNECT one.example:443 HTTP/1.0\r\n\r\n")
@@ -354,7 +353,7 @@ func TestOldClients(t *testing.T) {
 
 func TestServerName(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	handshake := func(t *testing.T, target string, cfg *tls.Config) error {
 		c, status := s.tunnel(t, target)
 		if status != "200" {
@@ -396,8 +395,25 @@ func TestServerName(t *testing.T) {
 			}
 		})
 	}
-	s.has(t, "one.example", 443, CauseServerName)
-	s.has(t, "11.0.0.1", 443, CauseServerName)
+	s.has(t, "one.example", 443, egress.CauseServerName)
+	s.has(t, "11.0.0.1", 443, egress.CauseServerName)
+}
+
+// realHello is what Go's client sends.
+func realHello(t testing.TB, cfg *tls.Config) []byte {
+	a, b := net.Pipe()
+	defer b.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tls.Client(a, cfg).Handshake()
+	}()
+	buf := make([]byte, 1<<15)
+	n, err := b.Read(buf)
+	must(t, err)
+	a.Close()
+	<-done
+	return buf[:n]
 }
 
 // What is not TLS does not pass a tunnel; not one byte of it arrives.
@@ -421,24 +437,23 @@ func TestTunnelIsTLS(t *testing.T) {
 	defer accepting.Wait()
 	defer l.Close()
 	s := &sandbox{internet: n, ns: namespace(t), path: t.TempDir() + "/log"}
-	cfg := n.config(s.path, Limits{HeaderTime: 2 * time.Second})
+	cfg := n.config(s.path, egress.Limits{HeaderTime: 2 * time.Second})
 	cfg.Domains = []string{"two.example:8443"}
 	var err error
-	s.proxy, err = Open(cfg)
+	s.proxy, err = egress.Open(cfg)
 	must(t, err)
 	defer s.proxy.Close()
 	must(t, s.proxy.ListenIn(s.ns))
-	ech := buildHello("two.example", extension(extECH, make([]byte, 40)))
+	hello := realHello(t, &tls.Config{ServerName: "two.example"})
 	for name, send := range map[string]string{
 		"http":          "GET / HTTP/1.1\r\nHost: two.example\r\n\r\n",
 		"ssh":           "SSH-2.0-x\r\n",
 		"h2":            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 		"alert":         "\x15\x03\x01\x00\x02\x02\x28",
 		"SSLv2":         "\x80\x2e\x01\x00\x02\x00\x15\x00\x00\x00\x10",
-		"half a hello":  string(buildHello("two.example"))[:40],
+		"half a hello":  string(hello[:40]),
 		"nothing":       "",
-		"ECH":           string(ech),
-		"hello and not": string(buildHello("two.example")[:5]) + strings.Repeat("A", 60),
+		"hello and not": string(hello[:5]) + strings.Repeat("A", 60),
 	} {
 		c, status := s.tunnel(t, "two.example:8443")
 		if status != "200" {
@@ -450,10 +465,9 @@ func TestTunnelIsTLS(t *testing.T) {
 			t.Errorf("%s: %q arrived", name, data)
 		}
 	}
-	s.has(t, "two.example", 8443, CauseNotTLS)
-	s.has(t, "two.example", 8443, CauseServerName)
-	s.has(t, "two.example", 8443, CauseTime)
-	if d := s.proxy.log.report().Destinations(); !slices.Equal(d, []string{"two.example:8443"}) {
+	s.has(t, "two.example", 8443, egress.CauseNotTLS)
+	s.has(t, "two.example", 8443, egress.CauseTime)
+	if d := s.report(t).Destinations(); !slices.Equal(d, []string{"two.example:8443"}) {
 		t.Errorf("destinations %v", d) // a connection was opened, if nothing more
 	}
 }
@@ -461,35 +475,37 @@ func TestTunnelIsTLS(t *testing.T) {
 func TestBytes(t *testing.T) {
 	n := newInternet(t)
 	t.Run("down", func(t *testing.T) {
-		s := newSandbox(t, n, Limits{DownBytes: 50_000})
+		s := newSandbox(t, n, egress.Limits{DownBytes: 50_000})
 		answer := s.raw(t, "GET http://one.example/big?n=200000 HTTP/1.1\r\nHost: one.example\r\n\r\n")
 		if len(answer) > 60_000 || strings.HasSuffix(answer, "0\r\n\r\n") {
 			t.Errorf("%d bytes came through, the end is %q", len(answer), answer[len(answer)-20:])
 		}
-		s.has(t, "one.example", 80, CauseBytes)
-		if r := s.proxy.log.report(); r.Down != 50_000 {
+		s.has(t, "one.example", 80, egress.CauseBytes)
+		must(t, s.proxy.Close())
+		if r := s.report(t); r.Down != 50_000 {
 			t.Errorf("counted %d", r.Down)
 		}
 	})
 	t.Run("up", func(t *testing.T) {
-		s := newSandbox(t, n, Limits{UpBytes: 50_000})
+		s := newSandbox(t, n, egress.Limits{UpBytes: 50_000})
 		c := s.client(t)
 		go func() {
 			fmt.Fprintf(c, "POST http://one.example/up HTTP/1.1\r\nHost: one.example\r\nContent-Length: 200000\r\n\r\n")
 			c.Write(bytes.Repeat([]byte("u"), 200_000))
 		}()
 		io.ReadAll(c)
-		s.has(t, "one.example", 80, CauseBytes)
-		if r := s.proxy.log.report(); r.Up != 50_000 {
-			t.Errorf("counted %d", r.Up)
-		}
+		s.has(t, "one.example", 80, egress.CauseBytes)
 		// All later connections are cut as well.
 		if answer := s.get(t); strings.Contains(answer, "hello") {
 			t.Errorf("after the limit: %q", answer)
 		}
+		must(t, s.proxy.Close())
+		if r := s.report(t); r.Up != 50_000 {
+			t.Errorf("counted %d", r.Up)
+		}
 	})
 	t.Run("in a tunnel", func(t *testing.T) {
-		s := newSandbox(t, n, Limits{DownBytes: 50_000})
+		s := newSandbox(t, n, egress.Limits{DownBytes: 50_000})
 		resp, err := s.httpClient(t).Get("https://one.example/big?n=200000")
 		if err == nil {
 			_, err = io.ReadAll(resp.Body)
@@ -498,7 +514,7 @@ func TestBytes(t *testing.T) {
 		if err == nil {
 			t.Error("all came through")
 		}
-		s.has(t, "one.example", 443, CauseBytes)
+		s.has(t, "one.example", 443, egress.CauseBytes)
 	})
 }
 
@@ -507,7 +523,7 @@ const patience = 2 * time.Minute
 
 func TestTimes(t *testing.T) {
 	n := newInternet(t)
-	for name, l := range map[string]Limits{
+	for name, l := range map[string]egress.Limits{
 		"idle":  {IdleTime: time.Second},
 		"total": {TotalTime: time.Second},
 	} {
@@ -518,12 +534,12 @@ func TestTimes(t *testing.T) {
 			tc := tls.Client(c, &tls.Config{RootCAs: n.pool, ServerName: "one.example"})
 			_ = tc.Handshake() // its time may be over before
 			io.ReadAll(tc)
-			s.has(t, "one.example", 80, CauseTime)
-			s.has(t, "one.example", 443, CauseTime)
+			s.has(t, "one.example", 80, egress.CauseTime)
+			s.has(t, "one.example", 443, egress.CauseTime)
 		})
 	}
 	t.Run("slow head", func(t *testing.T) {
-		s := newSandbox(t, n, Limits{HeaderTime: 200 * time.Millisecond})
+		s := newSandbox(t, n, egress.Limits{HeaderTime: 200 * time.Millisecond})
 		c := s.client(t)
 		go func() {
 			for range 100 { // a byte now and then does not help
@@ -536,25 +552,24 @@ func TestTimes(t *testing.T) {
 		if data, _ := io.ReadAll(c); strings.HasPrefix(string(data), "HTTP/1.1 2") {
 			t.Errorf("%q", data)
 		}
-		eventually(t, "a decision", func() bool { return len(s.proxy.log.report().Refused()) == 1 })
-		s.has(t, "", 0, CauseMalformed)
+		eventually(t, "a decision", func() bool { return len(s.report(t).Refused()) == 1 })
+		s.has(t, "", 0, egress.CauseMalformed)
 	})
 }
 
 func TestConnections(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{Connections: 4})
+	s := newSandbox(t, n, egress.Limits{Connections: 4})
 	var idle []net.Conn
 	for range 4 {
 		idle = append(idle, s.client(t)) // it sends nothing
 	}
 	eventually(t, "four connections", func() bool {
-		return len(s.proxy.slots) == 4 &&
-			s.proxy.log.report().Requests == 4
+		return s.report(t).Requests == 4
 	})
 	fifth := s.client(t)
 	io.WriteString(fifth, "GET http://two.example/ HTTP/1.1\r\nHost: two.example\r\n\r\n")
-	if r := s.proxy.log.report(); r.Requests != 4 || len(r.Decisions) != 0 {
+	if r := s.report(t); r.Requests != 4 || len(r.Decisions) != 0 {
 		t.Errorf("the fifth did not wait: %+v", r)
 	}
 	idle[0].Close()
@@ -565,7 +580,7 @@ func TestConnections(t *testing.T) {
 
 func TestRequests(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{Requests: 3})
+	s := newSandbox(t, n, egress.Limits{Requests: 3})
 	request := "GET http://two.example/ HTTP/1.1\r\nHost: two.example\r\n\r\n"
 	for range 3 {
 		if answer := s.raw(t, request); !strings.HasPrefix(answer, "HTTP/1.1 403 ") {
@@ -583,13 +598,13 @@ func TestRequests(t *testing.T) {
 		}
 		return err != nil
 	})
-	if r := s.proxy.log.report(); r.Requests != 3 || !slices.Contains(r.Refused(),
+	if r := s.report(t); r.Requests != 3 || !slices.Contains(r.Refused(),
 		"a destination that was beyond the limit of requests") {
 		t.Errorf("%+v", r)
 	}
 	// Nor does the next process.
 	must(t, s.proxy.Close())
-	again, err := Open(n.config(s.path, Limits{Requests: 3}))
+	again, err := egress.Open(n.config(s.path, egress.Limits{Requests: 3}))
 	must(t, err)
 	defer again.Close()
 	if err := again.ListenIn(s.ns); err == nil {
@@ -599,7 +614,7 @@ func TestRequests(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	c := s.httpClient(t)
 	var all sync.WaitGroup
 	for i := range 40 {
@@ -620,7 +635,7 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	r := s.proxy.log.report()
+	r := s.report(t)
 	if got := len(r.Decisions); got != 4 {
 		t.Errorf("decisions %+v", r.Decisions)
 	}
@@ -629,7 +644,7 @@ func TestManyAtOnce(t *testing.T) {
 // Close ends what is open, whatever it does, and leaves no goroutine.
 func TestCloseEndsAll(t *testing.T) {
 	n := newInternet(t)
-	s := newSandbox(t, n, Limits{})
+	s := newSandbox(t, n, egress.Limits{})
 	idle := s.client(t)
 	hanging := s.client(t)
 	io.WriteString(hanging, "GET http://one.example/hang HTTP/1.1\r\nHost: one.example\r\n\r\n")

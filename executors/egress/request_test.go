@@ -1,19 +1,21 @@
-package egress
+package egress_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/threegate/tool-exec/executors/egress"
 )
 
 // smuggling are requests that two readers could understand differently, or that
@@ -177,7 +179,7 @@ func wellFormed(sent string) error {
 func TestSmuggling(t *testing.T) {
 	n := newInternet(t)
 	s := &sandbox{internet: n, ns: namespace(t), path: t.TempDir() + "/log"}
-	cfg := n.config(s.path, Limits{HeaderTime: 300 * time.Millisecond})
+	cfg := n.config(s.path, egress.Limits{HeaderTime: 300 * time.Millisecond})
 	var mu sync.Mutex
 	var sent bytes.Buffer
 	cfg.Dial = func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
@@ -185,7 +187,7 @@ func TestSmuggling(t *testing.T) {
 		return wire{c, &mu, &sent}, err
 	}
 	var err error
-	s.proxy, err = Open(cfg)
+	s.proxy, err = egress.Open(cfg)
 	must(t, err)
 	defer s.proxy.Close()
 	must(t, s.proxy.ListenIn(s.ns))
@@ -216,46 +218,34 @@ func TestSmuggling(t *testing.T) {
 			t.Errorf("%s was resolved", name)
 		}
 	}
-	s.has(t, "", 0, CauseMalformed)
+	s.has(t, "", 0, egress.CauseMalformed)
 }
 
+// TestTarget reads the destination from a request.
 func TestTarget(t *testing.T) {
-	for request, want := range map[string]endpoint{
-		"GET http://one.example/a/../b?c=%20&d HTTP/1.1\r\nHost: one.example\r\n\r\n": {"one.example", 80},
-		"GET http://one.example HTTP/1.1\r\nHost: one.example\r\n\r\n":                {"one.example", 80},
-		"GET HTTP://ONE.Example.:8080/ HTTP/1.1\r\nhOST: \tone.example:8080 \r\n\r\n": {"one.example", 8080},
-		"GET http://[2A00:0::1]/ HTTP/1.1\r\nHost: [2a00::1]\r\n\r\n":                 {"2a00::1", 80},
-		"GET http://one.example/ HTTP/1.0\r\n\r\n":                                    {"one.example", 80},
-		"GET http://one.example/ HTTP/1.1\r\nHost: two.example\r\n\r\n":               {"one.example", 80},
-		"CONNECT one.example:443 HTTP/1.1\r\nHost: one.example\r\n\r\n":               {"one.example", 443},
-		"CONNECT one.example:443 HTTP/1.0\r\n\r\n":                                    {"one.example", 443},
-		"CONNECT [2A00:0::1]:443 HTTP/1.1\r\nHost: x\r\n\r\n":                         {"2a00::1", 443},
+	n := newInternet(t)
+	for request, want := range map[string]string{
+		"GET http://one.example/a/../b?c=%20&d HTTP/1.1\r\nHost: one.example\r\n\r\n": "one.example:80",
+		"GET http://one.example HTTP/1.1\r\nHost: one.example\r\n\r\n":                "one.example:80",
+		"GET HTTP://ONE.Example.:8080/ HTTP/1.1\r\nhOST: \tone.example:8080 \r\n\r\n": "one.example:8080",
+		"GET http://[2A00:0::1]/ HTTP/1.1\r\nHost: [2a00::1]\r\n\r\n":                 "[2a00::1]:80",
+		"GET http://one.example/ HTTP/1.0\r\n\r\n":                                    "one.example:80",
+		"GET http://one.example/ HTTP/1.1\r\nHost: two.example\r\n\r\n":               "one.example:80",
+		"CONNECT one.example:443 HTTP/1.1\r\nHost: one.example\r\n\r\n":               "one.example:443",
+		"CONNECT one.example:443 HTTP/1.0\r\n\r\n":                                    "one.example:443",
+		"CONNECT [2A00:0::1]:443 HTTP/1.1\r\nHost: x\r\n\r\n":                         "[2a00::1]:443",
 	} {
-		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(request)))
+		s := &sandbox{internet: n, ns: namespace(t), path: filepath.Join(t.TempDir(), "log")}
+		cfg := n.config(s.path, egress.Limits{})
+		cfg.Domains = []string{"another.example"}
+		var err error
+		s.proxy, err = egress.Open(cfg)
 		must(t, err)
-		if got, err := target(r); err != nil || got != want {
-			t.Errorf("%q: %v, %v", request, got, err)
+		must(t, s.proxy.ListenIn(s.ns))
+		s.raw(t, request)
+		must(t, s.proxy.Close())
+		if got := s.report(t).Refused(); !slices.Equal(got, []string{want + " is not listed"}) {
+			t.Errorf("%q: %q", request, got)
 		}
 	}
-}
-
-func FuzzTarget(f *testing.F) {
-	for _, tt := range smuggling {
-		if len(tt.request) < 4096 {
-			f.Add([]byte(tt.request))
-		}
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(in)))
-		if err != nil {
-			return
-		}
-		to, err := target(r)
-		if err != nil {
-			return
-		}
-		if again, err := parseEndpoint(to.String(), 0); err != nil || again != to {
-			t.Fatalf("%v is not canonical: %v, %v", to, again, err)
-		}
-	})
 }

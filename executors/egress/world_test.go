@@ -1,4 +1,4 @@
-package egress
+package egress_test
 
 import (
 	"bufio"
@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/threegate/tool-exec/executors/egress"
 )
 
 // roleVar makes the test binary one of the helpers of roles.
@@ -82,6 +85,39 @@ func helper(t testing.TB, newNet bool, role string, args ...string) (*exec.Cmd, 
 	}
 	t.Fatalf("helper %s ended: %s", role, printed.String())
 	return nil, ""
+}
+
+// inNamespace calls f on a thread in the network namespace, which ends with f.
+func inNamespace(path string, f func() error) error {
+	ended := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			err = unix.Setns(fd, unix.CLONE_NEWNET)
+			unix.Close(fd)
+		}
+		if err == nil {
+			err = f()
+		}
+		ended <- err
+	}()
+	return <-ended
+}
+
+// loopbackUp brings up the loopback of the thread's namespace.
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	ifr, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	ifr.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifr)
 }
 
 func must(t testing.TB, err error) {
@@ -216,7 +252,7 @@ func (n *internet) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error
 	n.log.dialed = append(n.log.dialed, to.String())
 	n.mu.Unlock()
 	var c net.Conn
-	err := inNamespace(n.ns, func() (err error) { c, err = Dial(ctx, to); return err })
+	err := inNamespace(n.ns, func() (err error) { c, err = egress.Dial(ctx, to); return err })
 	return c, err
 }
 
@@ -339,25 +375,25 @@ func authority(t testing.TB) (*x509.CertPool, func(names ...string) tls.Certific
 // sandbox is a namespace with a proxy in it.
 type sandbox struct {
 	*internet
-	proxy *Proxy
+	proxy *egress.Proxy
 	ns    string
 	path  string // of the log
 }
 
 // newSandbox opens a proxy to the fake internet. Allowed are one.example,
 // *.wild.example, private.example, metadata.example, dead.example and 11.0.0.1.
-func newSandbox(t testing.TB, n *internet, l Limits) *sandbox {
+func newSandbox(t testing.TB, n *internet, l egress.Limits) *sandbox {
 	s := &sandbox{internet: n, ns: namespace(t), path: filepath.Join(t.TempDir(), "egress.log")}
 	var err error
-	s.proxy, err = Open(n.config(s.path, l))
+	s.proxy, err = egress.Open(n.config(s.path, l))
 	must(t, err)
 	must(t, s.proxy.ListenIn(s.ns))
 	t.Cleanup(func() { s.proxy.Close() })
 	return s
 }
 
-func (n *internet) config(log string, l Limits) Config {
-	return Config{
+func (n *internet) config(log string, l egress.Limits) egress.Config {
+	return egress.Config{
 		Domains: []string{"one.example", "*.wild.example", "private.example", "metadata.example", "dead.example",
 			"11.0.0.1", "port.example:8080"},
 		Limits: l, Resolver: n, Dial: n.dial, LogPath: log,
@@ -433,11 +469,19 @@ func (s *sandbox) httpClient(t testing.TB) *http.Client {
 	return &http.Client{Transport: tr, Timeout: patience}
 }
 
+// report is what the log says.
+func (s *sandbox) report(t testing.TB) egress.Report {
+	t.Helper()
+	r, err := egress.ReadLog(s.path)
+	must(t, err)
+	return r
+}
+
 // has waits until the report holds the decision: a client may be told of it before.
-func (s *sandbox) has(t testing.TB, host string, port uint16, c Cause) {
+func (s *sandbox) has(t testing.TB, host string, port uint16, c egress.Cause) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("the decision %s %d %s", host, port, c), func() bool {
-		return slices.Contains(s.proxy.log.report().Decisions, Decision{host, port, c})
+		return slices.Contains(s.report(t).Decisions, egress.Decision{host, port, c})
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -399,7 +400,7 @@ func (w *world) atEnd(interrupted bool) verdict {
 	return v
 }
 
-// answers wants exactly one answer for each request id: a result, or a notice.
+// answers wants exactly one answer in force for each request id: a result, or a notice.
 func (w *world) answers(v *verdict) {
 	results, _ := filepath.Glob(filepath.Join(w.cfg.CoreInbound.Path, "TS-*.md"))
 	for name := range w.taken {
@@ -418,6 +419,11 @@ func (w *world) answers(v *verdict) {
 			var x schemas.Notice
 			if err := schemas.DecodeStrict(raw, &x); err != nil || x.RequestID != id {
 				v.note(&v.half, "the notice of %s: %v", id, err)
+			}
+			if x.Stage == schemas.StageRecalled && slices.ContainsFunc(results, func(r string) bool {
+				return filepath.Base(r) == x.ResultID+spool.ResultSuffix
+			}) {
+				n-- // it ends that one
 			}
 		}
 		switch {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -62,10 +63,13 @@ func TestCrashMatrixWithOrders(t *testing.T) {
 // anyOrder orders something of some request, or of some item if there is one.
 func (w *world) anyOrder(t *testing.T, rng *rand.Rand) orders.Receipt {
 	o := orders.Order{Kind: orders.Cancel, Subject: requestID(rng.IntN(6)), By: "alice", Reason: "a test"}
+	if s, err := view.Of(w.cfg, o.Subject); err == nil && s.ResultSHA256 != "" && rng.IntN(4) == 0 {
+		o.Kind, o.ResultSHA256 = orders.Recall, s.ResultSHA256
+	}
 	items, err := quarantine.NewStore(filepath.Join(w.dir, spool.DirQuarantine)).List("")
 	if err == nil && len(items) > 0 && rng.IntN(2) == 0 {
 		it := items[rng.IntN(len(items))]
-		o.Kind, o.Subject = orders.Reject, it.ID
+		o.Kind, o.Subject, o.ResultSHA256 = orders.Reject, it.ID, ""
 		if it.Reasons != nil && len(it.Reasons.Releasable) > 0 && rng.IntN(2) == 0 {
 			o.Kind = orders.Release
 			for _, r := range it.Reasons.Releasable {

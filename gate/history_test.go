@@ -90,7 +90,7 @@ func disagreements(cfg *config.Node, ids []string) (list []string, err error) {
 			}
 		}
 		state := s.State
-		if state == ledger.StateTaken {
+		if state == ledger.StateTaken || state == ledger.StateRecalled {
 			state = ledger.StateDelivered
 		}
 		if state != ledger.StateIn(lies) && (state.Ended() || state != ledger.StateIn(s.Place)) {
@@ -199,7 +199,7 @@ func build(t *testing.T, cfg *config.Node) map[spool.State]int {
 			places[j.Place]++
 		}
 		if again, err := ledger.EventAt(filepath.Join(cfg.Dir, spool.DirLedger), j.At); err != nil ||
-			again.RunID != j.ID || !j.Rejected && ledger.Announces(again) != j.Place {
+			again.RunID != j.ID || !j.Rejected && !j.Recalled && ledger.Announces(again) != j.Place {
 			t.Errorf("job %s is in %s by %+v, %v", j.ID, j.Place, again, err)
 		}
 	}
@@ -236,6 +236,8 @@ func mixedWithOrders(t *testing.T) *world {
 	must(t, w.put(w.cfg.Inboxes[0].Path, requestID(5), "endless"))
 	must(t, w.serveUntil(func() bool { return w.status(t, requestID(5)).State == ledger.StateRunning }))
 	w.order(t, orders.Cancel, requestID(5), nil)
+	w.until(t)
+	w.recall(t, requestID(4))
 	w.until(t)
 	return w
 }

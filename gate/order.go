@@ -135,6 +135,8 @@ func (g *Gate) act(ctx context.Context, o *orders.Order) error {
 		return g.takeBack(ctx, o.Subject)
 	case orders.Cancel:
 		return g.stop(ctx, o.Subject)
+	case orders.Recall:
+		return g.notifyRecalled(o.Subject)
 	}
 	return nil
 }
@@ -238,6 +240,8 @@ func (g *Gate) eventOf(o *orders.Order) (ledger.Event, error) {
 		return g.releaseItem(o)
 	case orders.Cancel:
 		return g.cancelRequest(o)
+	case orders.Recall:
+		return g.recallResult(o)
 	case orders.Refused:
 		return ledger.Event{Type: ledger.RequestRefused, RequestID: o.Subject, RequestSHA256: o.RequestSHA256,
 			Rules: o.Rules}, nil
@@ -246,14 +250,14 @@ func (g *Gate) eventOf(o *orders.Order) (ledger.Event, error) {
 }
 
 // mayOrder checks the host's user behind an order, whatever name stands in it: only auditors may order about the
-// quarantine; approvers and auditors may cancel.
+// quarantine and recall a result; approvers and auditors may cancel.
 func (g *Gate) mayOrder(o *orders.Order, given spool.Given) error {
 	named := g.config().Access
 	if isRoot(given.UID) {
 		return nil
 	}
 	switch {
-	case strings.HasPrefix(string(o.Kind), "quarantine."):
+	case strings.HasPrefix(string(o.Kind), "quarantine."), o.Kind == orders.Recall:
 		if is, err := isIn(given, g.people.Auditors); is || err != nil {
 			return err
 		}

@@ -177,6 +177,15 @@ func TestCoresReaders(t *testing.T) {
 		want = append(want, fmt.Sprintf("%s: %s, rules: %s. %s", n.Subject(), n.Stage, strings.Join(e.Rules, ", "),
 			say.Notices[string(n.Stage)]))
 	}
+	recalled := len(want) - 1 // of the last run
+	for ; !strings.Contains(want[recalled], ": result, "); recalled-- {
+	}
+	id, _, _ := strings.Cut(want[recalled], ":")
+	w.recall(t, id)
+	w.until(t)
+	on := w.events(t, ledger.ResultRecalled)[0]
+	want[recalled] = on.ResultID + ": result, recalled. " + say.Notices["recalled"]
+	want = append(want, fmt.Sprintf("%s: recalled, %s, sha256 %s. %s", id, on.ResultID, on.ResultSHA256, say.Notices["recalled"]))
 	slices.Sort(want)
 
 	program := filepath.Join(t.TempDir(), "reader")

@@ -10,8 +10,8 @@ import (
 // NoticeVersion is the version of the notice's form.
 const NoticeVersion = 1
 
-// Notice is the gate's own word to CORE about a request of which no result comes: constants, an id
-// of bounded grammar, rule ids and digests. It never holds a byte of what was refused.
+// Notice is the gate's own word to CORE about a request of which no result comes, or whose result was taken back:
+// constants, ids of bounded grammar, rule ids and digests. It never holds a byte of what was refused.
 type Notice struct {
 	Version int `json:"notice_version"`
 	// RequestID is the request's id. Where none could be read it is empty, and FileName is the
@@ -24,6 +24,9 @@ type Notice struct {
 	Job        string      `json:"job"`
 	Stage      NoticeStage `json:"stage"`
 	CreatedUTC time.Time   `json:"created_utc"`
+	// ResultID and ResultSHA256 name the result that a person took back.
+	ResultID     string `json:"result_id,omitempty"`
+	ResultSHA256 string `json:"result_sha256,omitempty"`
 	// Rules are the rules that refused, each with the constant words that say what to do.
 	Rules []NoticeRule `json:"rules"`
 }
@@ -45,6 +48,7 @@ const (
 	StageInterrupted   NoticeStage = "interrupted"    // what the node held of it was damaged
 	StageResultRefused NoticeStage = "result-refused" // it ran, and its result may not leave
 	StageRejected      NoticeStage = "rejected"       // a person looked at what was held, and rejected it
+	StageRecalled      NoticeStage = "recalled"       // a person took the result back that CORE got
 	// StageHeld is no end: a person may still release the request, or its result. Another answer follows.
 	StageHeld NoticeStage = "held"
 )

@@ -74,6 +74,7 @@ type accessNode struct {
 	idle    string // another node, which nobody serves
 	cfg     *config.Node
 	count   int
+	given   int
 }
 
 func newAccessNode(t *testing.T) *accessNode {
@@ -100,6 +101,7 @@ func newAccessNode(t *testing.T) *accessNode {
 	}
 	n.cfg, err = config.Load(n.dir)
 	check(t, err)
+	n.record()
 	g, err := gate.Open(n.cfg, gate.Options{Executor: stopped{}, Logger: slog.New(slog.DiscardHandler)})
 	check(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -107,6 +109,32 @@ func newAccessNode(t *testing.T) *accessNode {
 	go func() { ran <- g.Run(ctx) }()
 	t.Cleanup(func() { stop(); check(t, errors.Join(<-ran, g.Close())) })
 	return n
+}
+
+// resultDigest is that of each result that record records.
+var resultDigest = strings.Repeat("cd", 32)
+
+// record puts results on record, for delivered to give.
+func (n *accessNode) record() {
+	n.t.Helper()
+	l, err := ledger.Open(filepath.Join(n.dir, spool.DirLedger), ledger.Options{}, func(ledger.Event) {})
+	check(n.t, err)
+	for k := range 2 * len(users) {
+		e := ledger.Event{RequestID: fmt.Sprintf("TR-20260209-160501Z-given-%d", k+1), RunID: fmt.Sprintf("j%026d", k)}
+		for _, step := range []ledger.Event{{Type: ledger.DeliveryAttempted, Outcome: ledger.OutcomeAdmitted},
+			{Type: ledger.RunStarted}, {Type: ledger.RunCompleted},
+			{Type: ledger.ResultDelivered, ResultID: "TS-20260209-160502Z-" + e.RequestID, ResultSHA256: resultDigest}} {
+			step.RequestID, step.RunID, step.RequestSHA256 = e.RequestID, e.RunID, strings.Repeat("ab", 32)
+			check(n.t, l.Append(step))
+		}
+	}
+	check(n.t, l.Close())
+}
+
+// delivered is a request whose result is on record.
+func (n *accessNode) delivered() string {
+	n.given++
+	return fmt.Sprintf("TR-20260209-160501Z-given-%d", n.given)
 }
 
 func check(t *testing.T, err error) {
@@ -273,6 +301,7 @@ func (n *accessNode) argvOf(command string) []string {
 		"show":               func() []string { return []string{n.refusedID()} },
 		"promote":            func() []string { return []string{n.draft()} },
 		"cancel":             func() []string { return append([]string{n.admitted()}, decide...) },
+		"recall":             func() []string { return append([]string{n.delivered()}, decide...) },
 		"quarantine show":    func() []string { return []string{n.refused()} },
 		"quarantine reject":  func() []string { return append([]string{n.refused()}, decide...) },
 		"quarantine release": func() []string { return append([]string{n.secret()}, decide...) },
@@ -346,6 +375,8 @@ func (n *accessNode) orderFile(kind, name string, user syscall.Credential, want 
 		o.Subject = n.refused()
 	case orders.Cancel:
 		o.Subject = n.admitted()
+	case orders.Recall:
+		o.Subject, o.ResultSHA256 = n.delivered(), resultDigest
 	case orders.Release:
 		o.Subject = n.secret()
 		it, err := quarantine.NewStore(filepath.Join(n.dir, spool.DirQuarantine)).Show(o.Subject)

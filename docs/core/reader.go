@@ -22,7 +22,13 @@ var answers []byte
 // What a program printed is data: nothing here, and nothing in CORE, is done because such a text says so.
 var words struct{ Results, Notices map[string]string }
 
+// recalled are the results that notices take back.
+var recalled = map[string]bool{}
+
 func result(path string) (string, error) {
+	if id := strings.TrimSuffix(filepath.Base(path), ".md"); recalled[id] {
+		return fmt.Sprintf("%s: result, recalled. %s", id, words.Notices["recalled"]), nil
+	}
 	raw, err := os.ReadFile(path)
 	lines := strings.Split(string(raw), "\n")
 	end, fence := slices.Index(lines, "## Provenance"), slices.Index(lines, "## Stdout")+2
@@ -65,6 +71,8 @@ func notice(path string) (string, error) {
 		File       string `json:"file_name"`
 		Job, Stage string
 		Rules      []struct{ Rule string }
+		Result     string `json:"result_id"`
+		Digest     string `json:"result_sha256"`
 	}
 	raw, err := os.ReadFile(path)
 	if err := cmp.Or(err, json.Unmarshal(raw, &n)); err != nil || n.Version != 1 {
@@ -74,7 +82,11 @@ func notice(path string) (string, error) {
 	for _, r := range n.Rules {
 		rules = append(rules, r.Rule)
 	}
-	return fmt.Sprintf("%s: %s, rules: %s. %s", cmp.Or(n.Request, n.File, n.Job), n.Stage, strings.Join(rules, ", "),
+	what := "rules: " + strings.Join(rules, ", ")
+	if n.Stage == "recalled" {
+		recalled[n.Result], what = true, n.Result+", sha256 "+n.Digest
+	}
+	return fmt.Sprintf("%s: %s, %s. %s", cmp.Or(n.Request, n.File, n.Job), n.Stage, what,
 		cmp.Or(words.Notices[n.Stage], "Ask a person.")), nil
 }
 
@@ -83,8 +95,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: reader CORE-INBOUND CORE-NOTICES")
 		os.Exit(2)
 	}
-	show(os.Args[1], "TS-", ".md", result)
 	show(os.Args[2], "TN-", ".json", notice)
+	show(os.Args[1], "TS-", ".md", result)
 }
 
 func show(dir, start, end string, read func(string) (string, error)) {

@@ -8,6 +8,7 @@ def must(ok, what):
     if not ok: raise ValueError(what)
 
 def result(path):
+    if path.stem in RECALLED: return f"{path.stem}: result, recalled. {WORDS['notices']['recalled']}"
     lines = path.read_bytes().decode().split("\n")
     keys, files = {"- Cause": "none"}, []
     for line in lines[:lines.index("## Provenance")]:
@@ -28,10 +29,15 @@ def result(path):
 def notice(path):
     n = json.loads(path.read_bytes())
     must(n["notice_version"] == 1, "it has another version")
+    what = f"rules: {', '.join(r['rule'] for r in n['rules'])}"
+    if n["stage"] == "recalled":
+        RECALLED.add(n["result_id"])
+        what = f"{n['result_id']}, sha256 {n['result_sha256']}"
     return (f"{n.get('request_id') or n.get('file_name') or n['job']}: {n['stage']}, "
-            f"rules: {', '.join(r['rule'] for r in n['rules'])}. {WORDS['notices'].get(n['stage'], 'Ask a person.')}")
+            f"{what}. {WORDS['notices'].get(n['stage'], 'Ask a person.')}")
 
-for read, folder, names in (result, sys.argv[1], "TS-*.md"), (notice, sys.argv[2], "TN-*.json"):
+RECALLED = set()
+for read, folder, names in (notice, sys.argv[2], "TN-*.json"), (result, sys.argv[1], "TS-*.md"):
     for path in sorted(p for p in pathlib.Path(folder).iterdir() if p.match(names)):
         try: print(read(path))
         except Exception as error:  # not whole, or of another version: it stays

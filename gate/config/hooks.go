@@ -36,9 +36,11 @@ const (
 	AnswerWithheld  Answer = "result_refused" // its result is in quarantine
 	AnswerCancelled Answer = "cancelled"      // a person ended the request before it ran
 	AnswerRejected  Answer = "rejected"       // a person ended a quarantined item for good
+	AnswerRecalled  Answer = "recalled"       // a person took back the result that CORE got
 )
 
-var answers = []Answer{AnswerDelivered, AnswerRefused, AnswerWithheld, AnswerCancelled, AnswerRejected}
+var answers = []Answer{AnswerDelivered, AnswerRefused, AnswerWithheld, AnswerCancelled, AnswerRejected,
+	AnswerRecalled}
 
 // DefaultHookTimeout is how long one try of a hook may take.
 const DefaultHookTimeout = 30 * time.Second

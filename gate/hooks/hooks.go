@@ -71,8 +71,11 @@ func answerOf(e ledger.Event) config.Answer {
 	case spool.StateResultRefused:
 		return config.AnswerWithheld
 	}
-	if ledger.Rejects(e) {
+	switch {
+	case ledger.Rejects(e):
 		return config.AnswerRejected
+	case ledger.Recalls(e):
+		return config.AnswerRecalled
 	}
 	return ""
 }

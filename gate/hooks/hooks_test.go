@@ -76,6 +76,8 @@ func (n *node) ends(what ...string) {
 			e.Type, e.Rules = ledger.ResultQuarantined, []string{"secrets.scan"}
 		case "rejected":
 			e.Type = ledger.QuarantineRejected
+		case "recalled":
+			e.Type, e.ResultID = ledger.ResultRecalled, "TS-"+id
 		case "started":
 			e.Type = ledger.RunStarted
 		}

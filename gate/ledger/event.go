@@ -33,7 +33,9 @@ const (
 	ToolsRecorded     Type = "tools.recorded" // the tool calls of a run that told of them
 	ResultDelivered   Type = "result.delivered"
 	ResultQuarantined Type = "result.quarantined"
-	ArchivePruned     Type = "archive.pruned" // jobs that were delivered are removed by rule
+	// ResultRecalled takes a delivered result back, by an order of a person: it is no longer the answer to its request.
+	ResultRecalled Type = "result.recalled"
+	ArchivePruned  Type = "archive.pruned" // jobs that were delivered are removed by rule
 	// QuarantineRejected ends a quarantined item for good, by an order of a person.
 	QuarantineRejected Type = "quarantine.rejected"
 	// QuarantineReleased takes a quarantined item back to be judged again, by an order of a person: a
@@ -50,7 +52,7 @@ const (
 // Types lists every type of event.
 var Types = []Type{NodeStarted, NodeReloaded, NodeStopped, LedgerRecovered, ClockSetBack, DeliveryAttempted,
 	RunStarted, RunReturned,
-	RunCompleted, RunFailed, CapBreached, EgressDecided, ToolsRecorded, ResultDelivered, ResultQuarantined,
+	RunCompleted, RunFailed, CapBreached, EgressDecided, ToolsRecorded, ResultDelivered, ResultQuarantined, ResultRecalled,
 	QuarantineRejected, QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted, in the words of OpenWOP.
@@ -118,6 +120,8 @@ type Event struct {
 	Artifacts    int                `json:"artifacts,omitempty"`
 	// Filters are the filters of the operator's that judged the result, besides the rules.
 	Filters []string `json:"filters,omitempty"`
+	// Took are the requests that a ResultRecalled found to have taken bytes of that result as input.
+	Took *Took `json:"took,omitempty"`
 	// Withheld is how many places and files the result does not hold.
 	Withheld int `json:"withheld,omitempty"`
 	// Order is the sha256 of the order that a person gave for this. By is the person's name; the reason lies with the

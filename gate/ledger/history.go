@@ -67,6 +67,9 @@ type Request struct {
 	// Cancelled and Rejected are the orders of persons that ended it.
 	Cancelled *Decision `json:"cancelled,omitempty"`
 	Rejected  *Decision `json:"rejected,omitempty"`
+	// Recalled is the order that took its result back, and Took what was done with that result before.
+	Recalled *Decision `json:"recalled,omitempty"`
+	Took     *Took     `json:"took,omitempty"`
 
 	// Place is where its job lies, and Seal that of the job's folder, if it has ended.
 	Place spool.State `json:"-"`
@@ -90,9 +93,10 @@ type Job struct {
 	SHA256    string // of the request
 	// Place is where the last event that moved it says that it lies.
 	Place spool.State
-	// At is where that event lies in the record, or the one by which a person rejected it.
+	// At is where that event lies in the record, or the one by which a person rejected it or recalled its result.
 	At       int64
 	Rejected bool
+	Recalled bool
 	Admitted bool // at any time
 }
 
@@ -106,6 +110,7 @@ type short struct {
 	at       int64
 	place    uint8 // in places
 	rejected bool
+	recalled bool
 	admitted bool
 }
 
@@ -157,6 +162,8 @@ func (h *History) Note(e Event) {
 	case Rejects(e):
 		j.at, j.rejected = e.Offset, true
 		delete(h.released, n)
+	case e.Type == ResultRecalled:
+		j.at, j.recalled = e.Offset, true
 	case e.Type == QuarantineReleased:
 		h.released[n] = append(h.released[n], e)
 	case to == spool.StateDelivered:
@@ -257,6 +264,9 @@ func (r *Request) note(e Event) {
 	if Rejects(e) {
 		r.Rejected = decision(e)
 	}
+	if e.Type == ResultRecalled {
+		r.State, r.Recalled, r.Took = StateRecalled, decision(e), e.Took
+	}
 	if e.Tools != nil {
 		r.Tools = e.Tools
 	}
@@ -316,6 +326,9 @@ func (h *History) Request(id string) Request {
 		}
 		j := h.view(n)
 		r.RequestID, r.Job, r.RequestSHA256, r.State, r.Place = j.RequestID, j.ID, j.SHA256, StateIn(j.Place), j.Place
+		if j.Recalled {
+			r.State = StateRecalled
+		}
 	}
 	return r
 }
@@ -334,7 +347,8 @@ func (h *History) Job(id string) (Job, bool) {
 func (h *History) view(n uint32) Job {
 	j := h.at(n)
 	request, id, _ := strings.Cut(j.names, " ")
-	job := Job{ID: id, RequestID: request, Place: places[j.place], At: j.at, Rejected: j.rejected, Admitted: j.admitted}
+	job := Job{ID: id, RequestID: request, Place: places[j.place], At: j.at, Rejected: j.rejected, Recalled: j.recalled,
+		Admitted: j.admitted}
 	if j.sha256 != [sha256.Size]byte{} {
 		job.SHA256 = hex.EncodeToString(j.sha256[:])
 	}

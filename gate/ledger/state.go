@@ -20,13 +20,14 @@ const (
 	StateFinished          State = "finished"           // its run has ended; its result is being judged
 	StateDelivered         State = "delivered"          // its result lies in CORE's folder
 	StateTaken             State = "taken"              // its result was delivered, and CORE took it away
+	StateRecalled          State = "recalled"           // its result was delivered, and a person took it back
 	StateQuarantined       State = "quarantined"        // the request was refused
 	StateResultQuarantined State = "result-quarantined" // it ran, and its result was refused
 )
 
 // States lists the states of a request, in order.
 var States = []State{StateUnknown, StateWaiting, StateAdmitted, StateRunning, StateFinished, StateDelivered,
-	StateTaken, StateQuarantined, StateResultQuarantined}
+	StateTaken, StateRecalled, StateQuarantined, StateResultQuarantined}
 
 // StateIn is the state of a request whose job lies in a folder of the spool, in the archive or in quarantine.
 func StateIn(place spool.State) State {
@@ -47,10 +48,10 @@ func StateIn(place spool.State) State {
 
 // Ended reports whether nothing more comes of a request in this state, unless a person releases it.
 func (s State) Ended() bool {
-	return s.Answered() || s == StateQuarantined || s == StateResultQuarantined
+	return s.Answered() || s == StateRecalled || s == StateQuarantined || s == StateResultQuarantined
 }
 
-// Answered reports whether CORE got a result.
+// Answered reports whether CORE got a result that is in force.
 func (s State) Answered() bool { return s == StateDelivered || s == StateTaken }
 
 // Announces is where a job goes after an event; "" if the event moves no job.
@@ -97,6 +98,9 @@ func Cancels(e Event) bool {
 // Rejects reports whether by an event a person rejects what is in quarantine, for good.
 func Rejects(e Event) bool { return e.Type == QuarantineRejected }
 
+// Recalls reports whether by an event a person takes back a result that CORE got.
+func Recalls(e Event) bool { return e.Type == ResultRecalled }
+
 // Rules of the gate's own that a notice is about.
 const (
 	RuleCancelled = "request.cancelled"
@@ -109,7 +113,7 @@ func NoticeOf(e Event) *schemas.Notice {
 		return nil
 	}
 	n := &schemas.Notice{Version: schemas.NoticeVersion, RequestSHA256: e.RequestSHA256, Job: e.RunID,
-		Stage: schemas.StageRefused, CreatedUTC: e.Time}
+		Stage: schemas.StageRefused, CreatedUTC: e.Time, Rules: []schemas.NoticeRule{}}
 	switch e.Notice {
 	case e.RequestID:
 		n.RequestID = e.Notice
@@ -122,6 +126,8 @@ func NoticeOf(e Event) *schemas.Notice {
 		n.Rules = append(n.Rules, schemas.NoticeRule{Rule: id, Hint: r.Hint})
 	}
 	switch {
+	case Recalls(e):
+		n.Stage, n.ResultID, n.ResultSHA256 = schemas.StageRecalled, e.ResultID, e.ResultSHA256
 	case Rejects(e):
 		n.Stage = schemas.StageRejected
 	case e.Releasable:

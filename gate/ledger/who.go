@@ -20,6 +20,17 @@ type Inputs struct {
 	SHA256 []string `json:"sha256"`
 }
 
+// MaxTook is how many requests one event names.
+const MaxTook = 200
+
+// Took are requests that took something as input.
+type Took struct {
+	Requests int      `json:"requests"`
+	IDs      []string `json:"requestIds,omitempty"` // the first MaxTook, sorted
+	// Unlisted says that the files of the result were not known any longer, so that only its document was looked for.
+	Unlisted bool `json:"unlisted,omitempty"`
+}
+
 // MaxImages is how many images one event names. The digest of the configuration covers all.
 const MaxImages = 200
 

@@ -36,6 +36,8 @@ const (
 	Release Kind = "quarantine.release"
 	// Refused notes that a request was not approved or not promoted; the gate only records it.
 	Refused Kind = "request.refused"
+	// Recall takes back the result that Order.ResultSHA256 names; its subject is the request id.
+	Recall Kind = "result.recall"
 	// Cancel ends a request that is not over; its subject is the request id.
 	Cancel Kind = "request.cancel"
 )
@@ -61,6 +63,8 @@ type Order struct {
 	OrderedUTC time.Time `json:"ordered_utc"`
 	// Released is what a Release says are false alarms.
 	Released []schemas.Release `json:"released,omitempty"`
+	// ResultSHA256 is the digest of the result that a Recall ends.
+	ResultSHA256 string `json:"result_sha256,omitempty"`
 	// RequestSHA256 is the digest of the request that a Refused is about, Rules are those that refused it. Without
 	// a rule a person did.
 	RequestSHA256 string   `json:"request_sha256,omitempty"`
@@ -82,6 +86,8 @@ func (o *Order) check() string {
 		return fmt.Sprintf("it has version %d; this node knows %d", o.Version, version)
 	case o.Kind == Refused && o.checkRefused() != "":
 		return o.checkRefused()
+	case (o.Kind == Recall) != sha256Hex.MatchString(o.ResultSHA256):
+		return "an order of recall, and no other, has the result_sha256 that it ends"
 	case o.Kind != Refused && (o.RequestSHA256 != "" || len(o.Rules) > 0):
 		return "only the order request.refused has request_sha256 and rules"
 	case o.byRules():

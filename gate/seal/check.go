@@ -73,6 +73,26 @@ func Check(dir, want string, mayGo ...string) ([]Break, error) {
 	return broken, err
 }
 
+// Files are the digests of the files that the list of a folder names, by their paths. If the list is gone, or not the
+// one on record, there are none.
+func Files(dir, want string) (map[string]string, error) {
+	data, err := durable.ReadRegular(filepath.Join(dir, File), maxList)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && digest(data) != want {
+		return nil, nil
+	}
+	var l list
+	if err == nil {
+		err = schemas.DecodeStrict(data, &l)
+	}
+	files := map[string]string{}
+	for _, e := range l.Entries {
+		if rel, err := unescape(e.Path); err == nil && e.Kind == kindFile && e.Hashed == nil && e.Size > 0 {
+			files[rel] = e.SHA256
+		}
+	}
+	return files, err
+}
+
 // open reads the list of a folder. If it is not the one on record it says so, and whether the rest of
 // the folder is as it was; the list is nil if there is nothing more to compare.
 func open(dir, want string) (*list, []Break, error) {

@@ -143,6 +143,7 @@ func statusOf(cfg *config.Node, r ledger.Request, moving map[string]spool.State)
 	case !r.State.Ended():
 	case isMoving: // its end is on record, and the job is not at its place yet
 		s.State = ledger.StateIn(at)
+	case r.State == ledger.StateRecalled: // what CORE may still have is no answer
 	case r.State != ledger.StateDelivered:
 		s.ReasonsPath = filepath.Join(cfg.Dir, string(r.Place), r.Job)
 	default:

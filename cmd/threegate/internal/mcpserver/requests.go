@@ -21,6 +21,7 @@ const (
 	stateDrafted     = "drafted"
 	stateDeclined    = "declined"
 	stateDelivered   = string(ledger.StateDelivered)
+	stateRecalled    = string(ledger.StateRecalled)
 	stateQuarantined = string(ledger.StateQuarantined)
 	stateUnknown     = string(ledger.StateUnknown)
 )
@@ -31,16 +32,21 @@ var meanings = map[string]string{
 		"look again later.",
 	stateDeclined:  "A person read the draft and does not approve it: reason says why. Draft another one.",
 	stateDelivered: "The result is there: read_result.",
+	stateRecalled: "A person took the result back: it is no answer any longer. Do not use it, nor what was made of it; " +
+		"ask that person.",
 	stateQuarantined: "No result comes, unless read_notice has the stage held: then a person decides, and another " +
 		"answer follows. read_notice says why.",
 	stateUnknown: "There is no draft, no result and no notice of that name. It may wait or run, if somebody else " +
 		"drafted it; or there is none.",
 }
 
-func (s *seen) state() string {
+// state is what CORE can see of a request. A result that a person took back is still there, and the notice tells.
+func (d *desk) state(s *seen) string {
 	switch {
 	case s == nil:
 		return stateUnknown
+	case d.recalled(s):
+		return stateRecalled
 	case s.result != "":
 		return stateDelivered
 	case s.notice != "":
@@ -49,6 +55,16 @@ func (s *seen) state() string {
 		return stateDeclined
 	}
 	return stateDrafted
+}
+
+// recalled says whether a person took the result of a request back.
+func (d *desk) recalled(s *seen) bool {
+	if s.notice == "" {
+		return false
+	}
+	n, err := d.notice(s.notice)
+	return err == nil && n.Stage == schemas.StageRecalled &&
+		(s.result == "" || s.result == n.ResultID+spool.ResultSuffix)
 }
 
 var (
@@ -111,7 +127,7 @@ func (d *desk) listRequests(_ context.Context, _ []byte, in listIn) (*mcp.CallTo
 	out.Cut = all.cut
 	var ids []string
 	for id, s := range all.requests {
-		if (in.State == "" || s.state() == in.State) && (in.Before == "" || id < in.Before) {
+		if (in.State == "" || d.state(s) == in.State) && (in.Before == "" || id < in.Before) {
 			ids = append(ids, id)
 		}
 	}
@@ -122,7 +138,7 @@ func (d *desk) listRequests(_ context.Context, _ []byte, in listIn) (*mcp.CallTo
 	}
 	for _, id := range ids {
 		s := all.requests[id]
-		out.Requests = append(out.Requests, listed{id, s.state(), strings.TrimSuffix(s.result, ".md")})
+		out.Requests = append(out.Requests, listed{id, d.state(s), strings.TrimSuffix(s.result, ".md")})
 	}
 	return nil, out, nil
 }
@@ -145,7 +161,8 @@ func (d *desk) requestStatus(_ context.Context, _ []byte, in idIn) (*mcp.CallToo
 	if err != nil {
 		return nil, statusOut{}, err
 	}
-	out := statusOut{listed: listed{RequestID: in.RequestID, State: s.state()}, Meaning: meanings[s.state()]}
+	out := statusOut{listed: listed{RequestID: in.RequestID, State: d.state(s)}}
+	out.Meaning = meanings[out.State]
 	if s != nil {
 		out.ResultID = strings.TrimSuffix(s.result, ".md")
 	}
@@ -190,14 +207,23 @@ func (d *desk) readNotice(_ context.Context, _ []byte, in noticeIn) (*mcp.CallTo
 	if d.Notices == "" {
 		return nil, out, errors.New("the node writes no notices (core_notices.enabled)")
 	}
-	raw, err := readPlain(d.Notices, name, maxNoticeBytes)
+	n, err := d.notice(name)
 	if err != nil {
 		return nil, out, err
 	}
-	if err := schemas.DecodeStrict(raw, &out); err != nil || out.Version != schemas.NoticeVersion {
-		return nil, out, errors.New("the file is not a notice of a version that this program reads")
+	return nil, n, nil
+}
+
+// notice reads the notice in a file.
+func (d *desk) notice(name string) (n schemas.Notice, err error) {
+	raw, err := readPlain(d.Notices, name, maxNoticeBytes)
+	if err != nil {
+		return n, err
 	}
-	return nil, out, nil
+	if err := schemas.DecodeStrict(raw, &n); err != nil || n.Version != schemas.NoticeVersion {
+		return n, errors.New("the file is not a notice of a version that this program reads")
+	}
+	return n, nil
 }
 
 var (

@@ -115,8 +115,13 @@ func (d *desk) result(requestID string) (*delivered, error) {
 	if s == nil || s.result == "" {
 		return nil, errNone
 	}
+	if d.recalled(s) {
+		return nil, errRecalled
+	}
 	return d.resultFile(s.result)
 }
+
+var errRecalled = errors.New("a person took this result back: read_notice names it. Do not use it")
 
 func (d *desk) resultFile(name string) (*delivered, error) {
 	policy := d.policy()

@@ -229,6 +229,9 @@ func eventDetail(e ledger.Event) string {
 	if len(e.Released) > 0 {
 		add("released %s", rulesOf(e.Released))
 	}
+	if e.Took != nil {
+		add("taken as input by %s", tookBy(e.Took))
+	}
 	if len(e.Jobs) > 0 {
 		add("%s", term.Plural(len(e.Jobs), "job", "jobs"))
 	}

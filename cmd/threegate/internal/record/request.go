@@ -102,6 +102,8 @@ func requestFields(f *view.RequestStatus, why string) [][2]string {
 	at("delivered", f.DeliveredUTC)
 	ordered("cancelled", f.Cancelled)
 	ordered("rejected", f.Rejected)
+	ordered("recalled", f.Recalled)
+	add("taken as input by", tookBy(f.Took))
 	add("rules", strings.Join(f.Rules, ", "))
 	if f.ExitCode != nil {
 		add("exit code", fmt.Sprint(*f.ExitCode))
@@ -124,7 +126,7 @@ const notOnRecord = "not on record"
 
 // tellReason adds the words of the person who ended a request, as far as this user may read orders.
 func tellReason(l *config.Node, f *view.RequestStatus) {
-	for _, d := range []*ledger.Decision{f.Cancelled, f.Rejected} {
+	for _, d := range []*ledger.Decision{f.Cancelled, f.Rejected, f.Recalled} {
 		if d != nil {
 			d.Reason, _ = orders.ReasonOf(l.Dir, d.Order)
 		}

@@ -33,6 +33,7 @@ func newResults(a *app) *cobra.Command {
   waiting, admitted, running, finished   its result is still to come
   delivered                              its result lies in CORE's folder
   taken                                  it was delivered, and CORE took it away
+  recalled                               it was delivered, and a person took it back
   quarantined                            it was refused after all; CORE was told so by a notice
   result-quarantined                     its result was refused; CORE was told so by a notice
 

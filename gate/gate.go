@@ -140,7 +140,7 @@ func Open(cfg *config.Node, o Options) (_ *Gate, err error) {
 	g.outbox = spool.NewOutbox(cfg.Dir, cfg.CoreNotices.Path)
 	g.outbox.Seam, g.outbox.Access = o.Seam, core
 	g.orders = g.spool.Orders()
-	g.taken.stays, g.taken.told = map[string]bool{}, map[string]bool{}
+	g.taken.stays, g.taken.told = map[string]spool.Given{}, map[string]bool{}
 	g.spool.SkipSenders(g.waits)
 	dir := filepath.Join(cfg.Dir, spool.DirLedger)
 	g.ledger, err = ledger.Open(dir, ledger.Options{Now: g.now, Seam: o.Seam}, g.journal.note)

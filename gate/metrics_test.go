@@ -17,25 +17,7 @@ import (
 func TestMetrics(t *testing.T) {
 	w := mustWorld(t, scenario{name: "measured", word: "ok|fail|; id|secret"})
 	must(t, w.process(&injector{}))
-	socket := filepath.Join(filepath.Dir(w.dir), "m")
-	l, err := metrics.Listen("unix:" + socket)
-	must(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- metrics.Serve(ctx, l, w.cfg) }()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-		}}}
-	ask := func(path string) (int, string) {
-		t.Helper()
-		r, err := client.Get("http://node" + path)
-		must(t, err)
-		defer r.Body.Close()
-		b, err := io.ReadAll(r.Body)
-		must(t, err)
-		return r.StatusCode, string(b)
-	}
+	ask, end := w.door(t)
 	for range 2 { // a second look counts nothing twice
 		code, text := ask("/metrics")
 		for _, want := range []string{`threegate_requests_total{verdict="admitted"} 3`,
@@ -58,6 +40,30 @@ func TestMetrics(t *testing.T) {
 	if code, _ := ask("/debug/pprof/"); code != http.StatusNotFound {
 		t.Errorf("it answers %d to what it does not have", code)
 	}
-	stop()
-	must(t, <-served)
+	end()
+}
+
+// door serves the node's metrics and its health, and gives what asks there.
+func (w *world) door(t *testing.T) (ask func(path string) (int, string), end func()) {
+	t.Helper()
+	socket := filepath.Join(filepath.Dir(w.dir), "m")
+	l, err := metrics.Listen("unix:" + socket)
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- metrics.Serve(ctx, l, w.cfg) }()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		}}}
+	ask = func(path string) (int, string) {
+		t.Helper()
+		r, err := client.Get("http://node" + path)
+		must(t, err)
+		defer r.Body.Close()
+		b, err := io.ReadAll(r.Body)
+		must(t, err)
+		return r.StatusCode, string(b)
+	}
+	return ask, func() { stop(); must(t, <-served) }
 }

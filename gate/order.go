@@ -64,15 +64,17 @@ func (g *Gate) carryOutAll(ctx context.Context) (failed error) {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if g.taken.stays[w.Name] || !g.mayTake(w.UID) {
-			continue
+		subject, err := "", error(nil)
+		if given, decided := g.taken.stays[w.Name]; decided {
+			err = g.putAway(given)
+		} else if g.mayTake(w.UID) {
+			subject, err = g.order(ctx, w.Name, held)
 		}
-		subject, err := g.order(ctx, w.Name, held)
 		if unknown(err) {
 			return err
 		} else if err != nil {
-			held[subject] = true
-			failed = cmp.Or(failed, fmt.Errorf("order %s of user %s: %w", w.Name, nameOf(w.UID), err))
+			held[subject] = subject != ""
+			failed = cmp.Or(failed, fmt.Errorf("order %s of user %s: %w", w.Name, cmp.Or(nameOf(w.UID), "root"), err))
 		}
 	}
 	return failed
@@ -171,12 +173,22 @@ func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (su
 			}
 		}
 	}
-	err = g.orders.Remove(given)
-	if err != nil && noOrder != nil && !unknown(err) {
-		g.taken.stays[name] = true
-		return subject, fmt.Errorf("it is no order, and can't be moved away: %w", err)
+	if noOrder != nil {
+		return subject, g.putAway(given)
 	}
-	return subject, err
+	return subject, g.orders.Remove(given)
+}
+
+// putAway takes out of the folder what is on record as no order. While that fails, as for a mount point, it is not
+// recorded again.
+func (g *Gate) putAway(given spool.Given) error {
+	err := g.orders.Remove(given)
+	if err == nil || unknown(err) {
+		delete(g.taken.stays, given.Name)
+		return err
+	}
+	g.taken.stays[given.Name] = given
+	return fmt.Errorf("it is no order, and can't be moved away: %w", err)
 }
 
 // decide finds what an order comes to, and records that, with the digests of the order, its signature and its answer.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -214,9 +215,18 @@ func TestMischiefHoldsUpNobody(t *testing.T) {
 	must(t, os.Chown(filepath.Join(w.dir, spool.DirOrders, given.Name+".json"), anAuditor, auditors))
 	id := requestID(77)
 	must(t, w.put(w.cfg.Inboxes[0].Path, id, "ok"))
+	ask, end := w.door(t)
+	defer end()
 	w.while(t, func() {
 		wait(t, func() bool { a, err := orders.AnswerOf(w.dir, given.SHA256); must(t, err); return a != nil })
 		wait(t, func() bool { return w.status(t, id).State == "delivered" })
+		for range 30 { // over some reports
+			code, text := ask("/healthz")
+			if code != http.StatusOK && text != "held up: sender "+anotherName+"\n" {
+				t.Fatalf("health: %d %q", code, text)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
 	})
 	if why := w.answer(t, given); why != "" {
 		t.Errorf("refused: %s", why)

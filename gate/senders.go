@@ -171,8 +171,8 @@ func (s *senders) isApprover(uid, group int) (bool, error) {
 type ordersTaken struct {
 	// undone are the digests of orders that are decided, and not done yet. It is nil before the first pass.
 	undone []string
-	// stays are names of what is on record as no order, and can't be moved away.
-	stays map[string]bool
+	// stays is what is on record as no order, and can't be moved away, by its name.
+	stays map[string]spool.Given
 	since time.Time
 	of    map[int]int     // orders of each user since then
 	told  map[string]bool // users who are in the troubles

@@ -32,7 +32,12 @@ var denied = []string{
 // knows nothing, at least in its first versions. Not every architecture has all.
 var changing = []string{"truncate", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
 	"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat",
-	"utime", "utimes", "utimensat", "futimesat", "openat2"}
+	"utime", "utimes", "utimensat", "futimesat", "openat2",
+	"flock"} // who can read a file could hold it locked for those who write to it
+
+// locking is how else a file is locked.
+var locking = condition{"fcntl", secondAt, math.MaxUint32,
+	[]uint32{unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_SETLK, unix.F_OFD_SETLKW, unix.F_SETLEASE}}
 
 // typed are requests that put text into a terminal's input as if it were typed. The shell
 // would run it when the program has ended.
@@ -62,9 +67,9 @@ type condition struct {
 	deny     []uint32
 }
 
-// program is a filter that denies these system calls. What is denied fails with EPERM; a call of
-// another ABI, where the numbers mean other things, ends the process.
-func program(calls []string) ([]bpf.RawInstruction, error) {
+// program is a filter that denies these system calls, and those under these conditions. What is denied fails with EPERM;
+// a call of another ABI, where the numbers mean other things, ends the process.
+func program(calls []string, also ...condition) ([]bpf.RawInstruction, error) {
 	abi, err := arch.GetInfo("")
 	if err != nil {
 		return nil, err
@@ -95,13 +100,13 @@ func program(calls []string) ([]bpf.RawInstruction, error) {
 		}
 		list = append(list, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(nr), SkipFalse: 1}, answer)
 	}
-	for _, c := range []condition{
+	for _, c := range append(also, []condition{
 		{"clone", firstAt, unix.CLONE_NEWUSER, []uint32{unix.CLONE_NEWUSER}},
 		// A file that is open for reading only is truncated: early versions of Landlock don't see that.
 		{"open", secondAt, unix.O_ACCMODE | unix.O_TRUNC, []uint32{unix.O_RDONLY | unix.O_TRUNC}},
 		{"openat", thirdAt, unix.O_ACCMODE | unix.O_TRUNC, []uint32{unix.O_RDONLY | unix.O_TRUNC}},
 		{"ioctl", secondAt, math.MaxUint32, typed},
-	} {
+	}...) {
 		nr, ok := abi.SyscallNames[c.call]
 		if !ok { // not every architecture has open
 			continue

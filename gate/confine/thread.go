@@ -26,7 +26,7 @@ const writes = ll.AccessFSWriteFile | ll.AccessFSRemoveDir | ll.AccessFSRemoveFi
 var later = map[int]uint64{2: ll.AccessFSRefer, 3: ll.AccessFSTruncate, 5: ll.AccessFSIoctlDev}
 
 // Readers calls f on a thread of its own. The programs that f starts, and all that they start,
-// can read what their user may read and start others of these. They can change no file but
+// can read what their user may read and start others of these. They can change and lock no file but
 // /dev/null, have no descriptor that f did not give them and no socket, and can't be traced by
 // others of their user. f has to wait for them: the thread ends with it.
 func Readers(f func() error) error {
@@ -44,7 +44,7 @@ func readOnly() error {
 	if abi == 0 {
 		return ErrNoLandlock
 	}
-	raw, err := program(slices.Concat(denied, changing))
+	raw, err := program(slices.Concat(denied, changing), locking)
 	if err != nil {
 		return fmt.Errorf("seccomp: %w", err)
 	}

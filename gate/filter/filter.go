@@ -97,11 +97,14 @@ var asked atomic.Uint32
 
 func init() { asked.Store(rand.Uint32()) }
 
-// unprivileged is a command that starts another one as that user, who can gain no rights, and with bounds.
+// unprivileged is a command that starts another one as that user, who can gain no rights, and with bounds. The shell
+// waits for a line before it does. It stays as the first process, so that the signal that the node's death sends it
+// (setpriv keeps that) ends all, also what took the signal from itself.
 func unprivileged(user uint32) []string {
 	return []string{"/usr/bin/setpriv", fmt.Sprintf("--reuid=%d", user), fmt.Sprintf("--regid=%d", user),
-		"--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--",
-		"/usr/bin/prlimit", "--fsize=0", "--core=0", "--nofile=256", "--nproc=64", "--as=4294967296", "--"}
+		"--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--pdeathsig=keep", "--",
+		"/usr/bin/prlimit", "--fsize=0", "--core=0", "--nofile=256", "--nproc=64", "--as=4294967296", "--",
+		"/bin/sh", "-c", `read -r _ && "$@"; exit $?`, "sh"}
 }
 
 // byCommand starts the filter's program, gives it the question and reads its answer. It has no file to write to and
@@ -109,13 +112,22 @@ func unprivileged(user uint32) []string {
 func (f Filter) byCommand(ctx context.Context, line []byte) ([]byte, error) {
 	args := append(unprivileged(firstUser+asked.Add(1)%users), f.Command...)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env, cmd.Dir, cmd.Stdin = []string{"LC_ALL=C.UTF-8"}, "/", bytes.NewReader(line)
+	cmd.Env, cmd.Dir = []string{"LC_ALL=C.UTF-8"}, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL,
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS}
 	cmd.WaitDelay = time.Second
 	out, errs := &bounded{most: maxAnswer + 1}, &bounded{most: maxStderr}
 	cmd.Stdout, cmd.Stderr = out, errs
-	err := confine.Readers(cmd.Run)
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = confine.Readers(func() error {
+			if err := cmd.Start(); err != nil {
+				return err
+			}
+			go feed(cmd.Process.Pid, in, line) // on a thread that may write
+			return cmd.Wait()
+		})
+	}
 	switch {
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("%w (only root can confine a filter)", err)
@@ -126,6 +138,15 @@ func (f Filter) byCommand(ctx context.Context, line []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w%s", f.Command[0], err, says(errs.Bytes()))
 	}
 	return out.Bytes(), nil
+}
+
+// feed lets a command begin, and gives it the question. When memory is short it is the first to go, not what the node's
+// service is, the last.
+func feed(pid int, in io.WriteCloser, line []byte) {
+	defer in.Close()
+	if os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0) == nil {
+		_, _ = in.Write(append([]byte("\n"), line...)) // it need not read all
+	}
 }
 
 // maxStderr is how many bytes of what a command says about its failure are shown.

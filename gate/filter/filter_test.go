@@ -91,6 +91,7 @@ func TestCommandIsConfined(t *testing.T) {
 exec >&2
 echo "id=$(id -u):$(id -g):$(id -G) env=$(env | grep -vE '^(PWD|_|SHLVL|OLDPWD)=' | tr '\n' ' ')" \
  "read=$(cat `+secret+` 2>/dev/null | wc -c) interfaces=$(grep -c : /proc/net/dev)" \
+ "oom=$(cat /proc/self/oom_score_adj)" \
  "privs=$(grep NoNewPrivs /proc/self/status | tr -dc 0-9) $(grep CapBnd /proc/self/status)"
 echo x >`+dir+`/new
 exit 3
@@ -100,7 +101,7 @@ exit 3
 	if err == nil {
 		t.Fatal("a program that fails has answered")
 	}
-	for _, want := range []string{"exit status 3", "read=0", "interfaces=1", "privs=1",
+	for _, want := range []string{"exit status 3", "read=0", "oom=1000", "interfaces=1", "privs=1",
 		"CapBnd:?0000000000000000", "env=LC_ALL=C.UTF-8 "} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)

@@ -20,9 +20,10 @@ import (
 	"github.com/threegate/tool-exec/gate/config"
 )
 
-// unprivileged starts a command as nobody, who can gain no rights.
+// unprivileged starts a command as nobody, who can gain no rights. The shell stays as the first process, so that the
+// signal that the node's death sends it (setpriv keeps that) ends all, also what took the signal from itself.
 var unprivileged = []string{"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
-	"--inh-caps=-all", "--bounding-set=-all", "--"}
+	"--inh-caps=-all", "--bounding-set=-all", "--pdeathsig=keep", "--", "/bin/sh", "-c", `"$@"; exit $?`, "sh"}
 
 // maxSaid is how many bytes of what a command says about its failure are logged.
 const maxSaid = 300

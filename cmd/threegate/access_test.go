@@ -447,3 +447,34 @@ func (n *accessNode) folder(path, name string, user syscall.Credential, want str
 		n.t.Errorf("%s: %s: %s, want %s", path, name, got, want)
 	}
 }
+
+// TestPromoteNamesWhoIsInTheWay: an approver who knows the id of a request, and puts something there first, keeps another
+// one from promoting it; they learn who it was, and nothing of theirs is taken in without its inputs.
+func TestPromoteNamesWhoIsInTheWay(t *testing.T) {
+	n := newAccessNode(t)
+	approver, eve := users[2], syscall.Credential{Uid: 4, Gid: 71014, Groups: []uint32{gidPeople, gidApprovers}}
+	inbox := filepath.Join(n.dir, spool.DefaultInbox)
+	for _, name := range []string{".inputs", ".md.sig", ".md"} {
+		draft := n.draft()
+		stem := strings.TrimSuffix(draft, ".md")
+		at := filepath.Join(inbox, filepath.Base(stem)+name)
+		squat := []string{"/usr/bin/touch", at}
+		switch name {
+		case ".inputs": // the same files, so that nothing seems to be wrong
+			squat = []string{"/bin/cp", "-r", stem + name, at}
+		case ".md":
+			check(t, hold.Set(n.cfg, hold.Hold{By: "alice", Reason: "a test"}))
+		}
+		if out, err := n.try(eve, squat...); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		out, err := n.try(approver, n.program, "promote", draft)
+		if err == nil || !strings.Contains(out, at+" belongs to the user 4") || !strings.Contains(out, "hint") {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+		check(t, os.RemoveAll(at))
+		if out, err := n.try(approver, n.program, "promote", draft); err != nil {
+			t.Errorf("%s is gone: %v\n%s", name, err, out)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Bundle is everything that goes into an inbox for one request. All of it has
@@ -33,6 +34,9 @@ type Placed struct {
 // attempt left are used. When Put fails, it takes back what it has put down.
 func Put(ctx context.Context, inbox string, b Bundle, l Limits) (_ Placed, err error) {
 	p := Placed{Request: filepath.Join(inbox, b.ID+".md")}
+	if err := foreign(inbox, b.ID); err != nil {
+		return Placed{}, err
+	}
 	if _, err := os.Lstat(p.Request); err == nil {
 		return Placed{}, &os.PathError{Op: "promote", Path: p.Request, Err: fs.ErrExist}
 	}
@@ -81,6 +85,37 @@ func Put(ctx context.Context, inbox string, b Bundle, l Limits) (_ Placed, err e
 		return Placed{}, err
 	}
 	return p, nil
+}
+
+// ForeignError says that what another user put into an inbox is in the way of a request: the node takes in no inputs and
+// no signature of anybody but who put the request there.
+type ForeignError struct {
+	Path string
+	UID  int
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s belongs to the user %d", e.Path, e.UID)
+}
+
+// Unwrap is fs.ErrExist.
+func (e *ForeignError) Unwrap() error { return fs.ErrExist }
+
+// foreign fails if somebody else has put anything there for a request.
+func foreign(inbox, id string) error {
+	for _, name := range []string{".md", ".md.sig", ".inputs"} {
+		path := filepath.Join(inbox, id+name)
+		fi, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if uid := int(fi.Sys().(*syscall.Stat_t).Uid); uid != os.Geteuid() && uid != 0 {
+			return &ForeignError{path, uid}
+		}
+	}
+	return nil
 }
 
 // same fails unless dir holds exactly these files.

@@ -241,7 +241,12 @@ func checkInbox(dir string) error {
 
 // PutFault explains an error of bundle.Put.
 func PutFault(err error, file, inbox, id string) error {
+	foreign, theirs := errors.AsType[*bundle.ForeignError](err)
 	switch {
+	case theirs:
+		return &cli.Fault{Exit: cli.ExitBusy, Code: schemas.CodeFileIO, Cause: err,
+			Message: fmt.Sprintf("%s is in the way of %s", foreign.Error(), id),
+			Hint:    "ask them or root to remove it, or give the request another request_id and approve it again"}
 	case errors.Is(err, bundle.ErrChanged):
 		return &cli.Fault{Exit: cli.ExitReject, Code: schemas.CodeValidation, Rule: ruleInputs, Message: err.Error(),
 			Cause: err,

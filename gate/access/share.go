@@ -74,7 +74,7 @@ func (g Groups) Share(dir string, inboxes []spool.Inbox) error {
 		if g.Approvers == 0 {
 			break
 		}
-		if err := fixed(in.Dir); err != nil {
+		if err := Fixed(in.Dir); err != nil {
 			return err
 		}
 		if err := give(in.Dir, g.Approvers, modeDrop, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -97,9 +97,9 @@ func (g Groups) Share(dir string, inboxes []spool.Inbox) error {
 	return errors.Join(err, give(dir, g.People, fi.Mode().Perm()|0o050|fs.ModeSetgid, false))
 }
 
-// fixed is an error if somebody else than root and the node's user could put another folder in the place of an inbox,
-// as a link: that would be given to the approvers, and what lies there would be taken in.
-func fixed(inbox string) error {
+// Fixed is an error, with a hint, if somebody else than root and the node's user could put another folder in the place
+// of an inbox, as a link: that would be given to the approvers, and what lies there would be taken in.
+func Fixed(inbox string) error {
 	paths := []string{inbox}
 	if real, err := filepath.EvalSymlinks(inbox); err == nil {
 		paths = append(paths, real)
@@ -120,10 +120,10 @@ func fixed(inbox string) error {
 			if ours(up) && (!open || up.Mode()&fs.ModeSticky != 0 && ours(entry)) {
 				continue
 			}
-			err = fmt.Errorf("others could put another folder in the place of %s, an inbox of approvers: "+
-				"they can write to %s", path, above)
-			return executors.WithHint(err,
-				fmt.Sprintf("chown root %[1]s && chmod go-w %[1]s, or let the inbox be elsewhere", above))
+			err = fmt.Errorf("others could put another folder in the place of the inbox %s: "+
+				"they can write to %s (mode %04o)", path, above, up.Mode().Perm())
+			return executors.WithHint(err, fmt.Sprintf("chown root %[1]s && chmod go-w %[1]s, or let the inbox be "+
+				"elsewhere (inboxes.path): each folder above it must be root's, and only root may write there", above))
 		}
 	}
 	return nil

@@ -39,7 +39,7 @@ func TestNoInboxInAFolderOfOthers(t *testing.T) {
 		switch given := fi.Mode().Perm() != 0o700; {
 		case name == "" && (err != nil || !given):
 			t.Errorf("root's own link is not followed: %v", err)
-		case name != "" && (err == nil || !strings.Contains(err.Error(), "an inbox of approvers") || given):
+		case name != "" && (err == nil || !strings.Contains(err.Error(), "in the place of the inbox") || given):
 			t.Errorf("%s: %v, mode %v", name, err, fi.Mode())
 		}
 	}

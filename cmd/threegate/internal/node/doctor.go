@@ -25,6 +25,7 @@ import (
 	"github.com/threegate/tool-exec/executors/image"
 	"github.com/threegate/tool-exec/executors/sandbox"
 	"github.com/threegate/tool-exec/gate"
+	"github.com/threegate/tool-exec/gate/access"
 	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/gate/hold"
@@ -208,6 +209,11 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Node) {
 	for _, in := range l.Inboxes {
 		err := folderCheck(in.Path, unix.R_OK|unix.W_OK|unix.X_OK)
 		cs.add("inbox "+in.Name, err, in.Path, "mkdir -m 1770 "+in.Path)
+		if err := access.Fixed(in.Path); err != nil && l.Access.Approvers != "" {
+			cs.add("inbox "+in.Name, err, "", executors.HintOf(err))
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			cs.warn("inbox "+in.Name, err.Error(), executors.HintOf(err))
+		}
 		if who := tamperers(in.Path); who != "" {
 			cs.warn("inbox "+in.Name, who+" may remove or replace what others put into "+in.Path+
 				": it is theirs to write and not sticky", "chmod +t "+in.Path)

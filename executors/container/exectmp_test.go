@@ -51,18 +51,3 @@ func TestExecTmp(t *testing.T) {
 	awaitSlots(t, e)
 	nothingLeft(t, before)
 }
-
-// A slot is not given to a run of another model, though its image be the same.
-func TestSlotOfAnotherModel(t *testing.T) {
-	e := openSlots(t)
-	s := e.idle()[0]
-	task := newTask("true")
-	b, err := e.runDirOf(task.ID)
-	must(t, "box", err)
-	p, err := e.payloadOf(task)
-	must(t, "payload", err)
-	p.execTmp = !p.execTmp
-	if err := e.claim(b, s, task, p); err == nil || !strings.Contains(err.Error(), "another kind of run") || b.there() {
-		t.Errorf("claimed: %v", err)
-	}
-}

@@ -127,6 +127,19 @@ func TestReattach(t *testing.T) {
 	nothingLeft(t, before)
 }
 
+// An id is the name of a container, a folder and a group: nothing else is taken for one.
+func TestIDs(t *testing.T) {
+	e := open(t)
+	for _, id := range []string{"", "..", "a/b", "-a", "a-", "a--b", "A", "a.b", "a\n", strings.Repeat("a", 64)} {
+		task := newTask("true")
+		task.ID = id
+		if err := e.Prepare(t.Context(), task); err == nil {
+			t.Errorf("%q was prepared", id)
+			must(t, "Cleanup", e.Cleanup(t.Context(), id))
+		}
+	}
+}
+
 func TestPrepareTwice(t *testing.T) {
 	e := open(t)
 	task := newTask("echo", "first")

@@ -68,6 +68,12 @@ func TestJudge(t *testing.T) {
 			schemas.CauseTime, causes{schemas.CauseTime}},
 		{"interpreter's memory", evidence{task: task, exit: &job.Exit{ExitCode: monty.ExitMemory}},
 			monty.ExitMemory, schemas.CauseMemory, causes{schemas.CauseMemory}},
+		{"interpreter not found", evidence{task: task, exit: &job.Exit{ExitCode: monty.ExitNotFound}}, monty.ExitNotFound,
+			schemas.CauseStart, nil},
+		{"interpreter not executable", evidence{task: task, exit: &job.Exit{ExitCode: monty.ExitNotExecutable}},
+			monty.ExitNotExecutable, schemas.CauseStart, nil},
+		{"interpreter broken", evidence{task: task, exit: &job.Exit{ExitCode: monty.ExitInterpreter}}, monty.ExitInterpreter,
+			schemas.CauseNone, nil},
 		{"exception", evidence{task: task, exit: &job.Exit{ExitCode: monty.ExitException}}, monty.ExitException,
 			schemas.CauseNone, nil},
 		{"the same codes mean nothing of an ERA program", evidence{exit: &job.Exit{ExitCode: monty.ExitTime}},
@@ -119,36 +125,5 @@ func TestPayloadEnv(t *testing.T) {
 	want := []string{"PATH=/opt/bin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "NODE_PATH=/usr/share/nodejs"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-func TestCheckID(t *testing.T) {
-	for id, ok := range map[string]bool{
-		"j00000001795220307372141553": true, "a-b": true, "a": true,
-		"": false, "..": false, "a/b": false, "-a": false, "a-": false, "a--b": false, "A": false, "a.b": false,
-		"a\n":                           false,
-		strings.Repeat("a", maxIDBytes): true, strings.Repeat("a", maxIDBytes+1): false,
-	} {
-		if err := checkID(id); (err == nil) != ok {
-			t.Errorf("%q: %v", id, err)
-		}
-	}
-}
-
-func TestMontyCause(t *testing.T) {
-	for code, want := range map[int]schemas.Cause{
-		monty.ExitOK: schemas.CauseNone, monty.ExitException: schemas.CauseNone,
-		monty.ExitValue: schemas.CauseNone,
-		monty.ExitJob:   schemas.CauseNone, monty.ExitInterpreter: schemas.CauseNone,
-		monty.ExitOutput: schemas.CauseNone,
-		monty.ExitTime:   schemas.CauseTime, monty.ExitMemory: schemas.CauseMemory,
-		monty.ExitNotExecutable: schemas.CauseStart, monty.ExitNotFound: schemas.CauseStart,
-	} {
-		if got := montyCause(code); got != want {
-			t.Errorf("%d means %q, want %q", code, got, want)
-		}
-		if d := montyDetail(code); (d == "") != (code == monty.ExitOK) {
-			t.Errorf("%d is explained by %q", code, d)
-		}
 	}
 }

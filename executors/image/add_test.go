@@ -1,4 +1,4 @@
-package image
+package image_test
 
 import (
 	"os"
@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/threegate/tool-exec/executors/image"
 )
 
-func names(entries []Entry) string {
+func names(entries []image.Entry) string {
 	var all []string
 	for _, e := range entries {
 		all = append(all, e.Name)
@@ -21,7 +23,7 @@ func TestAdd(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "images")
 	pack := func(layout, name, text string) string {
 		t.Helper()
-		digest, err := Pack(writeTar(t, dir("etc"), reg("etc/what", text)), name, Config{}, layout)
+		digest, err := image.Pack(writeTar(t, dir("etc"), reg("etc/what", text)), name, image.Config{}, layout)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,37 +32,33 @@ func TestAdd(t *testing.T) {
 	old := pack(to, "python", "old")
 	python, ruby := pack(from, "python", "new"), pack(from, "ruby", "one")
 	for i, want := range []string{"python ruby", ""} { // the second time all is there
-		added, err := Add(t.Context(), from, to)
+		added, err := image.Add(t.Context(), from, to)
 		if err != nil || names(added) != want {
 			t.Errorf("time %d: %v, %v, want %q", i, added, err, want)
 		}
 	}
 	for name, digest := range map[string]string{"python": python, "ruby": ruby} {
-		if e, err := Find(to, name); err != nil || e.Digest != digest {
+		if e, err := image.Find(to, name); err != nil || e.Digest != digest {
 			t.Errorf("%s is %+v, %v, want %s", name, e, err, digest)
 		}
 	}
 	for _, digest := range []string{old, python, ruby} {
-		if err := Verify(to, digest); err != nil {
+		if err := image.Verify(to, digest); err != nil {
 			t.Error(err)
 		}
 	}
 
 	// A damaged image gets no name.
 	perl := pack(from, "perl", "two")
-	l := layout{dir: from}
-	m, err := l.manifest(perl)
-	if err != nil {
-		t.Fatal(err)
-	}
-	layer := l.path("blobs/sha256/" + m.Layers[0].Digest.Hex)
+	m := manifest(t, from, perl)
+	layer := filepath.Join(from, "blobs/sha256", m.Layers[0].Digest.Hex)
 	if err := os.WriteFile(layer, []byte(strings.Repeat("x", int(m.Layers[0].Size))), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if added, err := Add(t.Context(), from, to); err == nil || len(added) > 0 {
+	if added, err := image.Add(t.Context(), from, to); err == nil || len(added) > 0 {
 		t.Errorf("a damaged image: %v, %v", added, err)
 	}
-	if _, err := Find(to, "perl"); err == nil {
+	if _, err := image.Find(to, "perl"); err == nil {
 		t.Error("a damaged image has a name")
 	}
 }

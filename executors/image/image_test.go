@@ -1,4 +1,4 @@
-package image
+package image_test
 
 import (
 	"archive/tar"
@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,6 +18,8 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/threegate/tool-exec/executors/image"
 )
 
 type file struct {
@@ -62,9 +63,9 @@ func writeTar(t *testing.T, files ...file) string {
 	return name
 }
 
-func mustPack(t *testing.T, tarFile, name string, cfg Config, layoutDir string) string {
+func mustPack(t *testing.T, tarFile, name string, cfg image.Config, layoutDir string) string {
 	t.Helper()
-	d, err := Pack(tarFile, name, cfg, layoutDir)
+	d, err := image.Pack(tarFile, name, cfg, layoutDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func mustPack(t *testing.T, tarFile, name string, cfg Config, layoutDir string) 
 func contents(t *testing.T, layoutDir, digest string) []file {
 	t.Helper()
 	var buf bytes.Buffer
-	if err := Rootfs(context.Background(), layoutDir, digest, &buf); err != nil {
+	if err := image.Rootfs(context.Background(), layoutDir, digest, &buf); err != nil {
 		t.Fatal(err)
 	}
 	var out []file
@@ -107,15 +108,15 @@ func TestPackIsReproducible(t *testing.T) {
 		b[i].Format, b[i].PAXRecords = tar.FormatPAX, map[string]string{"SCHILY.xattr.security.capability": "x",
 			"SCHILY.xattr.user.a": "b"}
 	}
-	cfg := Config{Version: "1.2", Recipe: "r", Env: []string{"A=b"}}
+	cfg := image.Config{Version: "1.2", Recipe: "r", Env: []string{"A=b"}}
 	d1, d2 := t.TempDir(), t.TempDir()
 	one := mustPack(t, writeTar(t, a...), "x", cfg, d1)
 	two := mustPack(t, writeTar(t, b...), "x", cfg, d2)
 	if one != two {
 		t.Errorf("the same files in another order, with other owners, times and attributes: %s and %s", one, two)
 	}
-	i1, err1 := os.ReadFile(filepath.Join(d1, indexFile))
-	i2, err2 := os.ReadFile(filepath.Join(d2, indexFile))
+	i1, err1 := os.ReadFile(filepath.Join(d1, "index.json"))
+	i2, err2 := os.ReadFile(filepath.Join(d2, "index.json"))
 	if err1 != nil || err2 != nil || !bytes.Equal(i1, i2) {
 		t.Errorf("indexes differ (%v, %v):\n%s\n%s", err1, err2, i1, i2)
 	}
@@ -123,7 +124,7 @@ func TestPackIsReproducible(t *testing.T) {
 	// states. (The digest also depends on Go's gzip.)
 	const pinned = "c45db70ddde9e9249370d9b47609e165fcac68993ce52436b814a30256058b37"
 	sum := sha256.New()
-	if err := Rootfs(context.Background(), d1, one, sum); err != nil {
+	if err := image.Rootfs(context.Background(), d1, one, sum); err != nil {
 		t.Fatal(err)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != pinned {
@@ -142,11 +143,11 @@ func TestPackSanitises(t *testing.T) {
 		file{tar.Header{Name: "fifo", Typeflag: tar.TypeFifo, Mode: 0o666}, ""},
 		file{tar.Header{Name: "ping", Typeflag: tar.TypeReg, Mode: 0o755, Uid: 5, Format: tar.FormatPAX,
 			PAXRecords: map[string]string{"SCHILY.xattr.security.capability": "\x01\x00\x00\x02"}}, "p"},
-	), "x", Config{}, l)
+	), "x", image.Config{}, l)
 	got := map[string]int64{}
 	for _, f := range contents(t, l, d) {
 		got[f.Name] = f.Mode
-		if f.Uid != 0 || f.Gid != 0 || f.Uname != "" || !f.ModTime.Equal(Epoch) || len(f.PAXRecords) != 0 {
+		if f.Uid != 0 || f.Gid != 0 || f.Uname != "" || !f.ModTime.Equal(image.Epoch) || len(f.PAXRecords) != 0 {
 			t.Errorf("%s: uid %d gid %d uname %q time %s records %v", f.Name, f.Uid, f.Gid, f.Uname, f.ModTime,
 				f.PAXRecords)
 		}
@@ -158,7 +159,7 @@ func TestPackSanitises(t *testing.T) {
 }
 
 func TestPackRefuses(t *testing.T) {
-	long := strings.Repeat("d/", MaxPathLength/2) + "xx"
+	long := strings.Repeat("d/", image.MaxPathLength/2) + "xx"
 	cases := map[string][]file{
 		"parent":            {reg("../x", "")},
 		"parent inside":     {reg("a/../../x", "")},
@@ -183,8 +184,8 @@ func TestPackRefuses(t *testing.T) {
 	}
 	for name, files := range cases {
 		l := filepath.Join(t.TempDir(), "layout")
-		_, err := Pack(writeTar(t, files...), "x", Config{}, l)
-		if !errors.Is(err, ErrRootfs) {
+		_, err := image.Pack(writeTar(t, files...), "x", image.Config{}, l)
+		if !errors.Is(err, image.ErrRootfs) {
 			t.Errorf("%s: got %v, want ErrRootfs", name, err)
 		}
 		if _, err := os.Lstat(l); err == nil {
@@ -195,12 +196,12 @@ func TestPackRefuses(t *testing.T) {
 	if err := os.WriteFile(notTar, bytes.Repeat([]byte("no tar"), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Pack(notTar, "x", Config{}, t.TempDir()); !errors.Is(err, ErrRootfs) {
+	if _, err := image.Pack(notTar, "x", image.Config{}, t.TempDir()); !errors.Is(err, image.ErrRootfs) {
 		t.Errorf("no tar: got %v", err)
 	}
 	good := writeTar(t, reg("a", "a"))
 	for _, n := range []string{"", "A", "a/b", "..", "-a", "a ", "a\n", strings.Repeat("a", 65)} {
-		if _, err := Pack(good, n, Config{}, t.TempDir()); err == nil {
+		if _, err := image.Pack(good, n, image.Config{}, t.TempDir()); err == nil {
 			t.Errorf("the name %q was accepted", n)
 		}
 	}
@@ -212,7 +213,7 @@ func TestTruncatedTar(t *testing.T) {
 		if err := os.Truncate(name, n); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Pack(name, "x", Config{}, t.TempDir()); err == nil {
+		if _, err := image.Pack(name, "x", image.Config{}, t.TempDir()); err == nil {
 			t.Errorf("a tar cut at %d bytes was packed", n)
 		}
 	}
@@ -220,24 +221,24 @@ func TestTruncatedTar(t *testing.T) {
 
 func TestReplaceKeepsTheOldDigest(t *testing.T) {
 	l := t.TempDir()
-	old := mustPack(t, writeTar(t, reg("a", "1")), "x", Config{Version: "1"}, l)
-	mustPack(t, writeTar(t, reg("a", "1")), "other", Config{Version: "1"}, l)
-	before, err := os.Stat(filepath.Join(l, indexFile))
+	old := mustPack(t, writeTar(t, reg("a", "1")), "x", image.Config{Version: "1"}, l)
+	mustPack(t, writeTar(t, reg("a", "1")), "other", image.Config{Version: "1"}, l)
+	before, err := os.Stat(filepath.Join(l, "index.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := mustPack(t, writeTar(t, reg("a", "1")), "x", Config{Version: "1"}, l); d != old {
+	if d := mustPack(t, writeTar(t, reg("a", "1")), "x", image.Config{Version: "1"}, l); d != old {
 		t.Fatalf("again: %s, first %s", d, old)
 	}
-	if after, err := os.Stat(filepath.Join(l, indexFile)); err != nil || !os.SameFile(before, after) {
+	if after, err := os.Stat(filepath.Join(l, "index.json")); err != nil || !os.SameFile(before, after) {
 		t.Errorf("adding the same again rewrote the index (%v)", err)
 	}
-	newer := mustPack(t, writeTar(t, reg("a", "2")), "x", Config{Version: "2"}, l)
-	e, err := Find(l, "x")
+	newer := mustPack(t, writeTar(t, reg("a", "2")), "x", image.Config{Version: "2"}, l)
+	e, err := image.Find(l, "x")
 	if err != nil || e.Digest != newer || e.Version != "2" || e.Replaced {
 		t.Errorf("Find: %+v, %v; want %s", e, err, newer)
 	}
-	list, err := List(l)
+	list, err := image.List(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +249,7 @@ func TestReplaceKeepsTheOldDigest(t *testing.T) {
 			state = " replaced"
 		}
 		got = append(got, e.Name+" "+e.Version+state)
-		if err := Verify(l, e.Digest); err != nil {
+		if err := image.Verify(l, e.Digest); err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 		if e.Size == 0 || e.UnpackedSize != 1 {
@@ -262,10 +263,10 @@ func TestReplaceKeepsTheOldDigest(t *testing.T) {
 		t.Errorf("the replaced image holds %v", got)
 	}
 	// The old one again takes the name back.
-	if d := mustPack(t, writeTar(t, reg("a", "1")), "x", Config{Version: "1"}, l); d != old {
+	if d := mustPack(t, writeTar(t, reg("a", "1")), "x", image.Config{Version: "1"}, l); d != old {
 		t.Errorf("back: %s, want %s", d, old)
 	}
-	if e, err := Find(l, "x"); err != nil || e.Digest != old {
+	if e, err := image.Find(l, "x"); err != nil || e.Digest != old {
 		t.Errorf("Find: %+v, %v; want %s", e, err, old)
 	}
 	left, err := filepath.Glob(filepath.Join(l, ".new-*"))
@@ -277,22 +278,22 @@ func TestReplaceKeepsTheOldDigest(t *testing.T) {
 
 func TestInspect(t *testing.T) {
 	l := t.TempDir()
-	want := Config{Version: "3", Recipe: "k", Env: []string{"A=1"}, Cmd: []string{"p", "-u"}, WorkingDir: "/in",
+	want := image.Config{Version: "3", Recipe: "k", Env: []string{"A=1"}, Cmd: []string{"p", "-u"}, WorkingDir: "/in",
 		User: "5:5"}
 	d := mustPack(t, writeTar(t, reg("a", "")), "x", want, l)
-	if e, err := Find(l, "x"); err != nil || e.Recipe != "k" {
+	if e, err := image.Find(l, "x"); err != nil || e.Recipe != "k" {
 		t.Errorf("the entry's recipe is %q, %v", e.Recipe, err)
 	}
 	want.Recipe = "other"
 	if again := mustPack(t, writeTar(t, reg("a", "")), "x", want, l); again != d {
 		t.Errorf("the recipe's key changed the digest")
 	}
-	if list, err := List(l); err != nil || len(list) != 1 || list[0].Recipe != "other" {
+	if list, err := image.List(l); err != nil || len(list) != 1 || list[0].Recipe != "other" {
 		t.Errorf("the index says %+v, %v", list, err)
 	}
 	want.Recipe = ""
-	if got, err := inspect(l, d); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	if got := inspect(t, l, d); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
@@ -303,7 +304,7 @@ func TestParallelPack(t *testing.T) {
 	for _, n := range names {
 		name := writeTar(t, reg("f", n))
 		go func() {
-			_, err := Pack(name, n, Config{}, l)
+			_, err := image.Pack(name, n, image.Config{}, l)
 			errs <- err
 		}()
 	}
@@ -312,7 +313,7 @@ func TestParallelPack(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	list, err := List(l)
+	list, err := image.List(l)
 	if err != nil || len(list) != len(names) {
 		t.Errorf("%d images of %d, %v", len(list), len(names), err)
 	}
@@ -320,20 +321,20 @@ func TestParallelPack(t *testing.T) {
 
 func TestNotFound(t *testing.T) {
 	empty := t.TempDir()
-	if _, err := List(empty); !errors.Is(err, ErrNotFound) {
+	if _, err := image.List(empty); !errors.Is(err, image.ErrNotFound) {
 		t.Errorf("List of no layout: %v", err)
 	}
 	l := t.TempDir()
-	mustPack(t, writeTar(t, reg("a", "")), "x", Config{}, l)
-	if _, err := Find(l, "y"); !errors.Is(err, ErrNotFound) {
+	mustPack(t, writeTar(t, reg("a", "")), "x", image.Config{}, l)
+	if _, err := image.Find(l, "y"); !errors.Is(err, image.ErrNotFound) {
 		t.Errorf("Find: %v", err)
 	}
 	absent := "sha256:" + strings.Repeat("0", 64)
-	if err := Verify(l, absent); !errors.Is(err, ErrNotFound) {
+	if err := image.Verify(l, absent); !errors.Is(err, image.ErrNotFound) {
 		t.Errorf("Verify: %v", err)
 	}
 	for _, d := range []string{"", "sha256:", "sha256:../../../etc/passwd", "sha512:" + absent[7:], absent + "\n"} {
-		if err := Verify(l, d); err == nil {
+		if err := image.Verify(l, d); err == nil {
 			t.Errorf("the digest %q was accepted", d)
 		}
 	}
@@ -354,25 +355,22 @@ func TestVerifyFindsDamage(t *testing.T) {
 	for what, damage := range damages {
 		for _, blob := range []int{0, 1, 2} {
 			l := t.TempDir()
-			d := mustPack(t, writeTar(t, reg("a", "some text")), "x", Config{}, l)
-			m, err := layout{dir: l}.manifest(d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := mustPack(t, writeTar(t, reg("a", "some text")), "x", image.Config{}, l)
+			m := manifest(t, l, d)
 			digest := []string{d, m.Config.Digest.String(), m.Layers[0].Digest.String()}[blob]
-			if err := Verify(l, d); err != nil {
+			if err := image.Verify(l, d); err != nil {
 				t.Fatal(err)
 			}
 			if err := damage(filepath.Join(l, "blobs", "sha256", digest[7:])); err != nil {
 				t.Fatal(err)
 			}
-			if err := Verify(l, d); err == nil {
+			if err := image.Verify(l, d); err == nil {
 				t.Errorf("%s, blob %d: Verify found nothing", what, blob)
 			}
-			if err := Archive(context.Background(), l, d, "x", io.Discard); err == nil {
+			if err := image.Archive(context.Background(), l, d, "x", io.Discard); err == nil {
 				t.Errorf("%s, blob %d: Archive found nothing", what, blob)
 			}
-			if err := Rootfs(context.Background(), l, d, io.Discard); err == nil && blob != 1 {
+			if err := image.Rootfs(context.Background(), l, d, io.Discard); err == nil && blob != 1 {
 				t.Errorf("%s, blob %d: Rootfs found nothing", what, blob)
 			}
 		}
@@ -390,7 +388,7 @@ func edit(name string, change func([]byte) []byte) error {
 func TestIndexIsChecked(t *testing.T) {
 	desc := func(mediaType, digest, name string) string {
 		b, err := json.Marshal(map[string]any{"mediaType": mediaType, "digest": digest, "size": 1,
-			"annotations": map[string]string{annotationRefName: name}})
+			"annotations": map[string]string{"org.opencontainers.image.ref.name": name}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,17 +405,17 @@ func TestIndexIsChecked(t *testing.T) {
 		"bad name":      `{"schemaVersion":2,"manifests":[` + desc(mt, d, "../x") + `]}`,
 		"no name":       `{"schemaVersion":2,"manifests":[` + desc(mt, d, "") + `]}`,
 		"one name, two": `{"schemaVersion":2,"manifests":[` + desc(mt, d, "x") + "," + desc(mt, d, "x") + `]}`,
-		"too large":     strings.Repeat(" ", MaxIndexBytes+1),
+		"too large":     strings.Repeat(" ", image.MaxIndexBytes+1),
 	}
 	for what, text := range cases {
 		l := t.TempDir()
-		if err := os.WriteFile(filepath.Join(l, indexFile), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(l, "index.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := List(l); !errors.Is(err, ErrCorrupt) {
+		if _, err := image.List(l); !errors.Is(err, image.ErrCorrupt) {
 			t.Errorf("%s: List: %v, want ErrCorrupt", what, err)
 		}
-		if _, err := Pack(writeTar(t, reg("a", "")), "x", Config{}, l); err == nil {
+		if _, err := image.Pack(writeTar(t, reg("a", "")), "x", image.Config{}, l); err == nil {
 			t.Errorf("%s: Pack went on over a damaged index", what)
 		}
 	}
@@ -425,13 +423,13 @@ func TestIndexIsChecked(t *testing.T) {
 
 func TestArchive(t *testing.T) {
 	l := t.TempDir()
-	d := mustPack(t, writeTar(t, reg("a", "text")), "x", Config{}, l)
-	mustPack(t, writeTar(t, reg("a", "else")), "y", Config{}, l)
+	d := mustPack(t, writeTar(t, reg("a", "text")), "x", image.Config{}, l)
+	mustPack(t, writeTar(t, reg("a", "else")), "y", image.Config{}, l)
 	var a, b bytes.Buffer
-	if err := Archive(context.Background(), l, d, "threegate/x", &a); err != nil {
+	if err := image.Archive(context.Background(), l, d, "threegate/x", &a); err != nil {
 		t.Fatal(err)
 	}
-	if err := Archive(context.Background(), l, d, "threegate/x", &b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+	if err := image.Archive(context.Background(), l, d, "threegate/x", &b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 		t.Errorf("the archive differs the second time (%v)", err)
 	}
 	// Unpacked, it is a layout that holds this image and verifies.
@@ -453,7 +451,7 @@ func TestArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Verify(out, d); err != nil {
+	if err := image.Verify(out, d); err != nil {
 		t.Error(err)
 	}
 	if blobs, err := os.ReadDir(filepath.Join(out, "blobs", "sha256")); err != nil || len(blobs) != 3 {
@@ -461,32 +459,45 @@ func TestArchive(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := Archive(ctx, l, d, "x", io.Discard); !errors.Is(err, context.Canceled) {
+	if err := image.Archive(ctx, l, d, "x", io.Discard); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
 
+// blob opens a blob of an image.
+func blob(t *testing.T, layoutDir, digest string) io.Reader {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(layoutDir, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.NewReader(b)
+}
+
+// manifest is an image's as another library reads it.
+func manifest(t *testing.T, layoutDir, digest string) *v1.Manifest {
+	t.Helper()
+	m, err := v1.ParseManifest(blob(t, layoutDir, digest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // inspect returns what an image says of itself, read by digest. Recipe is not in
 // the image and stays empty.
-func inspect(layoutDir, digest string) (Config, error) {
-	l := layout{dir: layoutDir}
-	m, err := l.manifest(digest)
-	if err != nil {
-		return Config{}, err
+func inspect(t *testing.T, layoutDir, digest string) image.Config {
+	t.Helper()
+	m := manifest(t, layoutDir, digest)
+	c, err := v1.ParseConfigFile(blob(t, layoutDir, m.Config.Digest.String()))
+	if err != nil || c.Architecture != runtime.GOARCH || !c.Created.Equal(image.Epoch) {
+		t.Fatalf("configuration of %s: %+v, %v", digest, c, err)
 	}
-	b, err := l.smallBlob(m.Config.Digest.String())
-	if err != nil {
-		return Config{}, err
-	}
-	var c v1.ConfigFile
-	if err := json.Unmarshal(b, &c); err != nil || c.Architecture != runtime.GOARCH || !c.Created.Equal(Epoch) {
-		return Config{}, fmt.Errorf("%w: configuration of %s: %v", ErrCorrupt, digest, err)
-	}
-	return Config{
-		Version:    m.Annotations[annotationVersion],
+	return image.Config{
+		Version:    m.Annotations["threegate.language-version"],
 		Env:        c.Config.Env,
 		Cmd:        c.Config.Cmd,
 		WorkingDir: c.Config.WorkingDir,
 		User:       c.Config.User,
-	}, nil
+	}
 }

@@ -1,4 +1,4 @@
-package outtree
+package outtree_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/executors"
+	"github.com/threegate/tool-exec/executors/outtree"
 )
 
 func must(t *testing.T, err error) {
@@ -31,7 +32,7 @@ func put(t *testing.T, path, text string) {
 	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-func paths(tree Tree) []string {
+func paths(tree outtree.Tree) []string {
 	var p []string
 	for _, f := range tree.Files {
 		p = append(p, f.Path)
@@ -39,7 +40,7 @@ func paths(tree Tree) []string {
 	return p
 }
 
-func reasons(tree Tree) string {
+func reasons(tree outtree.Tree) string {
 	var b strings.Builder
 	for _, r := range tree.Refused {
 		fmt.Fprintf(&b, "%s: %s\n", r.Path, r.Reason)
@@ -47,10 +48,10 @@ func reasons(tree Tree) string {
 	return b.String()
 }
 
-var wide = Bounds{Bytes: 1 << 20, Files: 1000}
+var wide = outtree.Bounds{Bytes: 1 << 20, Files: 1000}
 
 // checkCopied proves that every file is there, bytes and hash agreeing.
-func checkCopied(t *testing.T, dst string, tree Tree) {
+func checkCopied(t *testing.T, dst string, tree outtree.Tree) {
 	t.Helper()
 	for _, f := range tree.Files {
 		path := filepath.Join(dst, f.Path)
@@ -87,7 +88,7 @@ func TestCopy(t *testing.T) {
 	put(t, filepath.Join(src, "empty"), "")
 	must(t, os.Mkdir(filepath.Join(src, "nothing in here"), 0o755))
 	for range 2 { // the second replaces the first
-		tree, err := Copy(src, dst, wide)
+		tree, err := outtree.Copy(src, dst, wide)
 		must(t, err)
 		if want := []string{"a/deep/x.bin", "b.txt", "empty", "ünïcode ✓.txt"}; !slices.Equal(paths(tree), want) ||
 			len(tree.Refused) != 0 {
@@ -117,14 +118,14 @@ func TestHostileEntries(t *testing.T) {
 	put(t, filepath.Join(src, "rtl\u202etxt.exe"), "x")
 	put(t, filepath.Join(src, "zero\u200bwidth"), "x")
 	put(t, filepath.Join(src, "badfolder\x01", "inner"), "x")
-	put(t, filepath.Join(src, strings.Repeat("d/", MaxDepth+3)+"deep"), "x")
+	put(t, filepath.Join(src, strings.Repeat("d/", outtree.MaxDepth+3)+"deep"), "x")
 	must(t, os.Mkdir(filepath.Join(src, "mnt"), 0o755))
 	must(t, unix.Mount("t", filepath.Join(src, "mnt"), "tmpfs", 0, ""))
 	defer unix.Unmount(filepath.Join(src, "mnt"), unix.MNT_DETACH)
 	put(t, filepath.Join(src, "mnt", "inside"), "x")
 	put(t, filepath.Join(src, "good"), "g")
 
-	tree, err := Copy(src, dst, wide)
+	tree, err := outtree.Copy(src, dst, wide)
 	must(t, err)
 	if !slices.Equal(paths(tree), []string{"good"}) {
 		t.Errorf("files %v", paths(tree))
@@ -160,13 +161,13 @@ func TestBounds(t *testing.T) {
 		put(t, filepath.Join(src, fmt.Sprintf("f%02d", i)), strings.Repeat("x", 100))
 	}
 	dst := filepath.Join(t.TempDir(), "out")
-	tree, err := Copy(src, dst, Bounds{Bytes: 550, Files: 1000})
+	tree, err := outtree.Copy(src, dst, outtree.Bounds{Bytes: 550, Files: 1000})
 	must(t, err)
 	if len(tree.Files) != 5 || len(tree.Refused) != 15 ||
 		!strings.Contains(reasons(tree), "its 100 bytes are more than the limit") {
 		t.Errorf("bytes: %d files\n%s", len(tree.Files), reasons(tree))
 	}
-	tree, err = Copy(src, dst, Bounds{Bytes: 1 << 20, Files: 7})
+	tree, err = outtree.Copy(src, dst, outtree.Bounds{Bytes: 1 << 20, Files: 7})
 	must(t, err)
 	if len(tree.Files) != 7 || len(tree.Refused) != 13 ||
 		!strings.Contains(reasons(tree), "more files than the limit") {
@@ -179,7 +180,7 @@ func TestBounds(t *testing.T) {
 	must(t, err)
 	must(t, f.Truncate(1<<42))
 	must(t, f.Close())
-	tree, err = Copy(src, dst, wide)
+	tree, err = outtree.Copy(src, dst, wide)
 	must(t, err)
 	if len(tree.Files) != 20 || !strings.Contains(reasons(tree), `"sparse": its 4398046511104 bytes`) {
 		t.Errorf("sparse: %d files\n%s", len(tree.Files), reasons(tree))
@@ -191,7 +192,7 @@ func TestBounds(t *testing.T) {
 	for i := range 3 {
 		must(t, os.Link(filepath.Join(hard, "one"), filepath.Join(hard, fmt.Sprintf("two%d", i))))
 	}
-	tree, err = Copy(hard, dst, Bounds{Bytes: 1000, Files: 100})
+	tree, err = outtree.Copy(hard, dst, outtree.Bounds{Bytes: 1000, Files: 100})
 	must(t, err)
 	if len(tree.Files) != 2 || len(tree.Refused) != 2 {
 		t.Errorf("hard links: %v\n%s", paths(tree), reasons(tree))
@@ -200,19 +201,19 @@ func TestBounds(t *testing.T) {
 
 func TestLongList(t *testing.T) {
 	src, dst := t.TempDir(), filepath.Join(t.TempDir(), "out")
-	for i := range MaxRefused + 50 {
+	for i := range outtree.MaxRefused + 50 {
 		must(t, os.Symlink("x", filepath.Join(src, fmt.Sprintf("%03d%s", i, strings.Repeat("l", 240)))))
 	}
 	must(t, os.Mkdir(dst, 0o700))
-	tree, err := Copy(src, dst, wide)
+	tree, err := outtree.Copy(src, dst, wide)
 	must(t, err)
 	if _, err := os.Lstat(dst); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("nothing was copied, and there is a folder for it: %v", err)
 	}
-	if len(tree.Refused) != MaxRefused+1 || !strings.Contains(tree.Refused[MaxRefused].Reason, "50 more") {
+	if len(tree.Refused) != outtree.MaxRefused+1 || !strings.Contains(tree.Refused[outtree.MaxRefused].Reason, "50 more") {
 		t.Errorf("%d refused, last %v", len(tree.Refused), tree.Refused[len(tree.Refused)-1])
 	}
-	if n := len(tree.Refused[0].Path); n > maxQuoted+10 {
+	if n := len(tree.Refused[0].Path); n > 210 {
 		t.Errorf("a refused path of %d bytes", n)
 	}
 }
@@ -255,7 +256,7 @@ func TestSwappedWhileRead(t *testing.T) {
 	}()
 	dst := filepath.Join(t.TempDir(), "out")
 	for range 500 {
-		tree, err := Copy(src, dst, wide)
+		tree, err := outtree.Copy(src, dst, wide)
 		must(t, err)
 		checkCopied(t, dst, tree)
 		for _, f := range tree.Files {
@@ -274,7 +275,7 @@ func TestSwappedWhileRead(t *testing.T) {
 // within the bounds, and its hash is that of the copy.
 func TestGrowsWhileRead(t *testing.T) {
 	src, dst := t.TempDir(), filepath.Join(t.TempDir(), "out")
-	bounds := Bounds{Bytes: 256 << 10, Files: 4}
+	bounds := outtree.Bounds{Bytes: 256 << 10, Files: 4}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -298,7 +299,7 @@ func TestGrowsWhileRead(t *testing.T) {
 	})
 	copied, refused := 0, 0
 	for n := 0; n < 300 || copied == 0 || refused == 0; n++ {
-		tree, err := Copy(src, dst, bounds)
+		tree, err := outtree.Copy(src, dst, bounds)
 		must(t, err)
 		checkCopied(t, dst, tree)
 		for _, f := range tree.Files {
@@ -320,7 +321,7 @@ func TestCopyStream(t *testing.T) {
 		limit int64
 		want  string
 	}{{100, "0123456789"}, {4, "0123"}, {0, ""}} {
-		s, err := CopyStream(src, dst, tt.limit)
+		s, err := outtree.CopyStream(src, dst, tt.limit)
 		must(t, err)
 		sum := sha256.Sum256([]byte(tt.want))
 		want := executors.Stream{Total: int64(len(tt.want)), Kept: int64(len(tt.want)),
@@ -329,11 +330,11 @@ func TestCopyStream(t *testing.T) {
 			t.Errorf("limit %d: %q, %+v", tt.limit, data, s)
 		}
 	}
-	if s, err := CopyStream(filepath.Join(dir, "none"), dst, 10); err != nil || s.Kept != 0 {
+	if s, err := outtree.CopyStream(filepath.Join(dir, "none"), dst, 10); err != nil || s.Kept != 0 {
 		t.Errorf("a stream that is not there: %+v, %v", s, err)
 	}
 	must(t, os.Symlink("/etc/passwd", filepath.Join(dir, "link")))
-	if _, err := CopyStream(filepath.Join(dir, "link"), dst, 10); err == nil {
+	if _, err := outtree.CopyStream(filepath.Join(dir, "link"), dst, 10); err == nil {
 		t.Error("a link was followed")
 	}
 }

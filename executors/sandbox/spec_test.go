@@ -125,19 +125,6 @@ func TestPolicyIsComplete(t *testing.T) {
 	}
 }
 
-func TestCPUBandwidth(t *testing.T) {
-	for _, tt := range []struct {
-		milli  int
-		quota  int64
-		period uint64
-	}{{1000, 25000, 25000}, {500, 12500, 25000}, {4000, 100000, 25000}, {40, 1000, 25000}, {20, 2000, 100000},
-		{1, 1000, 100000}} {
-		if q, p := cpuBandwidth(tt.milli); q != tt.quota || p != tt.period {
-			t.Errorf("%d: %d/%d, want %d/%d", tt.milli, q, p, tt.quota, tt.period)
-		}
-	}
-}
-
 // Every way to weaken a sandbox that Check knows of, applied alone, is refused.
 func TestCheckRefuses(t *testing.T) {
 	mount := func(s *specs.Spec, at string) *specs.Mount {

@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"errors"
@@ -8,16 +8,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/validate"
 )
 
-func load(t *testing.T, text string) (*Node, error) {
+func load(t *testing.T, text string) (*config.Node, error) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, config.FileName), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Load(dir)
+	return config.Load(dir)
 }
 
 func TestAnEmptyNodeHasSafeDefaults(t *testing.T) {
@@ -152,7 +153,7 @@ func TestBadConfigurations(t *testing.T) {
 			if !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("says %q, want %q in it", err, tt.want)
 			}
-			var e *Error
+			var e *config.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("%T is no *Error", err)
 			}
@@ -200,7 +201,7 @@ approvals: {require_signature: true, allowed_signers: none}
 }
 
 func TestHugeConfigurationIsNotRead(t *testing.T) {
-	if _, err := load(t, "# "+strings.Repeat("x", maxFileBytes)); err == nil {
+	if _, err := load(t, "# "+strings.Repeat("x", 1<<20)); err == nil {
 		t.Fatal("accepted")
 	}
 }
@@ -222,7 +223,7 @@ func TestShowSaysWhereEachValueCameFrom(t *testing.T) {
 		}
 	}
 	// What is shown can be used as it is.
-	again, err := parse(l.Dir, l.File, b)
+	again, err := load(t, string(b))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,15 @@
-package config
+package config_test
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/threegate/tool-exec/gate/config"
+)
 
 // FuzzParse: whatever a configuration holds is read or refused, and what was
-// read passes the same checks again.
+// read is read again from what is shown of it.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", "version: 1\n", "node:\n  concurrency: 2\nlimits:\n  max_cpu: \"2\"\n",
 		"validators:\n- {rule: sec.markdown, enforcement: blocking}\n", "a: &a [*a]\n", "shell_allow: ['^python ']\n",
@@ -11,14 +17,26 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		l, err := parse("/node", "/node/"+FileName, raw)
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, config.FileName), raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := config.Load(dir)
 		if (l == nil) != (err != nil) {
 			t.Fatalf("both or none: %v, %v", l, err)
 		}
-		if l != nil {
-			if err := l.check(); err != nil {
-				t.Fatalf("was taken, and is refused now: %v", err)
-			}
+		if l == nil {
+			return
+		}
+		again, err := l.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, config.FileName), again, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.Load(dir); err != nil {
+			t.Fatalf("was taken, and what is shown of it is refused: %v\n%s", err, again)
 		}
 	})
 }

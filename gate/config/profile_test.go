@@ -19,7 +19,7 @@ tools:
     fix: {registry: fix.yaml, image: tools, limits: {tmp_mb: 512, out_files: 9, out_mb: 3, pids: 99, open_files: 88}}
 `
 
-func load(t *testing.T, dir, text string) (*config.Node, error) {
+func loadIn(t *testing.T, dir, text string) (*config.Node, error) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestProfile(t *testing.T) {
 		}
 	}
 	registry("version: 1\n")
-	l, err := load(t, dir, profiled)
+	l, err := loadIn(t, dir, profiled)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestProfile(t *testing.T) {
 		t.Errorf("%+v", plan)
 	}
 	// What a profile does not say is the node's, or what a build needs.
-	bare, err := load(t, t.TempDir(), strings.NewReplacer(", limits: {tmp_mb: 512, out_files: 9, out_mb: 3, pids: 99, open_files: 88}", "",
+	bare, err := loadIn(t, t.TempDir(), strings.NewReplacer(", limits: {tmp_mb: 512, out_files: 9, out_mb: 3, pids: 99, open_files: 88}", "",
 		"fix.yaml", filepath.Join(dir, "fix.yaml")).Replace(profiled)+"limits: {pids: 9000, out_mb: 7}\n")
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestProfileFaults(t *testing.T) {
 		{"tmp_mb: 512", "tmp_mb: -1", "tools.profiles.fix.limits.tmp_mb: is -1"},
 		{"tmp_mb: 512", "memory_mb: 512", "memory_mb"},
 	} {
-		_, err := load(t, dir, strings.Replace(profiled, c.old, c.new, 1))
+		_, err := loadIn(t, dir, strings.Replace(profiled, c.old, c.new, 1))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.new, err, c.want)
 		}

@@ -204,7 +204,7 @@ func TestBadAnswers(t *testing.T) {
 		"long reason":      {strings.Replace(finding(0, 3, ""), "a word", strings.Repeat("x", 201), 1), "reason"},
 		"controls":         {strings.Replace(finding(0, 3, ""), "a word", `a\u001b[2J`, 1), "reason"},
 		"too many":         {answer("[" + strings.Repeat(`{"from":0,"to":1,"reason":"x"},`, 1000) + `{"from":0,"to":1,"reason":"x"}]`), "1001 findings"},
-		"longer than ever": {strings.Repeat(" ", maxAnswer+1), "longer than"},
+		"longer than ever": {strings.Repeat(" ", 1<<20+1), "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := Filter{Name: "odd", Socket: serve(t, func(c net.Conn) { _, _ = c.Write([]byte(tt.answer)) }), Timeout: time.Minute}

@@ -1,4 +1,4 @@
-package loopback
+package loopback_test
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/threegate/tool-exec/gate/loopback"
 )
 
 const bearer = "0123456789abcdef0123456789abcdef"
@@ -14,13 +16,13 @@ const bearer = "0123456789abcdef0123456789abcdef"
 func TestOnlyLoopback(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "localhost:0", "evil.example:0",
 		"127.0.0.1", "[::ffff:192.0.2.1]:0", ""} {
-		l, err := Listen(address)
+		l, err := loopback.Listen(address)
 		if err == nil {
 			_ = l.Close()
 			t.Errorf("%q is served at %s", address, l.Addr())
 		}
 	}
-	l, err := Listen("127.0.0.1:0")
+	l, err := loopback.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,7 @@ func TestReadToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{good, file("owner only reads", bearer, 0o400)} {
-		if token, err := ReadToken(path); err != nil || token != bearer {
+		if token, err := loopback.ReadToken(path); err != nil || token != bearer {
 			t.Errorf("%s: %q, %v", filepath.Base(path), token, err)
 		}
 	}
@@ -54,7 +56,7 @@ func TestReadToken(t *testing.T) {
 		file("others", bearer, 0o604), file("short", bearer[1:], 0o600), file("empty", "", 0o600),
 		file("lines", bearer+"\n"+bearer+"\n", 0o600), file("bytes", bearer+"\x00", 0o600), file("space", bearer+" \n", 0o600),
 		file("long", strings.Repeat("x", 5000), 0o600)} {
-		if _, err := ReadToken(path); err == nil {
+		if _, err := loopback.ReadToken(path); err == nil {
 			t.Errorf("%s is taken for a key", filepath.Base(path))
 		}
 	}

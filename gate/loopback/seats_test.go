@@ -1,4 +1,4 @@
-package loopback
+package loopback_test
 
 import (
 	"errors"
@@ -6,16 +6,21 @@ import (
 	"net"
 	"net/http"
 	"testing"
+
+	"github.com/threegate/tool-exec/gate/loopback"
 )
+
+// connections is how many a door has at once.
+const connections = 64
 
 // TestConnectionsTakeNoRequestsSeat: who makes connections, as many as they like, ends no request that is answered.
 func TestConnectionsTakeNoRequestsSeat(t *testing.T) {
-	l, err := Listen("127.0.0.1:0")
+	l, err := loopback.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	begun, answer := make(chan bool), make(chan bool)
-	door := Door{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	door := loopback.Door{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		begun <- true
 		<-answer
 		_, _ = io.WriteString(w, "whole")
@@ -36,7 +41,7 @@ func TestConnectionsTakeNoRequestsSeat(t *testing.T) {
 	}()
 	<-begun
 	var all []net.Conn
-	for range 3 * maxConnections {
+	for range 3 * connections {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +49,7 @@ func TestConnectionsTakeNoRequestsSeat(t *testing.T) {
 		defer c.Close()
 		all = append(all, c)
 	}
-	for _, c := range all[:maxConnections] { // until the door has taken all of them in
+	for _, c := range all[:connections] { // until the door has taken all of them in
 		_, _ = c.Read(make([]byte, 1))
 	}
 	close(answer)
@@ -55,12 +60,12 @@ func TestConnectionsTakeNoRequestsSeat(t *testing.T) {
 
 // TestRequestsKeepNobodyOut: a client that comes while every seat is taken by a request that does not end gets an answer.
 func TestRequestsKeepNobodyOut(t *testing.T) {
-	l, err := Listen("127.0.0.1:0")
+	l, err := loopback.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	begun := make(chan bool)
-	door := Door{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	door := loopback.Door{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hold" {
 			begun <- true
 			<-r.Context().Done()
@@ -68,7 +73,7 @@ func TestRequestsKeepNobodyOut(t *testing.T) {
 	})}
 	served := make(chan error, 1)
 	go func() { served <- door.Serve(t.Context(), l) }()
-	for range maxConnections {
+	for range connections {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)

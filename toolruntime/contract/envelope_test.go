@@ -1,10 +1,12 @@
-package contract
+package contract_test
 
 import (
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 const request = `{"type":"ToolRequest","tool":"file_read","args":{"path":"src/main.rs"},` +
@@ -21,16 +23,16 @@ func TestSpecificationExamples(t *testing.T) {
 		`{"type":"Heartbeat","session_id":"sess-123","timestamp":1730822430}`,
 		`{"type":"ToolCancel","request_id":"uuid","session_id":"sess-123","timestamp":1730822430}`, // ours
 	} {
-		v, err := Decode([]byte(line))
+		v, err := contract.Decode([]byte(line))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
-		out, err := Encode(v)
+		out, err := contract.Encode(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := Decode(out); err != nil || !reflect.DeepEqual(v, again) {
+		if again, err := contract.Decode(out); err != nil || !reflect.DeepEqual(v, again) {
 			t.Errorf("%s comes back as %s: %v", line, out, err)
 		}
 	}
@@ -59,9 +61,9 @@ func TestDecodeIsStrict(t *testing.T) {
 		"half a surrogate":  strings.Replace(request, `main.rs`, `\ud800`, 1),
 		"deep":              strings.Replace(request, `"src/main.rs"`, strings.Repeat("[", 1<<20), 1),
 	} {
-		v, err := Decode([]byte(line))
-		var e *Error
-		if v != nil || !errors.As(err, &e) || e.Code != Validation {
+		v, err := contract.Decode([]byte(line))
+		var e *contract.Error
+		if v != nil || !errors.As(err, &e) || e.Code != contract.Validation {
 			t.Errorf("%s: got %v, %v", name, v, err)
 		}
 	}
@@ -69,11 +71,11 @@ func TestDecodeIsStrict(t *testing.T) {
 
 // The examples of RFC 8785, sections 3.2.2 and 3.2.3, and what an independent program says of them.
 func TestArgsHash(t *testing.T) {
-	a, err := ArgsHash([]byte(`{"b":1.0,"a":[1e3,"\u20ac"]}`))
+	a, err := contract.ArgsHash([]byte(`{"b":1.0,"a":[1e3,"\u20ac"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := ArgsHash([]byte(" {\n\"a\" : [1000, \"€\"], \"b\":1}"))
+	b, err := contract.ArgsHash([]byte(" {\n\"a\" : [1000, \"€\"], \"b\":1}"))
 	if err != nil || a != b {
 		t.Errorf("two spellings of one value: %s and %s, %v", a, b, err)
 	}
@@ -81,7 +83,7 @@ func TestArgsHash(t *testing.T) {
 	if want := "ffa5dc8883bec140676a970635da09ba77fd7f0d4b840113b7912293482adca3"; a != want {
 		t.Errorf("got %s, want %s", a, want)
 	}
-	if c, _ := ArgsHash([]byte(`{"a":[1000,"€"],"b":2}`)); c == a {
+	if c, _ := contract.ArgsHash([]byte(`{"a":[1000,"€"],"b":2}`)); c == a {
 		t.Error("another value has the same hash")
 	}
 }
@@ -90,7 +92,7 @@ func TestRequestIDOf(t *testing.T) {
 	for line, want := range map[string]string{
 		request: "uuid", `{"request_id":"a","x":1}`: "a", `{"request_id":"\u001b[2J"}`: "", `x`: "", `{"request_id":1}`: "",
 	} {
-		if got := RequestIDOf([]byte(line)); got != want {
+		if got := contract.RequestIDOf([]byte(line)); got != want {
 			t.Errorf("%s: got %q, want %q", line, got, want)
 		}
 	}
@@ -99,7 +101,7 @@ func TestRequestIDOf(t *testing.T) {
 func TestCodes(t *testing.T) {
 	want := "E_FILE_IO E_AST_PARSE E_AST_EDIT E_VALIDATION_FAIL E_GIT E_HTTP E_SHELL E_POLICY E_TIMEOUT E_INTERNAL"
 	var got []string
-	for _, c := range Codes {
+	for _, c := range contract.Codes {
 		got = append(got, string(c.Code))
 		if c.Cause == "" || c.Hint == "" {
 			t.Errorf("%s has no cause or mend", c.Code)

@@ -1,8 +1,10 @@
-package contract
+package contract_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 type named struct {
@@ -11,7 +13,7 @@ type named struct {
 }
 
 func TestDecode(t *testing.T) {
-	s := NewSchema("args", &named{N: 5}, Between("n", 1, 9), Length("name", 1, 3), Pattern("name", "^[a-z]*$"))
+	s := contract.NewSchema("args", &named{N: 5}, contract.Between("n", 1, 9), contract.Length("name", 1, 3), contract.Pattern("name", "^[a-z]*$"))
 	if got := string(s.Doc.Properties["n"].Default); got != "5" {
 		t.Errorf("the default of n is %q", got)
 	}
@@ -35,7 +37,7 @@ func TestDecode(t *testing.T) {
 		Paths []string `json:"paths"`
 	}
 	for _, bad := range []string{`{"paths":null}`, `{"paths":[null]}`} {
-		err := NewSchema("lists", &lists{}).Decode([]byte(bad), &lists{})
+		err := contract.NewSchema("lists", &lists{}).Decode([]byte(bad), &lists{})
 		if err == nil || !strings.HasPrefix(err.Error(), "paths: ") || strings.Contains(err.Error(), "reflect") {
 			t.Errorf("%s: %v", bad, err)
 		}

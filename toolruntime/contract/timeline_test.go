@@ -1,29 +1,31 @@
-package contract
+package contract_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
-func sample(t *testing.T, calls int) (plan []*ToolRequest, text string) {
+func sample(t *testing.T, calls int) (plan []*contract.ToolRequest, text string) {
 	t.Helper()
 	var requests strings.Builder
 	for i := range calls {
 		args := fmt.Sprintf(`{"path":"a%d"}`, i)
 		fmt.Fprintf(&requests, `{"type":"ToolRequest","tool":"file_read","args":%s,"request_id":"r%d","session_id":"s","timestamp":1}`+"\n",
 			args, i)
-		hash, err := ArgsHash([]byte(args))
+		hash, err := contract.ArgsHash([]byte(args))
 		if err != nil {
 			t.Fatal(err)
 		}
-		line, err := Entry{"file_read", hash, 1730822400.5, 1730822401, CodeOK, 12}.Encode()
+		line, err := contract.Entry{"file_read", hash, 1730822400.5, 1730822401, contract.CodeOK, 12}.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
 		text += string(line)
 	}
-	plan, err := ReadPlan([]byte(requests.String()))
+	plan, err := contract.ReadPlan([]byte(requests.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func sample(t *testing.T, calls int) (plan []*ToolRequest, text string) {
 // code or number of bytes, which a digest tells.
 func TestEveryByteOfATimelineCounts(t *testing.T) {
 	plan, text := sample(t, 3)
-	if entries, err := ParseTimeline([]byte(text)); err != nil || len(CompareTimeline(plan, entries, true)) > 0 || CountCodes(entries)[CodeOK] != 3 {
+	if entries, err := contract.ParseTimeline([]byte(text)); err != nil || len(contract.CompareTimeline(plan, entries, true)) > 0 || contract.CountCodes(entries)[contract.CodeOK] != 3 {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	for i := range len(text) {
@@ -44,7 +46,7 @@ func TestEveryByteOfATimelineCounts(t *testing.T) {
 			if string(changed) == text {
 				continue
 			}
-			entries, err := ParseTimeline(changed)
+			entries, err := contract.ParseTimeline(changed)
 			var again []byte
 			for _, e := range entries {
 				line, _ := e.Encode()
@@ -77,31 +79,31 @@ func TestWhatIsNoTimeline(t *testing.T) {
 		"a negative":       with(`"bytes":12`, `"bytes":-12`),
 		"a late time":      with(`1730822401`, `1e300`),
 		"an early time":    with(`1730822401`, `-1`),
-		"a long line":      with(`"file_read"`, `"`+strings.Repeat("a", maxEntry)+`"`),
-		"too many calls":   strings.Repeat(text, MaxCalls+1),
+		"a long line":      with(`"file_read"`, `"`+strings.Repeat("a", 400)+`"`),
+		"too many calls":   strings.Repeat(text, contract.MaxCalls+1),
 		"no UTF-8":         with(`file_read`, "file\xff"),
 	} {
-		if entries, err := ParseTimeline([]byte(s)); err == nil {
+		if entries, err := contract.ParseTimeline([]byte(s)); err == nil {
 			t.Errorf("%s: %d entries", name, len(entries))
 		}
 	}
-	if n := len(strings.Repeat(text, MaxCalls)); n > MaxTimeline {
-		t.Errorf("%d calls have %d bytes", MaxCalls, n)
+	if n := len(strings.Repeat(text, contract.MaxCalls)); n > contract.MaxTimeline {
+		t.Errorf("%d calls have %d bytes", contract.MaxCalls, n)
 	}
 }
 
 func TestCompare(t *testing.T) {
 	plan, text := sample(t, 3)
-	entries, err := ParseTimeline([]byte(text))
+	entries, err := contract.ParseTimeline([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	failed := append([]Entry{}, entries[:2]...)
+	failed := append([]contract.Entry{}, entries[:2]...)
 	failed[1].Code = "E_FILE_IO"
-	other := append([]Entry{}, entries...)
+	other := append([]contract.Entry{}, entries...)
 	other[1].Tool = "grep"
 	for name, c := range map[string]struct {
-		entries []Entry
+		entries []contract.Entry
 		ended   bool
 		want    int
 	}{
@@ -109,11 +111,11 @@ func TestCompare(t *testing.T) {
 		"ends early":       {entries[:2], true, 1},
 		"ends by an error": {failed, true, 0},
 		"none":             {nil, true, 1},
-		"swapped":          {[]Entry{entries[1], entries[0], entries[2]}, true, 2},
+		"swapped":          {[]contract.Entry{entries[1], entries[0], entries[2]}, true, 2},
 		"another tool":     {other, true, 1},
 		"more":             {append(entries[:3:3], entries[0], entries[0]), true, 1},
 	} {
-		if got := CompareTimeline(plan, c.entries, c.ended); len(got) != c.want {
+		if got := contract.CompareTimeline(plan, c.entries, c.ended); len(got) != c.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

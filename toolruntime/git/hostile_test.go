@@ -491,21 +491,29 @@ func TestConflictsChangeNothing(t *testing.T) {
 }
 
 func TestConventions(t *testing.T) {
-	k := keeper{nil, &registry.Registry{Validators: []registry.Validator{
-		{Rule: "commit.message.conventional", Enforcement: registry.Blocking},
-		{Rule: "branch.naming.convention", Enforcement: registry.Blocking}}}}
+	b := newBench(t, map[string]string{"a": "0\n"})
+	r, err := registry.Parse([]byte("version: 1\nvalidators: [{rule: commit.message.conventional, enforcement: blocking}, " +
+		"{rule: branch.naming.convention, enforcement: blocking}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for text, good := range map[string]bool{
 		"feat: x": true, "fix(a/b): x\n\nbody\n": true, "refactor(core)!: x": true, "chore: x\n": true, "fixup! feat: x": true,
-		"feat:x": false, "feat : x": false, "Feat: x": false, "x": false, "": false, "feat: x\nbody": false, "feat(): x": false,
+		"feat:x": false, "feat : x": false, "Feat: x": false, "x": false, "feat: x\nbody": false, "feat(): x": false,
 		"WIP: x": false, "feat: ": false, " feat: x": false,
 	} {
-		if _, err := k.message(text); (err == nil) != good {
+		b.write("a", text)
+		b.must("git_add", map[string]any{"paths": []string{"a"}})
+		_, err := b.call(r, "git_commit", map[string]any{"message": text})
+		if (err == nil) != good || err != nil && err.Rule != "commit.message.conventional" {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	for name, good := range map[string]bool{"main": true, "feat/token-parser": true, "fix/issue-12": true, "release/1.2.0": true,
-		"feat": false, "feat/": false, "Feat/x": false, "feat/X": false, "feat/a b": false, "x/y": false, "feat/a--b": false} {
-		if _, err := k.naming(name); (err == nil) != good {
+	b.must("git_commit", map[string]any{"message": "feat: the last"})
+	for name, good := range map[string]bool{"feat/token-parser": true, "fix/issue-12": true, "release/1.2.0": true,
+		"feat": false, "Feat/x": false, "feat/X": false, "x/y": false, "feat/a--b": false} {
+		_, err := b.call(r, "git_checkout", map[string]any{"target": name, "create": true})
+		if (err == nil) != good || err != nil && err.Rule != "branch.naming.convention" {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package approval
+package approval_test
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
 var (
@@ -59,7 +61,7 @@ func line(principals, options string, s ssh.Signer) string {
 
 func TestVerify(t *testing.T) {
 	alice, bob := ed(t), ed(t)
-	good := sign(t, alice, Namespace, message)
+	good := sign(t, alice, approval.Namespace, message)
 	tests := []struct {
 		name, signers, approver string
 		sig                     []byte
@@ -78,44 +80,44 @@ func TestVerify(t *testing.T) {
 			good, message, nil},
 		{"case", line("Alice", "", alice), "alice", good, message, nil},
 		{"other spelling", line("a.lice@example.org", "", alice), "Ａlice", good, message, nil},
-		{"case of a pattern", line("ALI*", "", alice), "alice", good, message, ErrSigner},
-		{"excluded in another case", line("*,!alice@example.org", "", alice), "Alice", good, message, ErrSigner},
-		{"excluded by a pattern", line("*,!*@example.org", "", alice), "alice@Example.ORG", good, message, ErrSigner},
+		{"case of a pattern", line("ALI*", "", alice), "alice", good, message, approval.ErrSigner},
+		{"excluded in another case", line("*,!alice@example.org", "", alice), "Alice", good, message, approval.ErrSigner},
+		{"excluded by a pattern", line("*,!*@example.org", "", alice), "alice@Example.ORG", good, message, approval.ErrSigner},
 		{"trailing newline", line("alice", "", alice), "alice", append(bytes.Clone(good), "\n\n"...), message, nil},
 
-		{"changed message", line("alice", "", alice), "alice", good, append(bytes.Clone(message), ' '), ErrSignature},
-		{"other namespace", line("alice", "", alice), "alice", sign(t, alice, "file", message), message, ErrSignature},
-		{"other approver", line("alice", "", alice), "bob", good, message, ErrSigner},
-		{"empty approver", line("*", "", alice), "", good, message, ErrSigner},
-		{"other key", line("alice", "", bob), "alice", good, message, ErrSigner},
-		{"nobody", "", "alice", good, message, ErrSigner},
-		{"excluded", line("*,!alice", "", alice), "alice", good, message, ErrSigner},
-		{"other namespaces", line("alice", `namespaces="file,git"`, alice), "alice", good, message, ErrSigner},
-		{"not yet", line("alice", `valid-after="20260301"`, alice), "alice", good, message, ErrSigner},
-		{"no more", line("alice", `valid-before="20260210120000Z"`, alice), "alice", good, message, ErrSigner},
-		{"authority", line("alice", "cert-authority", alice), "alice", good, message, ErrSigner},
-		{"bracket is no pattern", line("[a]lice", "", alice), "alice", good, message, ErrSigner},
+		{"changed message", line("alice", "", alice), "alice", good, append(bytes.Clone(message), ' '), approval.ErrSignature},
+		{"other namespace", line("alice", "", alice), "alice", sign(t, alice, "file", message), message, approval.ErrSignature},
+		{"other approver", line("alice", "", alice), "bob", good, message, approval.ErrSigner},
+		{"empty approver", line("*", "", alice), "", good, message, approval.ErrSigner},
+		{"other key", line("alice", "", bob), "alice", good, message, approval.ErrSigner},
+		{"nobody", "", "alice", good, message, approval.ErrSigner},
+		{"excluded", line("*,!alice", "", alice), "alice", good, message, approval.ErrSigner},
+		{"other namespaces", line("alice", `namespaces="file,git"`, alice), "alice", good, message, approval.ErrSigner},
+		{"not yet", line("alice", `valid-after="20260301"`, alice), "alice", good, message, approval.ErrSigner},
+		{"no more", line("alice", `valid-before="20260210120000Z"`, alice), "alice", good, message, approval.ErrSigner},
+		{"authority", line("alice", "cert-authority", alice), "alice", good, message, approval.ErrSigner},
+		{"bracket is no pattern", line("[a]lice", "", alice), "alice", good, message, approval.ErrSigner},
 
-		{"no signature", line("alice", "", alice), "alice", []byte("hello"), message, ErrSignature},
-		{"empty", line("alice", "", alice), "alice", nil, message, ErrSignature},
+		{"no signature", line("alice", "", alice), "alice", []byte("hello"), message, approval.ErrSignature},
+		{"empty", line("alice", "", alice), "alice", nil, message, approval.ErrSignature},
 		{"two signatures", line("alice", "", alice), "alice", append(bytes.Clone(good), good...), message,
-			ErrSignature},
-		{"truncated", line("alice", "", alice), "alice", good[:len(good)/2], message, ErrSignature},
+			approval.ErrSignature},
+		{"truncated", line("alice", "", alice), "alice", good[:len(good)/2], message, approval.ErrSignature},
 		{"other PEM", line("alice", "", alice), "alice", bytes.ReplaceAll(good, []byte("SSH SIGNATURE"),
-			[]byte("CERTIFICATE")), message, ErrSignature},
-		{"huge", line("alice", "", alice), "alice", bytes.Repeat([]byte("x"), MaxSignatureBytes+1), message,
-			ErrSignature},
+			[]byte("CERTIFICATE")), message, approval.ErrSignature},
+		{"huge", line("alice", "", alice), "alice", bytes.Repeat([]byte("x"), approval.MaxSignatureBytes+1), message,
+			approval.ErrSignature},
 
-		{"unknown option", line("alice", "no-touch", alice), "alice", good, message, ErrSigners},
-		{"bad time", line("alice", `valid-after="soon"`, alice), "alice", good, message, ErrSigners},
-		{"open quote", `"alice ` + line("x", "", alice), "alice", good, message, ErrSigners},
-		{"bad key", "alice ssh-ed25519 AAAA\n", "alice", good, message, ErrSigners},
-		{"no key", "alice\n", "alice", good, message, ErrSigners},
+		{"unknown option", line("alice", "no-touch", alice), "alice", good, message, approval.ErrSigners},
+		{"bad time", line("alice", `valid-after="soon"`, alice), "alice", good, message, approval.ErrSigners},
+		{"open quote", `"alice ` + line("x", "", alice), "alice", good, message, approval.ErrSigners},
+		{"bad key", "alice ssh-ed25519 AAAA\n", "alice", good, message, approval.ErrSigners},
+		{"no key", "alice\n", "alice", good, message, approval.ErrSigners},
 		{"other type", strings.Replace(line("alice", "", alice), "ssh-ed25519", "ssh-rsa", 1), "alice", good, message,
-			ErrSigners},
+			approval.ErrSigners},
 	}
 	for _, tt := range tests {
-		err := Verify([]byte(tt.signers), tt.approver, tt.msg, tt.sig, now)
+		err := approval.Verify([]byte(tt.signers), tt.approver, tt.msg, tt.sig, now)
 		if !errors.Is(err, tt.want) || tt.want == nil && err != nil {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
@@ -141,8 +143,8 @@ func TestKeyTypes(t *testing.T) {
 		ok   bool
 	}{{"RSA 1024", weak, false}, {"RSA 2048", strong, true}, {"ECDSA", ec, true}} {
 		s := signerOf(t, tt.key)
-		err := Verify([]byte(line("alice", "", s)), "alice", message, sign(t, s, Namespace, message), now)
-		if (err == nil) != tt.ok || !tt.ok && !errors.Is(err, ErrSignature) {
+		err := approval.Verify([]byte(line("alice", "", s)), "alice", message, sign(t, s, approval.Namespace, message), now)
+		if (err == nil) != tt.ok || !tt.ok && !errors.Is(err, approval.ErrSignature) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -151,12 +153,12 @@ func TestKeyTypes(t *testing.T) {
 // A signature that OpenSSH's own ssh-keygen made (version 9.2) and a list as
 // its manual shows it.
 func TestOpenSSH(t *testing.T) {
-	if err := Verify([]byte(openSSHSigners), "alice@example.org", []byte("hello\n"), []byte(openSSHSignature),
+	if err := approval.Verify([]byte(openSSHSigners), "alice@example.org", []byte("hello\n"), []byte(openSSHSignature),
 		now); err != nil {
 		t.Error(err)
 	}
-	if err := Verify([]byte(openSSHSigners), "alice@example.org", []byte("Hello\n"), []byte(openSSHSignature),
-		now); !errors.Is(err, ErrSignature) {
+	if err := approval.Verify([]byte(openSSHSigners), "alice@example.org", []byte("Hello\n"), []byte(openSSHSignature),
+		now); !errors.Is(err, approval.ErrSignature) {
 		t.Error(err)
 	}
 }
@@ -166,7 +168,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add("a,b cert-authority,namespaces=\"x\" ssh-ed25519 AAAA", "a",
 		"-----BEGIN SSH SIGNATURE-----\nU1NIU0lH\n-----END SSH SIGNATURE-----")
 	f.Fuzz(func(t *testing.T, signers, approver, sig string) {
-		if err := Verify([]byte(signers), approver, []byte("not what was signed"), []byte(sig), now); err == nil {
+		if err := approval.Verify([]byte(signers), approver, []byte("not what was signed"), []byte(sig), now); err == nil {
 			t.Fatal("a message that was never signed verifies")
 		}
 	})

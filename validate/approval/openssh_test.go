@@ -1,4 +1,4 @@
-package approval
+package approval_test
 
 const openSSHSigners = `# who may approve
 alice@example.org,*@ops.example.org namespaces="file,threegate-request",valid-after="20200101" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFRV/pEP2y9FpxENQ0yGfsYqJw2W664sm7y7Ba3Wix1j alice

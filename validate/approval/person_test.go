@@ -1,4 +1,8 @@
-package approval
+package approval_test
+
+import (
+	"github.com/threegate/tool-exec/validate/approval"
+)
 
 import "testing"
 
@@ -32,10 +36,10 @@ func TestSame(t *testing.T) {
 		{"山田", "山田", true},
 		{"山田", "山本", false},
 	} {
-		if got := Same(c.a, c.b); got != c.want {
-			t.Errorf("Same(%q, %q) = %v: %q, %q", c.a, c.b, got, personOf(c.a), personOf(c.b))
+		if got := approval.Same(c.a, c.b); got != c.want {
+			t.Errorf("Same(%q, %q) = %v", c.a, c.b, got)
 		}
-		if Same(c.b, c.a) != Same(c.a, c.b) {
+		if approval.Same(c.b, c.a) != approval.Same(c.a, c.b) {
 			t.Errorf("Same(%q, %q) depends on the order", c.a, c.b)
 		}
 	}
@@ -49,7 +53,7 @@ func TestMachine(t *testing.T) {
 		"deploy-bot": "*-bot", "deploy.bot+1@x.org": "*-bot", "Nice <deploy-bot@x.org>": "*-bot",
 		"Ai Nakamura": "", "talbot": "", "ann.b": "", "": "", "...": "", "aidan": "",
 	} {
-		if got := Machine(patterns, name); got != want {
+		if got := approval.Machine(patterns, name); got != want {
 			t.Errorf("Machine(%q) = %q, want %q", name, got, want)
 		}
 	}
@@ -58,9 +62,9 @@ func TestMachine(t *testing.T) {
 func FuzzSame(f *testing.F) {
 	f.Add("ann.b", "Ann.B@x.org")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if !Same(a, a) || Same(a, b) != Same(b, a) {
+		if !approval.Same(a, a) || approval.Same(a, b) != approval.Same(b, a) {
 			t.Fatalf("%q %q", a, b)
 		}
-		Machine([]string{"a*", "*-b"}, a)
+		approval.Machine([]string{"a*", "*-b"}, a)
 	})
 }

@@ -1,4 +1,4 @@
-package approval
+package approval_test
 
 import (
 	"bytes"
@@ -10,29 +10,31 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/threegate/tool-exec/validate/approval"
 )
 
-func somePlan() Plan {
-	return Plan{Version: PlanVersion, RequestID: "TR-x", RequestSHA256: "aa", Backend: "ERA", Language: "python",
-		Inputs: []PlanInput{{"/in/a", "1"}, {"/in/b", "2"}}, Image: "sha256:1", Runtime: "io.containerd.runc.v2",
-		Limits: []PlanLimit{{"pids", 128}, {"time_sec", 60}}, Network: "allowlist", Domains: []string{"a.example"},
+func somePlan() approval.Plan {
+	return approval.Plan{Version: approval.PlanVersion, RequestID: "TR-x", RequestSHA256: "aa", Backend: "ERA", Language: "python",
+		Inputs: []approval.PlanInput{{"/in/a", "1"}, {"/in/b", "2"}}, Image: "sha256:1", Runtime: "io.containerd.runc.v2",
+		Limits: []approval.PlanLimit{{"pids", 128}, {"time_sec", 60}}, Network: "allowlist", Domains: []string{"a.example"},
 		Rules: "r1"}
 }
 
 func TestDriftNamesWhatChanged(t *testing.T) {
-	for want, change := range map[string]func(p *Plan){
-		"":                          func(p *Plan) { p.Rules = "r2" }, // the rules judge anew; they are no drift
-		"request (":                 func(p *Plan) { p.RequestSHA256 = "bb" },
-		"inputs: /in/b (planned 2,": func(p *Plan) { p.Inputs = []PlanInput{{"/in/a", "1"}, {"/in/b", "3"}} },
-		"inputs: /in/c (planned none, now 4)": func(p *Plan) {
-			p.Inputs = append([]PlanInput{{"/in/c", "4"}}, p.Inputs...)
+	for want, change := range map[string]func(p *approval.Plan){
+		"":                          func(p *approval.Plan) { p.Rules = "r2" }, // the rules judge anew; they are no drift
+		"request (":                 func(p *approval.Plan) { p.RequestSHA256 = "bb" },
+		"inputs: /in/b (planned 2,": func(p *approval.Plan) { p.Inputs = []approval.PlanInput{{"/in/a", "1"}, {"/in/b", "3"}} },
+		"inputs: /in/c (planned none, now 4)": func(p *approval.Plan) {
+			p.Inputs = append([]approval.PlanInput{{"/in/c", "4"}}, p.Inputs...)
 		},
-		"inputs: /in/a (planned 1, now none)":    func(p *Plan) { p.Inputs = p.Inputs[1:] },
-		"backend (":                              func(p *Plan) { p.Language = "perl" },
-		"image (planned sha256:1, now sha256:2)": func(p *Plan) { p.Image = "sha256:2" },
-		"runtime (":                              func(p *Plan) { p.Runtime += ", /tmp executable" },
-		"limits: pids (planned 128, now 9)":      func(p *Plan) { p.Limits = []PlanLimit{{"pids", 9}, {"time_sec", 60}} },
-		"network (planned allowlist a.example, now allowlist a.example b.example)": func(p *Plan) {
+		"inputs: /in/a (planned 1, now none)":    func(p *approval.Plan) { p.Inputs = p.Inputs[1:] },
+		"backend (":                              func(p *approval.Plan) { p.Language = "perl" },
+		"image (planned sha256:1, now sha256:2)": func(p *approval.Plan) { p.Image = "sha256:2" },
+		"runtime (":                              func(p *approval.Plan) { p.Runtime += ", /tmp executable" },
+		"limits: pids (planned 128, now 9)":      func(p *approval.Plan) { p.Limits = []approval.PlanLimit{{"pids", 9}, {"time_sec", 60}} },
+		"network (planned allowlist a.example, now allowlist a.example b.example)": func(p *approval.Plan) {
 			p.Domains = []string{"a.example", "b.example"}
 		},
 	} {
@@ -50,13 +52,13 @@ func TestDriftNamesWhatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := ParsePlan(data); err != nil || len(p.Drift(somePlan())) > 0 {
+	if p, err := approval.ParsePlan(data); err != nil || len(p.Drift(somePlan())) > 0 {
 		t.Errorf("read back: %+v, %v", p, err)
 	}
 	for _, bad := range []string{"", "{}", "null", strings.Replace(string(data), `"version": 1`, `"version": 2`, 1),
 		strings.Replace(string(data), `"image"`, `"more": 1, "image"`, 1),
 		strings.Replace(string(data), `"image"`, `"image": "x", "image"`, 1), string(data) + "{}"} {
-		if _, err := ParsePlan([]byte(bad)); !errors.Is(err, ErrPlan) {
+		if _, err := approval.ParsePlan([]byte(bad)); !errors.Is(err, approval.ErrPlan) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -68,28 +70,28 @@ func TestApprovalFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := Approval{Signature: sign(t, alice, Namespace, message), Plan: plan,
-		PlanSignature: sign(t, alice, PlanNamespace, plan)}
+	whole := approval.Approval{Signature: sign(t, alice, approval.Namespace, message), Plan: plan,
+		PlanSignature: sign(t, alice, approval.PlanNamespace, plan)}
 	file := whole.Join()
-	got, err := Split(file)
+	got, err := approval.Split(file)
 	if err != nil || !bytes.Equal(got.Plan, plan) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	signers := []byte(line("alice", "", alice))
-	if err := Verify(signers, "alice", message, got.Signature, now); err != nil {
+	if err := approval.Verify(signers, "alice", message, got.Signature, now); err != nil {
 		t.Error(err)
 	}
-	if err := VerifyPlan(signers, "alice", got.Plan, got.PlanSignature, now); err != nil {
+	if err := approval.VerifyPlan(signers, "alice", got.Plan, got.PlanSignature, now); err != nil {
 		t.Error(err)
 	}
 	// A signature of one kind is none of the other.
-	if err := VerifyPlan(signers, "alice", plan, sign(t, alice, Namespace, plan), now); !errors.Is(err, ErrSignature) {
+	if err := approval.VerifyPlan(signers, "alice", plan, sign(t, alice, approval.Namespace, plan), now); !errors.Is(err, approval.ErrSignature) {
 		t.Error(err)
 	}
-	if err := Verify(signers, "alice", plan, whole.PlanSignature, now); !errors.Is(err, ErrSignature) {
+	if err := approval.Verify(signers, "alice", plan, whole.PlanSignature, now); !errors.Is(err, approval.ErrSignature) {
 		t.Error(err)
 	}
-	if got, err := Split(whole.Signature); err != nil || got.Plan != nil || !bytes.Equal(got.Signature, whole.Signature) {
+	if got, err := approval.Split(whole.Signature); err != nil || got.Plan != nil || !bytes.Equal(got.Signature, whole.Signature) {
 		t.Errorf("a signature alone: %+v, %v", got, err)
 	}
 	text := string(file)
@@ -100,7 +102,7 @@ func TestApprovalFile(t *testing.T) {
 		"a header":            strings.Replace(text, "PLAN-----\n", "PLAN-----\nA: b\n\n", 1),
 		"twice":               text + text,
 	} {
-		if got, err := Split([]byte(bad)); !errors.Is(err, ErrSignature) {
+		if got, err := approval.Split([]byte(bad)); !errors.Is(err, approval.ErrSignature) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -134,29 +136,29 @@ func TestPlanAndOpenSSH(t *testing.T) {
 		t.Fatal(err)
 	}
 	signers := []byte(line("alice", `namespaces="threegate-plan"`, key))
-	for name, data := range map[string][]byte{"plan": plan, "ours.sig": sign(t, key, PlanNamespace, plan),
+	for name, data := range map[string][]byte{"plan": plan, "ours.sig": sign(t, key, approval.PlanNamespace, plan),
 		"signers": signers} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	verify := []string{"-Y", "verify", "-f", "signers", "-I", "alice", "-n", PlanNamespace, "-s", "ours.sig"}
+	verify := []string{"-Y", "verify", "-f", "signers", "-I", "alice", "-n", approval.PlanNamespace, "-s", "ours.sig"}
 	if err := run(plan, verify...); err != nil {
 		t.Errorf("ssh-keygen refuses our signature: %v", err)
 	}
 	if err := run(append(plan, ' '), verify...); err == nil {
 		t.Error("ssh-keygen takes our signature for another plan")
 	}
-	if err := run(nil, "-q", "-Y", "sign", "-n", PlanNamespace, "-f", "key", "plan"); err != nil {
+	if err := run(nil, "-q", "-Y", "sign", "-n", approval.PlanNamespace, "-f", "key", "plan"); err != nil {
 		t.Fatal(err)
 	}
-	if err := VerifyPlan(signers, "alice", plan, file("plan.sig"), now); err != nil {
+	if err := approval.VerifyPlan(signers, "alice", plan, file("plan.sig"), now); err != nil {
 		t.Errorf("we refuse ssh-keygen's signature: %v", err)
 	}
-	if err := VerifyPlan(signers, "alice", append(plan, ' '), file("plan.sig"), now); !errors.Is(err, ErrSignature) {
+	if err := approval.VerifyPlan(signers, "alice", append(plan, ' '), file("plan.sig"), now); !errors.Is(err, approval.ErrSignature) {
 		t.Errorf("another plan: %v", err)
 	}
-	if err := Verify(signers, "alice", plan, file("plan.sig"), now); !errors.Is(err, ErrSignature) {
+	if err := approval.Verify(signers, "alice", plan, file("plan.sig"), now); !errors.Is(err, approval.ErrSignature) {
 		t.Errorf("as that of a request: %v", err)
 	}
 }

@@ -67,8 +67,8 @@ type condition struct {
 	deny     []uint32
 }
 
-// program is a filter that denies these system calls, and those under these conditions. What is denied fails with EPERM;
-// a call of another ABI, where the numbers mean other things, ends the process.
+// program is a filter that denies these system calls, and others under these conditions. What is denied fails with
+// EPERM; a call of another ABI, where the numbers mean other things, ends the process.
 func program(calls []string, also ...condition) ([]bpf.RawInstruction, error) {
 	abi, err := arch.GetInfo("")
 	if err != nil {

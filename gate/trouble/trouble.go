@@ -23,8 +23,8 @@ const File = "status.json"
 
 // Trouble is something of ours that holds up a job, or the intake.
 type Trouble struct {
-	// What is a job's id, "intake", "posture", "core-notices", "orders", "sender USER" or "orders of USER" whose requests
-	// or orders wait, or "core-inbound" for a folder that hangs.
+	// What is a job's id, "intake", "posture", "core-notices", "orders", "sender USER" or "orders of USER" if
+	// their requests or orders wait, or "core-inbound" for a folder that hangs.
 	What string `json:"what"`
 	// Request is the job's request id; Doing says what can't be done, in words.
 	Request string       `json:"request,omitempty"`

@@ -87,8 +87,8 @@ func Put(ctx context.Context, inbox string, b Bundle, l Limits) (_ Placed, err e
 	return p, nil
 }
 
-// ForeignError says that what another user put into an inbox is in the way of a request: the node takes in no inputs and
-// no signature of anybody but who put the request there.
+// ForeignError says that what another user put into an inbox is in the way of a request: the node takes in no inputs
+// and no signature of anybody but who put the request there.
 type ForeignError struct {
 	Path string
 	UID  int

@@ -160,6 +160,23 @@ func landlockCheck(cs *checks, abi int) {
 // fullABI is the first version of Landlock that can do all that confine asks for.
 const fullABI = 6
 
+// inboxChecks tries the inboxes, and says who else could get at what lies there.
+func inboxChecks(cs *checks, l *config.Node) {
+	for _, in := range l.Inboxes {
+		err := folderCheck(in.Path, unix.R_OK|unix.W_OK|unix.X_OK)
+		cs.add("inbox "+in.Name, err, in.Path, "mkdir -m 1770 "+in.Path)
+		if err := access.Fixed(in.Path); err != nil && l.Access.Approvers != "" {
+			cs.add("inbox "+in.Name, err, "", executors.HintOf(err))
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			cs.warn("inbox "+in.Name, err.Error(), executors.HintOf(err))
+		}
+		if who := tamperers(in.Path); who != "" {
+			cs.warn("inbox "+in.Name, who+" may remove or replace what others put into "+in.Path+
+				": it is theirs to write and not sticky", "chmod +t "+in.Path)
+		}
+	}
+}
+
 // nodeChecks checks what the configuration names.
 func nodeChecks(ctx context.Context, cs *checks, l *config.Node) {
 	programs := backend.Programs(l)
@@ -206,19 +223,7 @@ func nodeChecks(ctx context.Context, cs *checks, l *config.Node) {
 	for _, h := range holds {
 		cs.warn("hold", "nothing is taken in: "+h.String(), "threegate resume "+h.Inbox+" --node "+l.Dir)
 	}
-	for _, in := range l.Inboxes {
-		err := folderCheck(in.Path, unix.R_OK|unix.W_OK|unix.X_OK)
-		cs.add("inbox "+in.Name, err, in.Path, "mkdir -m 1770 "+in.Path)
-		if err := access.Fixed(in.Path); err != nil && l.Access.Approvers != "" {
-			cs.add("inbox "+in.Name, err, "", executors.HintOf(err))
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			cs.warn("inbox "+in.Name, err.Error(), executors.HintOf(err))
-		}
-		if who := tamperers(in.Path); who != "" {
-			cs.warn("inbox "+in.Name, who+" may remove or replace what others put into "+in.Path+
-				": it is theirs to write and not sticky", "chmod +t "+in.Path)
-		}
-	}
+	inboxChecks(cs, l)
 	err = folderCheck(l.CoreInbound.Path, unix.W_OK|unix.X_OK)
 	cs.add("core inbound", err, l.CoreInbound.Path, backend.CoreHint(l))
 	if l.CoreNotices.Enabled {

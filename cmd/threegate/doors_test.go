@@ -31,7 +31,7 @@ type door struct {
 	token string
 }
 
-// doors starts all three on a node.
+// doors starts all of them on a node.
 func doors(t *testing.T) map[string]door {
 	t.Helper()
 	dir := t.TempDir()
@@ -60,8 +60,10 @@ func doors(t *testing.T) map[string]door {
 			t.Error(err)
 		}
 	})
+	desk, path, _ := strings.Cut(strings.TrimPrefix(started(t, "desk", "--node", node), "http://"), "/")
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	return map[string]door{
+		"desk":    {desk, "GET /" + path + "node HTTP/1.1\r\n", ""},
 		"metrics": {l.Addr().String(), "GET /metrics HTTP/1.1\r\n", ""},
 		"openwop": {address(t, "openwop", "serve", "--node", node, "--listen", "127.0.0.1:0", "--key-file", key),
 			"GET /v1/tools HTTP/1.1\r\n", token},
@@ -73,6 +75,13 @@ func doors(t *testing.T) map[string]door {
 
 // address starts a server and returns the address that it says.
 func address(t *testing.T, args ...string) string {
+	t.Helper()
+	at, _, _ := strings.Cut(strings.TrimPrefix(started(t, args...), "http://"), "/")
+	return at
+}
+
+// started starts a server and returns the URL that it says.
+func started(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("threegate", args...)
 	r, w, err := os.Pipe()
@@ -93,8 +102,7 @@ func address(t *testing.T, args ...string) string {
 	if err != nil || !ok {
 		t.Fatalf("%q, %v", line, err)
 	}
-	at, _, _ = strings.Cut(strings.TrimSpace(at), "/")
-	return at
+	return "http://" + strings.TrimSpace(at)
 }
 
 func (d door) dial(t *testing.T) net.Conn {

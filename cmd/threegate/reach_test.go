@@ -45,6 +45,7 @@ var unconfined = map[string]string{
 	"image add":      "reads images of the operator's",
 	"quickstart":     "starts commands that give up theirs",
 	"openwop serve":  "gives up all but reading the node and answering: see TestServerGivesUpRights",
+	"desk":           "gives up all but reading the node and answering: see TestDesk",
 	"openwop schema": "reads nothing",
 	"audit vkey":     "reads keys of the auditor's",
 	"schema":         "reads nothing", "version": "reads nothing", "docs": "for those who build it",

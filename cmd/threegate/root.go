@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
+	"github.com/threegate/tool-exec/cmd/threegate/internal/desk"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/documents"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/mcpserver"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/node"
@@ -71,6 +72,7 @@ quarantine with reasons.`,
 	add(groupDocuments, mcpserver.Commands(a)...)
 	add(groupNode, node.Commands(a)...)
 	add(groupRecord, record.Commands(a)...)
+	add(groupRecord, desk.Commands(a)...)
 	add(groupRecord, openwop.Commands(a)...)
 	add(groupReference, reference.Commands(a)...)
 	root.SetCompletionCommandGroupID(groupReference)

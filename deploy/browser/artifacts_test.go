@@ -106,10 +106,10 @@ func delivered(t *testing.T, file string) bool {
 // TestNothingDeliveredRuns: what runs script when it is opened is not delivered. That the browser runs the acting files
 // shows that script would be seen.
 func TestNothingDeliveredRuns(t *testing.T) {
-	c, dir := start(t), t.TempDir()
+	c, dir := Start(t), t.TempDir()
 	opened, ran := 0, 0
 	try := func(file string) (out, runs bool) {
-		out, what := delivered(t, file), c.runs("file://"+file)
+		out, what := delivered(t, file), c.Runs("file://"+file)
 		if opened++; what != "" {
 			ran++
 		}

@@ -1,2 +1,2 @@
-// Package browser tries in a real Chromium what the gate lets through: `make browser`. All of it is tests.
+// Package browser drives a real Chromium for tests: `make browser`. Its own tests try what the gate lets through.
 package browser

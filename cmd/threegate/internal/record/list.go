@@ -156,7 +156,7 @@ func (a *app) list(ctx context.Context, out io.Writer, l *config.Node, agenda *v
 	}
 	var rows [][]string
 	for _, e := range list {
-		rows = append(rows, []string{string(e.State), ago(a.Now(), e.SinceUTC), cmp.Or(e.RequestID, e.Job, e.File),
+		rows = append(rows, []string{string(e.State), Ago(a.Now(), e.SinceUTC), cmp.Or(e.RequestID, e.Job, e.File),
 			e.about(a.Now())})
 	}
 	return term.List(out, ui.OutStyle, ui.Wide(), []string{"STATE", "SINCE", "REQUEST", "ABOUT"}, rows)
@@ -219,6 +219,13 @@ func (e *entry) about(now time.Time) string {
 		return "approved by " + approval.Listed(e.Approvers) + ", wants to be promoted"
 	case stateRefused:
 		return "a person refused it: " + e.File + ".refused"
+	}
+	return About(e.Entry, now)
+}
+
+// About says in a few words what is to be known of a request that a node has.
+func About(e view.Entry, now time.Time) string {
+	switch e.State {
 	case ledger.StateWaiting:
 		if e.Held {
 			return "in inbox " + e.Inbox + ", which is held"
@@ -244,8 +251,8 @@ func (e *entry) about(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// ago is how long ago something was, in the largest unit of time that says enough.
-func ago(now, then time.Time) string {
+// Ago is how long ago something was, in the largest unit of time that says enough.
+func Ago(now, then time.Time) string {
 	switch d := now.Sub(then); {
 	case then.IsZero():
 		return "-"

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// hangsAfter is how long CORE's folder may take to answer before that is told.
+	// hangsAfter is how long CORE's folder may take to answer before that is told, and a stop leaves it behind.
 	hangsAfter = 5 * time.Second
-	// leaveAfter is how long a stop waits for deliveries beyond the drain time.
-	leaveAfter = 2 * time.Second
+	// leaveLook is how often a stop that waits for deliveries looks whether they hang.
+	leaveLook = 100 * time.Millisecond
 )
 
 // deliveries take finished jobs to their end. CORE's folder may be a mount that is
@@ -63,17 +63,23 @@ func (o *deliveries) run(work context.Context, n int, fatal chan<- error) {
 	}
 }
 
-// stop waits for what is being delivered, for a while only.
+// stop waits for what is being delivered, unless CORE's folder hangs.
 func (o *deliveries) stop() {
 	o.queue.close()
 	done := make(chan struct{})
 	go func() { o.wg.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(leaveAfter):
-		o.hangs.Store(true)
-		o.g.log.Error("stopping: CORE's folder does not answer; deliveries are left to the next start",
-			"folder", o.g.config().CoreInbound.Path, "jobs", o.queue.busy())
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(leaveLook):
+		}
+		if o.trouble() != nil {
+			o.hangs.Store(true)
+			o.g.log.Error("stopping: CORE's folder does not answer; deliveries are left to the next start",
+				"folder", o.g.config().CoreInbound.Path, "jobs", o.queue.busy())
+			return
+		}
 	}
 }
 

@@ -45,7 +45,8 @@ func Start(t *testing.T) *Chromium {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("chromium", "--headless", "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu",
-		"--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--user-data-dir="+t.TempDir(), "about:blank")
+		"--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+		"--user-data-dir="+t.TempDir(), "about:blank")
 	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // 3 and 4 there
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("%v; deploy/browser/install installs it", err)
@@ -149,7 +150,8 @@ func (c *Chromium) Runs(url string) (what string) {
 	for shown && !loaded {
 		seen(c.next())
 	}
-	c.call(session, "Emulation.setVirtualTimePolicy", options{"policy": "pauseIfNetworkFetchesPending", "budget": pageTime}, seen)
+	c.call(session, "Emulation.setVirtualTimePolicy", options{"policy": "pauseIfNetworkFetchesPending",
+		"budget": pageTime}, seen)
 	for !over {
 		seen(c.next())
 	}

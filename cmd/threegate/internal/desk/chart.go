@@ -46,7 +46,8 @@ func newChart(days []day) chart {
 			}
 			h := max(2, part.n*(chartHeight-8)/c.Most)
 			y -= h
-			c.Bars = append(c.Bars, bar{x, y, barWidth, h, part.kind, d.Date + ": " + strconv.Itoa(part.n) + " " + part.noun})
+			says := d.Date + ": " + strconv.Itoa(part.n) + " " + part.noun
+			c.Bars = append(c.Bars, bar{x, y, barWidth, h, part.kind, says})
 		}
 		c.Labels = append(c.Labels, label{x + barWidth/2, d.Date[8:]})
 	}

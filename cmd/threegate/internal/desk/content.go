@@ -115,15 +115,17 @@ func (s *server) alarms(c *today) error {
 		return err
 	}
 	for _, h := range holds {
-		c.Troubles = append(c.Troubles, alarm{"held", visible(h.String()), "threegate resume" + before(" ", h.Inbox) + c.Command})
+		resume := "threegate resume" + before(" ", h.Inbox) + c.Command
+		c.Troubles = append(c.Troubles, alarm{"held", visible(h.String()), resume})
 	}
 	if live, err := view.Live(s.node); err == nil && live != nil && s.serving() {
 		for _, t := range live.Troubles {
-			c.Troubles = append(c.Troubles, alarm{visible(t.What + before(": ", t.Request)), visible(t.Doing + ": " + t.Error),
-				visible(t.Hint)})
+			c.Troubles = append(c.Troubles, alarm{visible(t.What + before(": ", t.Request)),
+				visible(t.Doing + ": " + t.Error), visible(t.Hint)})
 		}
 		for _, x := range live.Stuck {
-			c.Troubles = append(c.Troubles, alarm{visible("inbox " + x.Inbox + before(": ", x.Name)), visible(x.Reason), ""})
+			what := visible("inbox " + x.Inbox + before(": ", x.Name))
+			c.Troubles = append(c.Troubles, alarm{what, visible(x.Reason), ""})
 		}
 	}
 	c.Alarms = len(c.Troubles)
@@ -251,7 +253,8 @@ const decision = " --as YOUR-NAME --reason 'WHY'"
 // judged adds the findings that refused an item, and the commands that decide on it.
 func (c *story) judged(item string, r *quarantine.Reasons, node string) {
 	for _, f := range r.Findings[:min(len(r.Findings), maxRows)] {
-		x := finding{Rule: visible(f.Rule), Message: visible(f.Message), Excerpt: visible(f.Excerpt), Hint: visible(f.Hint)}
+		x := finding{Rule: visible(f.Rule), Message: visible(f.Message), Excerpt: visible(f.Excerpt),
+			Hint: visible(f.Hint)}
 		if f.Line > 0 {
 			x.Place = fmt.Sprintf("line %d", f.Line)
 		}
@@ -280,7 +283,8 @@ func (s *server) item(r *http.Request) (page, error) {
 	}
 	x := record.Section{Title: "Item"}
 	for _, f := range [][2]string{{"item", it.ID}, {"file", it.Reasons.OriginalName}, {"inbox", it.Reasons.Inbox},
-		{"refused", it.Reasons.RefusedAt.UTC().Format(time.RFC3339)}, {"sha256", it.Reasons.SHA256}, {"folder", it.Dir}} {
+		{"refused", it.Reasons.RefusedAt.UTC().Format(time.RFC3339)}, {"sha256", it.Reasons.SHA256},
+		{"folder", it.Dir}} {
 		if f[1] != "" {
 			x.Fields = append(x.Fields, [2]string{f[0], visible(f[1])})
 		}

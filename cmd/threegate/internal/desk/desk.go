@@ -1,4 +1,5 @@
-// Package desk shows a node in a browser on this machine: what waits for whom, the quarantine, and each request's story.
+// Package desk shows a node in a browser on this machine: what waits for whom, the quarantine, and each request's
+// story.
 //
 // It only reads, and holds no key: what a person decides is a command to copy. Everything that it shows may come from
 // somebody hostile. Each text is made visible and bounded before a template escapes it, no page has script, and the

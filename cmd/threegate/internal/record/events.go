@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -167,17 +168,20 @@ func rulesOf(list []schemas.Release) string {
 	return strings.Join(slices.Compact(rules), " ")
 }
 
+// aboutEvent names what an event is about.
+func aboutEvent(e ledger.Event) string {
+	if id := cmp.Or(e.RequestID, e.RunID); id != "" || e.Order == "" {
+		return id
+	}
+	return fmt.Sprintf("order %.12s", e.Order)
+}
+
 // eventDetail says in words what an event carries.
 func eventDetail(e ledger.Event) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	switch {
-	case e.RequestID != "":
-		add("%s", e.RequestID)
-	case e.RunID != "":
-		add("%s", e.RunID)
-	case e.Order != "":
-		add("order %.12s", e.Order)
+	if about := aboutEvent(e); about != "" {
+		add("%s", about)
 	}
 	if e.Outcome == ledger.OutcomeRefused {
 		add("quarantined")

@@ -43,8 +43,8 @@ type Task struct {
 	Limits  Limits          `json:"limits"`
 }
 
-// BackendPosture runs the node's self-test in any of its images: no request can
-// ask for it. It takes nothing of a Task but id, network, domains and limits.
+// BackendPosture runs the node's self-test in any of its images: no request can ask for it. Of a Task it reads id,
+// network, domains and limits only.
 const BackendPosture schemas.Backend = "posture"
 
 // Limits bound one run. Every field but CPUTime must be above zero.
@@ -85,8 +85,8 @@ type Identity struct {
 	Image   string `json:"image"`   // "sha256:..."
 }
 
-// Outcome is how a task ended. It is an outcome also when the program failed,
-// was killed or could not be started; trouble of ours is an error instead.
+// Outcome is how a task ended. It is an outcome also when the program failed, was killed or could not be started; a
+// fault of the node's own is an error instead.
 type Outcome struct {
 	ExitCode int `json:"exit_code"`
 	// Cause is what ended the program, as far as the sandbox knows: CauseNone if it ended by itself. The gate decides
@@ -106,8 +106,8 @@ type Outcome struct {
 	NetworkDestinations []string `json:"network_destinations,omitempty"`
 	// NetworkRefused has a line for each destination that was refused or cut off, and why.
 	NetworkRefused []string `json:"network_refused,omitempty"`
-	// NetworkFailed has a line for each destination that was allowed, and resolved or
-	// called in vain: a name that is only resolved carries data out too.
+	// NetworkFailed has a line for each allowed destination that was not reached. It is told because a name carries
+	// data out even if it is only looked up.
 	NetworkFailed []string `json:"network_failed,omitempty"`
 	// NetworkMore counts what had no room in the three lists.
 	NetworkMore NetworkMore `json:"network_more,omitzero"`
@@ -155,12 +155,12 @@ type Refused struct {
 	Reason string `json:"reason"`
 }
 
-// ErrUnavailable says that this node has no such backend, language or network.
-// It is a fact about the request's wish, not a trouble that may pass.
+// ErrUnavailable says that this node has no such backend, language or network. Trying the same request again does not
+// help.
 var ErrUnavailable = errors.New("not available on this node")
 
-// ErrNoImage says that an image which the configuration names is not there. That
-// is trouble of ours: it passes once somebody puts the image there.
+// ErrNoImage says that an image which the configuration names is not there. The request is not at fault: the job
+// waits until somebody puts the image there.
 var ErrNoImage = errors.New("image is not there")
 
 // ErrNotStarted says that a task that was to start never did, for certain: no
@@ -210,8 +210,8 @@ func FindProgram(name string) (string, error) {
 // the main goroutine keeps it: no other ever runs there, or changes its namespaces.
 func init() { runtime.LockOSThread() }
 
-// OnOwnThread calls f on a thread that ends with it, and with it whatever f has changed of
-// the thread: its working folder, its namespaces.
+// OnOwnThread calls f on a thread of its own, which ends when f returns. So whatever f changes of its thread (working
+// folder, namespaces) is gone afterwards.
 func OnOwnThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {

@@ -12,13 +12,12 @@ import (
 	"github.com/threegate/tool-exec/spool"
 )
 
-// Executor runs tasks. It is safe for concurrent use by several goroutines, one
-// task each. Every method may be called again after a crash of the gate, by
-// another process, for a task that the first one began: what an Executor must
+// Executor runs tasks. It is safe for concurrent use by several goroutines, one task each. Every method may be called
+// again after a crash of the gate, by another process, for a task that the first one began: what an Executor must
 // remember of a task lives with the task, not in the process.
 //
-// An error always means trouble of ours (Infra). What the program did, and that
-// it could not be started, is an Outcome.
+// An error always means a fault of the node's own (Infra). What the program did, and that it could not be started, is
+// an Outcome.
 type Executor interface {
 	// Identity says what would run the task. It fails with executors.ErrUnavailable
 	// when the node has no such backend or language. That an image is missing is
@@ -38,10 +37,9 @@ type Executor interface {
 	// Cancelling ctx stops the waiting, not the task. An error that matches
 	// executors.ErrNotStarted says that for certain nothing of it ran or will.
 	Wait(ctx context.Context, id string) (executors.Outcome, error)
-	// Collect copies the streams to dst/stdout and dst/stderr and the regular
-	// files of /out, if there are any, to dst/out/, each bounded by the task's limits. To make
-	// them durable is the caller's. It may be called again and then replaces what
-	// it wrote.
+	// Collect copies the streams to dst/stdout and dst/stderr and the regular files of /out, if there are any, to
+	// dst/out/, each bounded by the task's limits. The caller makes them durable. It may be called again, and then
+	// replaces what it wrote.
 	Collect(ctx context.Context, id, dst string) (executors.Collected, error)
 	// Cleanup removes every trace of the task. It is no error if there is none.
 	Cleanup(ctx context.Context, id string) error

@@ -134,7 +134,7 @@ func processes(root, path string) string {
 	return filepath.Join(root, "pids", path)
 }
 
-// List names the groups right below the one at path, if there is that.
+// List names the groups directly below the one at path: none if there is no such group.
 func List(root, path string) ([]string, error) {
 	entries, err := os.ReadDir(processes(root, path))
 	if errors.Is(err, os.ErrNotExist) {

@@ -13,8 +13,8 @@ import (
 	"github.com/threegate/tool-exec/executors/cgroup"
 )
 
-// Cleanup removes task, container, control groups, mounts and run folder, in this
-// order: the run folder goes last, so that a task of which anything is left is listed.
+// Cleanup removes task, container, control groups, mounts and run folder, in this order. The run folder goes last, so
+// that List names the task until nothing of it is left.
 func (e *Executor) Cleanup(ctx context.Context, id string) error {
 	b, err := e.runDirOf(id)
 	if err != nil {

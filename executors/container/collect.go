@@ -23,8 +23,8 @@ const (
 	collectedTimeline = "timeline.jsonl"
 )
 
-// Collect copies what the task left behind into dst. The task must have ended:
-// nothing changes any more then that is copied.
+// Collect copies what the task left behind into dst. The task must have ended, so that nothing changes while it is
+// copied.
 func (e *Executor) Collect(ctx context.Context, id, dst string) (executors.Collected, error) {
 	var c executors.Collected
 	b, err := e.runDirOf(id)

@@ -22,10 +22,9 @@ import (
 
 const versionTime = 10 * time.Second
 
-// CheckHandler says whether a private containerd will find the program behind a
-// runtime handler: another one is a choice of how sandboxes are contained, and nothing
-// stands in for it. An error has a mend. The search is containerd's own: in PATH, and
-// next to the daemon; one that is named by its path must be there.
+// CheckHandler reports whether a private containerd will find the program behind a runtime handler. It looks where
+// containerd does: in PATH, next to the daemon, or at the path that the handler is. Without it no sandbox starts: the
+// node never falls back to another runtime. The error says how to mend that.
 func CheckHandler(handler, daemon string) error {
 	if handler == "" || handler == DefaultRuntime {
 		return nil // comes with containerd
@@ -60,8 +59,8 @@ func CheckHandler(handler, daemon string) error {
 		"install it from those who make that runtime, or leave containerd.runtime out")
 }
 
-// Identity says what would run the task: that is pinned, so it is known also while
-// the image is missing.
+// Identity says what would run the task. Images are pinned by digest, so the answer is known even while the image is
+// missing.
 func (e *Executor) Identity(_ context.Context, t executors.Task) (executors.Identity, error) {
 	p, err := e.payloadOf(t)
 	if err != nil {

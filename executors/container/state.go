@@ -150,8 +150,8 @@ func (b runDir) notStarted() error {
 	return nil
 }
 
-// Start tells init to start the payload, once. From the record on the task counts as
-// started; should the gate die before init knows, Wait tells it.
+// Start tells init to start the payload, once. The task counts as started once that is recorded. If the gate dies
+// before it has told init, Wait tells it.
 func (e *Executor) Start(ctx context.Context, id string) error {
 	b, err := e.runDirOf(id)
 	if err != nil {

@@ -150,11 +150,10 @@ func (c *Client) RuncRoot() string {
 	return c.private.cfg.State + "/runtime"
 }
 
-// RemoveRemains removes what is left of the task id when a private containerd or its
-// shim was killed over it: the bundle and the state of the runtime. A task of this id
-// could not be made again. The caller knows that there is neither such a task nor its
-// container, and ends its processes, if there are any, by their control group. An id
-// that is no name of a folder is refused.
+// RemoveRemains removes what is left of the task id when a private containerd or its shim was killed over it: the
+// bundle and the state of the runtime. As long as they are there, no task of this id can be made. The caller knows
+// that there is neither such a task nor its container, and ends its processes, if there are any, by their control
+// group. An id that is no name of a folder is refused.
 func (c *Client) RemoveRemains(id string) error {
 	if c.private == nil {
 		return nil

@@ -14,9 +14,8 @@ import (
 // viewPrefix begins the names of the snapshot views that keep an image's layers.
 const viewPrefix = "threegate-root-"
 
-// Layers are the folders of the unpacked layers of an image (see EnsureImage), uppermost
-// first, to be mounted over each other. A view of the snapshot, which is no garbage by its
-// label, keeps them where they are.
+// Layers are the folders of the unpacked layers of an image (see EnsureImage), uppermost first, to be mounted over
+// each other. A view of the snapshot, whose label exempts it from garbage collection, keeps them where they are.
 func (c *Client) Layers(ctx context.Context, manifest string) ([]string, error) {
 	dirs, err := c.layers(ctx, manifest)
 	if err != nil {

@@ -109,7 +109,7 @@ func Each(r io.Reader, do func(Member, io.Reader) error) (entries int, err error
 	}
 }
 
-// Check is Each for the verdict alone.
+// Check is Each for callers that need the verdict and not the members.
 func Check(r io.Reader) (entries int, err error) {
 	return Each(r, func(Member, io.Reader) error { return nil })
 }
@@ -256,8 +256,8 @@ const (
 	dirMode  = 0o755
 )
 
-// Unpack makes the tree in the folder dir, which must be empty and nobody else's. Files are not made durable.
-// After an error what is there must be removed.
+// Unpack makes the tree in the folder dir, which must be empty, and which no other user may write to. Files are not
+// made durable. After an error what is there must be removed.
 func Unpack(r io.Reader, dir *os.Root) error {
 	_, err := Each(r, func(m Member, content io.Reader) error {
 		if m.Dir {

@@ -57,8 +57,8 @@ const TimelineFD = 3
 // MaxFileBytes bounds every JSON file of the folder.
 const MaxFileBytes = 16 << 20
 
-// Payload identity inside a user namespace, and in /etc/passwd. Without one each
-// run has an id of its own. It is init that asks: the payload is who owns /out.
+// Payload identity inside a user namespace, and in /etc/passwd. Without one each run has ids of its own: init takes
+// those of the owner of /out.
 const (
 	PayloadUID = 64017
 	PayloadGID = 64017

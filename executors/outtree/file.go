@@ -86,8 +86,8 @@ func (w *walk) file(d *os.File, path, name, prefix string, made *bool) error {
 	return nil
 }
 
-// CopyStream copies the first limit bytes of the file src to dst, replacing what
-// is there. To make it durable is the caller's. A src that does not exist is an empty stream.
+// CopyStream copies the first limit bytes of the file src to dst, replacing what is there. The caller makes it
+// durable. A src that does not exist is an empty stream.
 func CopyStream(src, dst string, limit int64) (executors.Stream, error) {
 	f, err := durable.OpenRegular(src)
 	var in io.Reader = strings.NewReader("")

@@ -41,9 +41,9 @@ type Tree struct {
 	Refused []executors.Refused // left behind, sorted by path
 }
 
-// Copy copies the regular files below src into the folder dst, which it makes
-// anew, if there are any: an earlier copy there is removed. To make them durable is the caller's. What
-// can't or must not be copied is refused by name; an error is trouble of ours.
+// Copy copies the regular files below src into the folder dst, if there are any. An earlier copy there is removed
+// first. The caller makes the files durable. What can't or must not be copied is listed as refused; an error is a
+// fault of the node's own.
 func Copy(src, dst string, b Bounds) (Tree, error) {
 	if err := os.RemoveAll(dst); err != nil {
 		return Tree{}, fmt.Errorf("collect output: %w", err)

@@ -1,10 +1,8 @@
-// Package posture tries, from inside of a sandbox, what a sandbox must not let
-// happen, and says what came of each attempt. It is the payload of a node's
+// Package posture attacks a sandbox from inside, and reports what was blocked. It is the payload of a node's
 // self-test and of the escape suite: `threegate-payload posture`.
 //
-// Every technique is made to do no harm where it succeeds: files are opened and
-// not written to, system calls are given arguments that change nothing. Bombs,
-// which would use up what a sandbox has, are not among them.
+// Every technique is made to do no harm where it succeeds: files are opened and not written to, system calls are
+// given arguments that change nothing. Bombs, which would use up what a sandbox has, are not among them.
 package posture
 
 import (

@@ -97,7 +97,8 @@ type CoreNotices struct {
 
 // Access names groups, by name or number, whose members use the node without root.
 type Access struct {
-	// People may read the record and give orders. Empty is the one of the others that is set.
+	// People may read the record and give orders. If it is empty, the group of the approvers or auditors has this
+	// right, whichever is set.
 	People string `yaml:"people"`
 	// Approvers may put requests into inboxes.
 	Approvers string `yaml:"approvers"`
@@ -105,7 +106,7 @@ type Access struct {
 	Auditors string `yaml:"auditors"`
 }
 
-// All is the group that everybody of the others is in.
+// All is the group that holds the members of all the others.
 func (a Access) All() string { return cmp.Or(a.People, a.Approvers, a.Auditors) }
 
 // Network is the egress allowlist.

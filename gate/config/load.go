@@ -205,7 +205,7 @@ func (l *Node) key() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Label is on what belongs to this node in a containerd that others use too.
+// Label marks what belongs to this node in a containerd that it shares with others.
 func (l *Node) Label() string { return l.Node.Name + "-" + l.key() }
 
 // RunDir is where the node's sandboxes live.

@@ -44,8 +44,8 @@ func (l *Node) Policy(now time.Time) validate.Policy {
 	return p
 }
 
-// Rules is the digest of all that a request is judged by and would run as: this program, the configuration,
-// the signers and what the images hold. Where it is another one, requests may be judged otherwise.
+// Rules is the digest of all that a request is judged by and would run as: this program, the configuration, the
+// signers and what the images hold. If it has changed, the same request may get another verdict.
 func (l *Node) Rules() string {
 	info, _ := debug.ReadBuildInfo()
 	raw, err := json.Marshal(struct {

@@ -72,7 +72,7 @@ func (l *Node) Registry(req *schemas.Request) []byte {
 	return l.Registries[req.Language]
 }
 
-// RegistryDigest is the SHA-256 of a registry, in hex; empty of none.
+// RegistryDigest is the SHA-256 of a registry in hex, or "" if there is no registry.
 func RegistryDigest(raw []byte) string {
 	if raw == nil {
 		return ""

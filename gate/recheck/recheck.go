@@ -109,9 +109,9 @@ func ofNames(rule string) bool { return rule == judge.MessageRule || rule == jud
 func ID(job string) string { return "r" + strings.TrimPrefix(job, "j") }
 
 // Do judges the patch in the file patch, and the bundles next to it, with a registry, for the run of first, whose
-// folder of inputs is set. It writes below dir, which it makes anew; to make that durable is the caller's. The sandbox
-// is removed, unless there is an error: then the next try removes it.
-// An error is trouble of ours, and no verdict; it never says that the first run did not begin.
+// folder of inputs is set. It writes below dir, which it makes anew; the caller makes that durable. The sandbox is
+// removed, unless there is an error: then the next try removes it. An error is a fault of the node's own, and no
+// verdict. It never means that the first run did not begin.
 func Do(ctx context.Context, s Sandboxes, first executors.Task, raw []byte, patch, dir string) (*Record, error) {
 	t := executors.Task{ID: ID(first.ID), Backend: schemas.BackendERA, Language: first.Language,
 		InputsDir: first.InputsDir, GivenDir: filepath.Join(dir, dirIn), Trees: first.Trees,

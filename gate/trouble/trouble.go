@@ -21,7 +21,7 @@ import (
 // people and `threegate status`, never read by a gate.
 const File = "status.json"
 
-// Trouble is something of ours that holds up a job, or the intake.
+// Trouble is a fault of the node's own that holds up a job, or the intake.
 type Trouble struct {
 	// What is a job's id, "intake", "posture", "core-notices", "orders", "sender USER" or "orders of USER" if
 	// their requests or orders wait, or "core-inbound" for a folder that hangs.

@@ -122,8 +122,8 @@ func (p *Place) WriteFile(name string, data []byte, mode fs.FileMode, replace bo
 	return nil
 }
 
-// Claim calls make while this process alone may take name, unless one of the entries exists: then the
-// error matches fs.ErrExist. Others must claim it, too. What a killed process had claimed stays so.
+// Claim calls make while this process alone may take name, unless one of the entries exists: then the error matches
+// fs.ErrExist. This holds only against callers of Claim. A claim of a process that was killed stays.
 func (p *Place) Claim(name string, make func() error, entries ...string) (err error) {
 	if err := p.plain(name); err != nil {
 		return err

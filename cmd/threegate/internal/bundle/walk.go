@@ -20,13 +20,11 @@ type Item struct {
 // Stdin is the path that stands for standard input.
 const Stdin = "-"
 
-// Walk calls yield for every document below the paths, in the order of the paths
-// and by name within a folder, each path once. A path that names a file is taken
-// whatever it is called. In folders, TR-*.md and TS-*.md are taken, and every
-// other *.md whose front matter says that it is a request or a result. Hidden
-// entries and the folders of inputs and artifacts are left out; links are not
-// followed, so that the walk ends. Walk stops early when ctx ends or yield
-// returns false.
+// Walk calls yield for every document below the paths, in the order of the paths and by name within a folder, each
+// path once. A path that names a file is taken whatever it is called. In folders, TR-*.md and TS-*.md are taken, and
+// every other *.md whose front matter says that it is a request or a result. Hidden entries and the folders of inputs
+// and artifacts are left out; links are not followed, as a walk through them might never end. Walk stops early when
+// ctx ends or yield returns false.
 func Walk(ctx context.Context, paths []string, yield func(Item) bool) error {
 	w := &walker{ctx: ctx, seen: map[string]bool{}, yield: yield}
 	for _, p := range paths {

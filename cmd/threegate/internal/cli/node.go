@@ -91,14 +91,14 @@ func LoadConfig(dir string) (*config.Node, error) {
 	return nil, f
 }
 
-// AnyNodePolicy is that of a node with default settings that has every language and network.
+// AnyNodePolicy is the policy of a node with default settings that has every language and network.
 func AnyNodePolicy(now time.Time) validate.Policy {
 	p := validate.DefaultPolicy(now)
 	p.AnyNode = true
 	return p
 }
 
-// ConfigOf is the node that file configures, and its policy: without a file nil, and AnyNodePolicy.
+// ConfigOf is the node that file configures, and its policy. Without a file they are nil and AnyNodePolicy.
 func ConfigOf(file string, now time.Time) (*config.Node, validate.Policy, error) {
 	if file == "" {
 		return nil, AnyNodePolicy(now), nil
@@ -149,7 +149,7 @@ func (a *App) ReadNode() (*config.Node, error) {
 	return l, a.DropToNode(l)
 }
 
-// NodeFolders are all folders of a node, and where the kernel says whether it is served.
+// NodeFolders are all folders of a node, and the file by which the kernel says whether it is served.
 func NodeFolders(l *config.Node) []string {
 	folders := []string{l.Dir, l.CoreInbound.Path, l.CoreNotices.Path, "/proc/locks"}
 	for _, in := range l.Inboxes {

@@ -117,7 +117,7 @@ inputs:
 - Network rationale: {{.Risk.NetworkRationale}}
 `))
 
-// Markdown writes the request. It is for the rules to judge, whatever it was given.
+// Markdown writes the request. It checks nothing: the rules judge what it wrote.
 func (d Draft) Markdown() (string, error) {
 	var b strings.Builder
 	if err := page.Execute(&b, d); err != nil {
@@ -126,7 +126,7 @@ func (d Draft) Markdown() (string, error) {
 	return b.String(), nil
 }
 
-// Fence is one that text does not close.
+// Fence returns a fence of backticks that no line of text closes.
 func Fence(text string) string {
 	f := "```"
 	for strings.Contains(text, f) {

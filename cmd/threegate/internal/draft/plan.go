@@ -47,7 +47,7 @@ var about = map[string]string{
 	RegistryFile: "what the tools may do, and the rules of the patch",
 }
 
-// WithTools says of a run of tools what its files are, and asks for what is worth having of it.
+// WithTools describes the input files of a run of tools, and declares the outputs that such a run makes.
 func (d *Draft) WithTools() {
 	for i, in := range d.Inputs {
 		d.Inputs[i].Description = cmp.Or(in.Description, about[in.Rel])
@@ -170,7 +170,7 @@ The JSON Schema has the arguments of each tool:
 
 `
 
-// PlanDoc is what a plan is, for programs that draft one.
+// PlanDoc describes plans to programs that draft one.
 func PlanDoc() []byte {
 	var b bytes.Buffer
 	b.WriteString(planDoc)

@@ -70,13 +70,13 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", f, "KMGT"[i])
 }
 
-// List is ListBelow for the last cell.
+// List is ListBelow with one cell below.
 func List(w io.Writer, style Style, columns int, head []string, rows [][]string) error {
 	return ListBelow(w, style, columns, 1, head, rows)
 }
 
-// ListBelow is Table for a given width: where a row is too wide for it, the last cells, below of them, go to a line of
-// their own below the others, and where that is too wide, too, each to one of its own. So no id is cut or broken.
+// ListBelow is Table for a given width. If a row is too wide, the last cells (below says how many) go to a second
+// line; if that is too wide as well, each gets a line of its own. So no id is cut or broken.
 func ListBelow(w io.Writer, style Style, columns, below int, head []string, rows [][]string) error {
 	first := len(head) - below
 	var b strings.Builder

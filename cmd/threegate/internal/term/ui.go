@@ -41,7 +41,8 @@ func New(out, err io.Writer, getenv func(string) string) *UI {
 	return u
 }
 
-// Wide is the width of what is printed to Out: that of the terminal, or without one as wide as it comes, for programs.
+// Wide is the width of what is printed to Out: that of the terminal. Without a terminal, lines for programs are never
+// broken.
 func (u *UI) Wide() int {
 	if u.OutTTY {
 		return u.Columns

@@ -26,6 +26,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/gate/trouble"
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/spool/durable"
 )
@@ -132,6 +133,54 @@ func TestOrdersInRaces(t *testing.T) {
 		t.Errorf("carried out: %+v", done)
 	}
 	t.Logf("%d tries, %d orders were taken in", raceTries(), len(refused))
+	w.whole(t)
+}
+
+// TestOrdersChangeAtEachStep: before each step of the node, what lies under the name of an approver's order is changed
+// for something else. The order is on record as its giver's and refused, or nothing is; nobody else's bytes are theirs.
+func TestOrdersChangeAtEachStep(t *testing.T) {
+	w := shared(t)
+	item := w.items(t)[0]
+	dir := filepath.Join(w.dir, spool.DirOrders)
+	givers := map[string]string{} // who gave what, by its digest
+	lay := func(path string, raw []byte, uid, gid int, giver string) {
+		tmp := filepath.Join(dir, "x")
+		must(t, errors.Join(os.WriteFile(tmp, raw, 0o600), os.Chown(tmp, uid, gid), os.Rename(tmp, path)))
+		givers[schemas.SHA256(raw)] = giver
+	}
+	number := int64(0)
+	changed := map[string]func(path string){
+		"removed":   func(path string) { _ = os.Remove(path) },
+		"root's":    func(path string) { lay(path, []byte(path), 0, 0, "") },
+		"auditor's": func(path string) { lay(path, []byte(path+" "), anAuditor, auditors, "daemon") },
+		"linked":    func(path string) { _ = os.Link(path, filepath.Join(dir, "y")) },
+	}
+	for what, change := range changed {
+		for at, steps := 1, 1; at <= steps; at++ {
+			number++
+			name := fmt.Sprintf("or-%020d", number)
+			path := filepath.Join(dir, name+".json")
+			lay(path, orderOf(t, name, orders.Reject, item), another, approvers, anotherName)
+			var seen atomic.Int64
+			must(t, w.process(&injector{each: func() {
+				if seen.Add(1) == int64(at) {
+					change(path)
+				}
+			}}))
+			steps = int(seen.Load())
+			_ = os.Remove(path)
+			_ = os.Remove(filepath.Join(dir, "y"))
+		}
+		if done := w.events(t, ledger.QuarantineRejected); len(done) > 0 {
+			t.Fatalf("%s: carried out: %+v", what, done)
+		}
+	}
+	for _, e := range w.events(t, ledger.OrderRefused) {
+		if giver, known := givers[e.Order]; e.Order != "" && (!known || e.ByUser != giver) {
+			t.Errorf("on record: %+v", e)
+		}
+	}
+	t.Logf("%d times", number)
 	w.whole(t)
 }
 

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -120,5 +122,43 @@ func TestOrdersAtAnyTime(t *testing.T) {
 			}
 			w.whole(t)
 		})
+	}
+}
+
+// TestSubordinateUsersAreOnePerson: who has a range in /etc/subuid gives orders as its owner, under the bounds of one.
+func TestSubordinateUsersAreOnePerson(t *testing.T) {
+	if os.Getenv("THREEGATE_TEST_SUBUID") == "" { // again, with such a file, in a mount namespace of its own
+		file := filepath.Join(t.TempDir(), "subuid")
+		must(t, os.WriteFile(file, []byte(anotherName+":80000:65536\n"), 0o644))
+		cmd := exec.Command("/bin/sh", "-c", `mount --bind "$1" /etc/subuid && exec "$0" -test.v -test.run "^$2$"`,
+			os.Args[0], file, t.Name())
+		cmd.Env = append(os.Environ(), "THREEGATE_TEST_SUBUID=yes")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	w := shared(t)
+	item, dir := w.items(t)[0], filepath.Join(w.dir, spool.DirOrders)
+	for i := range 150 {
+		name := fmt.Sprintf("or-%020d", i)
+		path := filepath.Join(dir, name+".json")
+		must(t, os.WriteFile(path, orderOf(t, name, orders.Reject, item), 0o600))
+		must(t, os.Chown(path, 80000+i, people))
+	}
+	given := w.order(t, orders.Reject, item, nil)
+	w.while(t, func() {
+		wait(t, func() bool { a, err := orders.AnswerOf(w.dir, given.SHA256); must(t, err); return a != nil })
+		wait(t, func() bool { return len(w.glob("orders/or-*.json")) == 50 })
+	})
+	on := w.events(t, ledger.OrderRefused, ledger.QuarantineRejected)
+	if len(on) != 101 || on[0].Order != given.SHA256 && on[1].Order != given.SHA256 {
+		t.Errorf("%d are on record, or another's order waited: %+v", len(on), on[:2])
+	}
+	for _, e := range on {
+		if e.Order != given.SHA256 && e.ByUser != anotherName {
+			t.Fatalf("on record: %+v", e)
+		}
 	}
 }

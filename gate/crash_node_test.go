@@ -137,6 +137,7 @@ const profileConfig = "tools: {profiles: {fix: {registry: fix.yaml, image: pytho
 
 // buildRegistry is its registry: a patch is judged in a second sandbox.
 const buildRegistry = `version: 1
+ast: {language: go}
 validators: [{rule: code.todo.blockers, enforcement: blocking}, {rule: build.must.pass, enforcement: blocking}]
 `
 

@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"validate":        {"schemas", "validate/..."},
 	"validate/...":    {"schemas", "validate/..."},
 	"toolruntime":     {"toolruntime/..."}, // for others to embed
-	"toolruntime/...": {"toolruntime/...", "validate/secrets"},
+	"toolruntime/...": {"toolruntime/..."},
 	"executors":       {"schemas"},
 	"executors/...":   {"executors", "executors/...", "schemas", "spool/durable", "toolruntime/contract"},
 	"gate":            gateMay,
@@ -36,9 +36,10 @@ var mayImport = map[string][]string{
 	// What runs in sandboxes is small, and what others are to copy stands alone.
 	"cmd/threegate-init":    {"executors/job"},
 	"cmd/threegate-payload": {"executors/job", "executors/monty", "executors/posture"},
-	"cmd/threegate-tools":   {"cmd/internal/mcpstdio", "spool/durable", "executors/monty", "toolruntime", "toolruntime/..."},
-	"deploy/...":            {},
-	"docs/...":              {},
+	"cmd/threegate-tools": {"cmd/internal/mcpstdio", "spool/durable", "executors/monty", "toolruntime", "toolruntime/...",
+		"validate/secrets"},
+	"deploy/...": {},
+	"docs/...":   {},
 }
 
 // gateMay leaves out who makes sandboxes: gate declares what it needs of an executor.

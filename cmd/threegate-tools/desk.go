@@ -15,6 +15,7 @@ import (
 	"github.com/threegate/tool-exec/toolruntime"
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/git"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
@@ -64,6 +65,8 @@ func (p *place) open(ctx context.Context, next string, kept *os.File, errs io.Wr
 	if file := filepath.Join(next, registryFile); p.registry == "" {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 			p.registry = file
+		} else if _, err := os.Lstat(filepath.Join(next, registry.PackFile)); !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%s raises the levels of a registry, and there is no %s", registry.PackFile, registryFile)
 		}
 	}
 	d := &desk{out: p.out}

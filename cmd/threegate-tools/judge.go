@@ -10,10 +10,11 @@ import (
 	"github.com/threegate/tool-exec/spool/durable"
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
+	"github.com/threegate/tool-exec/validate/secrets"
 )
 
 func judgeCommand() *cobra.Command {
-	var file string
+	var file, branch string
 	cmd := &cobra.Command{
 		Use:   "judge PATCH",
 		Short: "Hold a patch to the rules again, outside of the sandbox",
@@ -32,10 +33,11 @@ Exit codes: 0 no rule that blocks is broken, 1 one is, 2 the patch can't be read
 			if err != nil {
 				return err
 			}
-			return judgePatch(cmd.OutOrStdout(), args[0], r)
+			return judgePatch(cmd.OutOrStdout(), args[0], r.On(branch))
 		},
 	}
 	cmd.Flags().StringVar(&file, "registry", "", "the `file` that lists the rules")
+	cmd.Flags().StringVar(&branch, "branch", "", "the `name` of its branch (default one that is protected)")
 	return cmd
 }
 
@@ -62,7 +64,11 @@ func judgePatch(out io.Writer, file string, r *registry.Registry) error {
 			continue
 		}
 		checked = append(checked, rule.ID)
-		for _, v := range judge.Judge(rule.ID, changes, "") {
+		found, err := judge.Judge(rule.ID, changes, "", secrets.Finder{})
+		if err != nil {
+			return err
+		}
+		for _, v := range found {
 			blocked = blocked || level == registry.Blocking
 			text := fmt.Sprintf("%s: %q, line %d: %s (%s)", level, v.Path, v.Line, v.Message, v.Rule)
 			fmt.Fprintln(out, visible(text))

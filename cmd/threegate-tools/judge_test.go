@@ -9,7 +9,7 @@ import (
 func TestJudge(t *testing.T) {
 	b := newBench(t)
 	const good = "diff --git a/x.go b/x.go\nindex 1..2 100644\n--- a/x.go\n+++ b/x.go\n@@ -1 +1,2 @@\n a\n+// TODO: b\n"
-	todo := "version: 1\nvalidators: [{rule: code.todo.blockers, enforcement: %}, {rule: build.must.pass, enforcement: blocking}]\n"
+	todo := "version: 1\nast: {language: go}\nvalidators: [{rule: code.todo.blockers, enforcement: %}, {rule: build.must.pass, enforcement: blocking}]\n"
 	for _, tt := range []struct {
 		name, patch, registry string
 		code                  int

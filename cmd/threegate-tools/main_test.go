@@ -285,13 +285,23 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("without a registry: code %d, %q", code, out)
 	}
 	b.out = t.TempDir()
-	b.write("registry.yaml", "version: 1\nshell_allow: ['^(echo|printf) ']\nvalidators: [{rule: build.must.pass, enforcement: blocking}]\n")
+	b.write("registry.yaml", "version: 1\nshell_allow: ['^(echo|printf) ']\nast: {language: python}\nvalidators: [{rule: build.must.pass, enforcement: blocking}]\n")
 	code, out, errs := b.run(plan)
 	if code != exitOK || errs != "" {
 		t.Errorf("code %d, %q, %q", code, out, errs)
 	}
 	if got := b.read(filepath.Join(b.out, "responses.jsonl")); !strings.Contains(got, `"stdout":"a\n"`) || !strings.Contains(got, `"requests":2`) {
 		t.Errorf("got %s", got)
+	}
+	b.out = t.TempDir()
+	// A rule pack beside the registry raises levels, and needs one.
+	b.out = t.TempDir()
+	b.write("rules.yaml", "validators: [{rule: code.todo.blockers, enforcement: blocking}, {rule: lint.must.pass, enforcement: blocking}]\n")
+	if code, _, errs := b.run(plan); code != exitTrouble || !strings.Contains(errs, "rules.yaml") || !strings.Contains(errs, "can never pass") {
+		t.Errorf("code %d, %q", code, errs)
+	}
+	if err := os.Remove(filepath.Join(b.in, "rules.yaml")); err != nil {
+		t.Fatal(err)
 	}
 	b.out = t.TempDir()
 	b.write("registry.yaml", "version: 1\nshel_allow: []\n")

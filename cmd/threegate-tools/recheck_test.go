@@ -175,7 +175,7 @@ func TestRecheckCanNotJudge(t *testing.T) {
 			strings.ReplaceAll(good, "-// Twice doubles.", "-// Twice triples."), "git apply"},
 		"no commands": {"version: 1\nvalidators: [{rule: build.must.pass, enforcement: blocking}]\n", good, "names no command"},
 		"no program":  {"version: 1\nvalidators: [{rule: build.must.pass, enforcement: blocking, run: [no-such-program]}]\n", good, "no program"},
-		"not counted": {"version: 1\nvalidators: [{rule: test.must.pass, enforcement: blocking, run: ['true']}]\n", good, "nothing here counts"},
+		"not counted": {"version: 1\nvalidators: [{rule: test.must.pass, enforcement: blocking, run: ['true']}]\n", good, "nothing counts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := b.recheckProgram(b.write("registry.yaml", tt.registry), b.write("changes.patch", tt.patch))

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/proc"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
+	"github.com/threegate/tool-exec/validate/secrets"
 )
 
 // settings are the flags that run and serve have in common.
@@ -39,6 +43,7 @@ func (s *settings) open(w *workspace.Workspace, repo *git.Repo, timeline, errs i
 	if err != nil {
 		return nil, err
 	}
+	r.Secrets = secrets.Finder{}
 	o.Budget, o.Timeline, o.Stderr = s.budget, timeline, errs
 	return toolruntime.New(toolruntime.Tools(w, repo, r), o), nil
 }
@@ -65,11 +70,12 @@ func begin(ctx context.Context, folder, bundle string) (*workspace.Workspace, *g
 	return w, repo, err
 }
 
-// readRegistry reads the registry.
+// readRegistry reads the registry, and the rule pack that lies beside it if one does.
 func (s *settings) readRegistry() (*registry.Registry, error) {
 	if s.registry == "" {
 		return registry.Default(), nil
 	}
+	packFile := filepath.Join(filepath.Dir(s.registry), registry.PackFile)
 	raw, err := durable.ReadRegular(s.registry, registry.MaxSize)
 	if err != nil {
 		return nil, err
@@ -77,6 +83,16 @@ func (s *settings) readRegistry() (*registry.Registry, error) {
 	r, err := registry.Parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.registry, err)
+	}
+	pack, err := durable.ReadRegular(packFile, registry.MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err == nil {
+		err = r.Raise(pack)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", packFile, err)
 	}
 	return r, nil
 }

@@ -25,8 +25,12 @@ func (b *badRegistry) Error() string { return b.why }
 // registry reads the registry that was an input, as it was admitted. A run that had none is held to the rules
 // that always hold.
 func (r *Run) registry() (*registry.Registry, error) {
-	if r.Given != nil {
-		return registry.Parse(r.Given) // it was checked with the configuration
+	if r.Given != nil { // it was checked with the configuration of then
+		rules, err := registry.Parse(r.Given)
+		if err != nil {
+			return nil, &badRegistry{shorten(err.Error())}
+		}
+		return rules, nil
 	}
 	file, named := r.registryPath()
 	name, ok := r.input(file)
@@ -34,8 +38,13 @@ func (r *Run) registry() (*registry.Registry, error) {
 		return nil, &badRegistry{"it can't be told from the command which registry the run was held to"}
 	}
 	raw, err := r.Input(name, registry.MaxSize)
-	if errors.Is(err, os.ErrNotExist) && !named {
+	pack, packErr := r.Input(path.Join(path.Dir(name), registry.PackFile), registry.MaxSize)
+	noPack := errors.Is(packErr, os.ErrNotExist)
+	if errors.Is(err, os.ErrNotExist) && !named && noPack {
 		return registry.Default(), nil
+	}
+	if packErr != nil && !noPack {
+		return nil, packErr
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &badRegistry{fmt.Sprintf("the registry %s is not among the inputs", shorten(file))}
@@ -44,6 +53,9 @@ func (r *Run) registry() (*registry.Registry, error) {
 		return nil, err
 	}
 	rules, err := registry.Parse(raw)
+	if err == nil && !noPack {
+		err = rules.Raise(pack)
+	}
 	if err != nil {
 		return nil, &badRegistry{shorten(err.Error())}
 	}

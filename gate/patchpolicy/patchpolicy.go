@@ -20,6 +20,7 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/validate"
+	"github.com/threegate/tool-exec/validate/secrets"
 )
 
 const (
@@ -84,12 +85,19 @@ func (r *Run) Judge(patch []byte, p *validate.Policy) (found []schemas.Finding, 
 	} else if err != nil {
 		return nil, nil, err
 	}
+	rules, err = r.onBranches(rules)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, rule := range registry.Rules {
 		level := severity(rules.Level(rule.ID), p.Levels[rule.ID])
 		if level == "" || !judge.Can(rule.ID) || p.IsReleased(rule.ID, patch) {
 			continue
 		}
-		broken := judge.Judge(rule.ID, all, "")
+		broken, err := judge.Judge(rule.ID, all, "", secrets.Finder{})
+		if err != nil {
+			return nil, nil, err
+		}
 		for _, b := range broken[:min(len(broken), maxListed)] {
 			found = append(found, schemas.Finding{Rule: rule.ID, Severity: level, Message: sentence(b), Hint: b.Hint,
 				Span: schemas.SpanOf(rule.ID, patch)})

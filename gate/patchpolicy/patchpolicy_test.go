@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,7 +99,7 @@ func rules(found []schemas.Finding) (ids []string) {
 
 // TestJudge: a patch is held to the rules that the registry lists, with the levels that it gives them.
 func TestJudge(t *testing.T) {
-	const all = "version: 1\nvalidators:\n- {rule: code.todo.blockers, enforcement: blocking}\n" +
+	const all = "version: 1\nast: {language: go}\nvalidators:\n- {rule: code.todo.blockers, enforcement: blocking}\n" +
 		"- {rule: test.required.changed, enforcement: warning}\n- {rule: build.must.pass, enforcement: blocking}\n"
 	key := "AKIA" + strings.Repeat("Z7QX", 4)
 	for name, c := range map[string]struct {
@@ -284,5 +285,68 @@ func TestMontyTools(t *testing.T) {
 	found := patchpolicy.OfProfile(req)
 	if len(found) != 2 || found[0].Rule != "tools.registry" || found[1].Rule != "tools.outputs" {
 		t.Errorf("%+v", found)
+	}
+}
+
+// TestBranchesOfThePlan: which branch a patch is for is what the plan says; where that can't be told, it is protected.
+func TestBranchesOfThePlan(t *testing.T) {
+	const rules = "version: 1\ngit: {protected_branches: [main, 'release/*']}\nvalidators: [{rule: code.todo.blockers, enforcement: blocking}]\n"
+	const bundle = "# v2 git bundle\n1111111111111111111111111111111111111111 HEAD\n1111111111111111111111111111111111111111 refs/heads/dev\n" +
+		"2222222222222222222222222222222222222222 refs/heads/main\n\nPACK"
+	calls := func(calls ...string) (plan string) {
+		for i, c := range calls {
+			tool, args, _ := strings.Cut(c, " ")
+			plan += fmt.Sprintf(`{"type":"ToolRequest","tool":%q,"args":%s,"request_id":"%d","session_id":"s","timestamp":1}`+"\n", tool, args, i)
+		}
+		return plan
+	}
+	const toFeature, commit = `git_checkout {"target":"feat/x","create":true}`, `git_commit {"message":"feat: x"}`
+	for name, c := range map[string]struct {
+		argv, bundle, plan string
+		held               bool
+	}{
+		"files":               {plan, "", calls(commit), true},
+		"a feature":           {plan, "", calls(toFeature, commit), false},
+		"committed before":    {plan, "", calls(commit, toFeature), true},
+		"only the end":        {plan, "", calls(`file_read {"path":"x"}`, toFeature), false},
+		"back":                {plan, "", calls(toFeature, commit, `git_checkout {"target":"main"}`), true},
+		"the bundle's branch": {plan, bundle, calls(commit), false},
+		"another one of it":   {plan, bundle, calls(`git_checkout {"target":"main"}`, `git_merge {"branch":"dev"}`), true},
+		"pushed":              {plan, bundle, calls(commit, `git_push {"refspec":"HEAD:refs/heads/release/1"}`), true},
+		"pushed to a feature": {plan, bundle, calls(commit, `git_push {"refspec":"HEAD:refs/heads/feat/x"}`), false},
+		"a commit":            {plan, bundle, calls(`git_checkout {"target":"1111111"}`), true},
+		"goes on":             {plan + " --keep-going", "", calls(toFeature, commit), true},
+		"no plan":             {plan, "", "x", true},
+		"no bundle's branch":  {plan, "x", calls(commit), true},
+		"a program":           {"threegate-tools monty", "", calls(toFeature, commit), true},
+	} {
+		inputs := map[string]string{"plan.jsonl": c.plan, "registry.yaml": rules}
+		if c.bundle != "" {
+			inputs["repository.bundle"] = c.bundle
+		}
+		found, _ := judge(t, run(t, c.argv, inputs), patch("x.md", "TODO"), validate.DefaultPolicy(time.Time{}))
+		if withheld(found) != c.held {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+}
+
+// TestRulePack: a rule pack beside the registry raises levels outside, too.
+func TestRulePack(t *testing.T) {
+	const low = "version: 1\nvalidators: [{rule: code.todo.blockers, enforcement: warning}]\n"
+	for pack, want := range map[string]string{
+		"validators: [{rule: code.todo.blockers, enforcement: blocking}]":   "[code.todo.blockers]",
+		"validators: [{rule: code.todo.blockers, enforcement: suggestion}]": "[warning code.todo.blockers]",
+		"validators: [{rule: none, enforcement: blocking}]":                 "[tools.registry]",
+	} {
+		found, _ := judge(t, run(t, plan, map[string]string{"plan.jsonl": "{}", "registry.yaml": low, "rules.yaml": pack}),
+			patch("x.md", "TODO"), validate.DefaultPolicy(time.Time{}))
+		if got := fmt.Sprint(rules(found)); got != want {
+			t.Errorf("%s: %s", pack, got)
+		}
+	}
+	found, _ := judge(t, run(t, plan, map[string]string{"plan.jsonl": "{}", "rules.yaml": "validators: []\n"}), patch("x.md", "x"), validate.DefaultPolicy(time.Time{}))
+	if got := fmt.Sprint(rules(found)); got != "[tools.registry]" {
+		t.Errorf("a pack without a registry: %s", got)
 	}
 }

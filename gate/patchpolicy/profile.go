@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
 // ofTools are the outputs of a run of tools under a profile: those that come out of its files are one patch, which
@@ -23,9 +24,11 @@ func Argv(req *schemas.Request) []string {
 // OfProfile says why a request can't run under a profile. That its input files are those that it declares is judged
 // elsewhere.
 func OfProfile(req *schemas.Request) (found []schemas.Finding) {
-	if slices.ContainsFunc(req.Inputs, func(in schemas.Input) bool { return in.Path == "/in/"+RegistryFile }) {
-		found = append(found, Refusal(RuleRegistry, "the profile %s brings /in/%s, and the request has one of its own",
-			req.Language, RegistryFile))
+	for _, name := range []string{RegistryFile, registry.PackFile} {
+		if slices.ContainsFunc(req.Inputs, func(in schemas.Input) bool { return in.Path == "/in/"+name }) {
+			found = append(found, Refusal(RuleRegistry, "the profile %s brings the registry, and the request has /in/%s",
+				req.Language, name))
+		}
 	}
 	r := Run{Argv: Argv(req)}
 	if r.wrapped() {

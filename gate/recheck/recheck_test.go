@@ -15,7 +15,7 @@ import (
 	"github.com/threegate/tool-exec/schemas"
 )
 
-const rules = "version: 1\nvalidators: [{rule: build.must.pass, enforcement: blocking}]\n"
+const rules = "version: 1\nast: {language: go}\nvalidators: [{rule: build.must.pass, enforcement: blocking}]\n"
 
 // sandboxes run nothing. They keep the task, and end as told.
 type sandboxes struct {
@@ -188,14 +188,14 @@ func TestVerdicts(t *testing.T) {
 func TestNeeded(t *testing.T) {
 	commits := []executors.File{{Path: "push.bundle"}}
 	for text, want := range map[string]bool{rules: true, "version: 1\n": false, "": false,
-		"version: 1\nvalidators: [{rule: secrets.scan, enforcement: blocking}]\n":          false,
-		"version: 1\nvalidators: [{rule: code.todo.blockers, enforcement: blocking}]\n":    false,
-		"version: 1\nvalidators: [{rule: code.ast.parsed, enforcement: warning}]\n":        true,
-		"version: 1\nvalidators: [{rule: code.no.unwrap, enforcement: blocking}]\n":        true,
-		"version: 1\nvalidators: [{rule: code.no.panic.in.lib, enforcement: blocking}]\n":  true,
-		"version: 1\nvalidators: [{rule: code.fn.docs.exported, enforcement: blocking}]\n": true,
-		"version: 1\nvalidators: [{rule: code.mod.import.rules, enforcement: blocking}]\n": true,
-		"version: 1\nvalidators: [{rule: fmt.must.pass, enforcement: suggestion}]\n":       true} {
+		"version: 1\nast: {language: go}\nvalidators: [{rule: secrets.scan, enforcement: blocking}]\n":          false,
+		"version: 1\nast: {language: go}\nvalidators: [{rule: code.todo.blockers, enforcement: blocking}]\n":    false,
+		"version: 1\nast: {language: go}\nvalidators: [{rule: code.ast.parsed, enforcement: warning}]\n":        true,
+		"version: 1\nast: {language: go}\nvalidators: [{rule: code.no.unwrap, enforcement: blocking}]\n":        true,
+		"version: 1\nast: {language: go}\nvalidators: [{rule: code.no.panic.in.lib, enforcement: blocking}]\n":  true,
+		"version: 1\nast: {language: go}\nvalidators: [{rule: code.fn.docs.exported, enforcement: blocking}]\n": true,
+		"version: 1\nast: {language: go}\nvalidators: [{rule: code.mod.import.rules, enforcement: blocking}]\n": true,
+		"version: 1\nast: {language: go}\nvalidators: [{rule: fmt.must.pass, enforcement: suggestion}]\n":       true} {
 		for _, files := range [][]executors.File{nil, commits} {
 			if recheck.Needed([]byte(text), files) != want {
 				t.Errorf("%q: %v", text, !want)
@@ -203,7 +203,7 @@ func TestNeeded(t *testing.T) {
 		}
 	}
 	for _, rule := range []string{"commit.message.conventional", "branch.naming.convention"} {
-		names := []byte("version: 1\nvalidators: [{rule: " + rule + ", enforcement: warning}]\n")
+		names := []byte("version: 1\nast: {language: go}\nvalidators: [{rule: " + rule + ", enforcement: warning}]\n")
 		if recheck.Needed(names, []executors.File{{Path: "a/push.bundle"}}) || !recheck.Needed(names, commits) {
 			t.Errorf("%s needs commits to be judged", rule)
 		}

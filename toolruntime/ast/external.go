@@ -15,6 +15,7 @@ import (
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/proc"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
@@ -143,7 +144,7 @@ func (t tools) start(ctx context.Context, name string) (*lspServer, error) {
 	if command == "" {
 		return nil, contract.Errorf(contract.Policy, "the registry does not say which command %q is", name)
 	}
-	argv, err := proc.Split(command)
+	argv, err := registry.Split(command)
 	if err != nil {
 		return nil, err
 	}

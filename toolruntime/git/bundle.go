@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
@@ -98,36 +96,8 @@ func (r *Repo) pick(ctx context.Context, bundle string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	branches, head := map[string]string{}, ""
-	for line := range strings.Lines(heads) {
-		id, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
-			branches[name] = id
-		} else if ref == "HEAD" {
-			head = id
-		}
-	}
-	return choose(branches, head)
-}
-
-// choose is the branch whose commit is that of HEAD, or, where head is empty, main, master or the only one.
-func choose(branches map[string]string, head string) (string, error) {
-	var fit []string
-	for _, name := range slices.Sorted(maps.Keys(branches)) {
-		if head == "" || branches[name] == head {
-			fit = append(fit, name)
-		}
-	}
-	for _, name := range []string{"main", "master"} {
-		if slices.Contains(fit, name) {
-			return name, nil
-		}
-	}
-	if len(fit) == 0 || head == "" && len(fit) > 1 {
-		return "", contract.Errorf(contract.Git, "it is not clear which of its branches to take").
-			WithHint("make a bundle with: git bundle create repository.bundle HEAD main")
-	}
-	return fit[0], nil
+	_, branch, err := contract.BundleBranches([]byte(heads))
+	return branch, err
 }
 
 // Commits writes the commits that are new since the workspace came, with their branches, as a bundle. It says

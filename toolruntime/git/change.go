@@ -79,6 +79,7 @@ func (k keeper) commitStaged(ctx context.Context, a commitArgs) (commitResult, e
 	if !a.AllowEmpty {
 		nothing = s.staging()
 	}
+	k = k.on(s.Branch)
 	warnings, err := k.message(a.Message)
 	if err != nil && nothing != nil {
 		err = contract.AsError(err).WithHint(contract.AsError(err).Hint + ". Also, " + contract.AsError(nothing).
@@ -107,8 +108,24 @@ func (k keeper) commitStaged(ctx context.Context, a commitArgs) (commitResult, e
 		return commitResult{}, err
 	}
 	id, err := k.commit(ctx, "HEAD")
-	k.judged[id] = true
+	k.wasJudged(id)
 	return commitResult{id, warnings}, err
+}
+
+// on is the keeper of a branch, to which not every rule may apply.
+func (k keeper) on(branch string) keeper {
+	k.protected = k.rules.Git.Protects(branch)
+	k.rules = k.rules.On(branch)
+	return k
+}
+
+// wasJudged remembers a commit that was held to the rules of a branch.
+func (k keeper) wasJudged(id string) { k.judged[id] = k.judged[id] || k.protected }
+
+// branch is the name of the branch that is checked out, or empty.
+func (r *Repo) branch(ctx context.Context) (string, error) {
+	out, err := r.do(ctx, command{args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})
+	return strings.TrimSpace(out.Stdout), err
 }
 
 // staging refuses a commit of nothing.

@@ -87,7 +87,11 @@ type judged struct {
 
 func (j *judged) judge(ctx context.Context, rule, message string) (_ []judge.Violation, err error) {
 	if judge.Can(rule) {
-		return judge.Judge(rule, j.changes, message), nil
+		found, err := judge.Judge(rule, j.changes, message, j.k.rules.Secrets)
+		if err != nil {
+			return nil, contract.Errorf(contract.Validation, "%v", err)
+		}
+		return found, nil
 	}
 	if toolchain.Can(rule) {
 		dir, err := j.tree(ctx)

@@ -128,6 +128,46 @@ func TestCommitsOfPrograms(t *testing.T) {
 	}
 }
 
+// TestProtectedBranches: a branch that the registry does not protect may have open tasks. They come onto a protected one
+// by no way.
+func TestProtectedBranches(t *testing.T) {
+	_, bundle := origin(t)
+	b := imported(t, bundle)
+	b.repo.Out = t.TempDir()
+	rules := rulesOf(t, "go", "code.todo.blockers")
+	rules.Git.ProtectedBranches = []string{"main", "release/*"}
+	call := func(want, name string, args map[string]any) {
+		t.Helper()
+		_, err := b.call(rules, name, args)
+		got := ""
+		if err != nil {
+			got = err.Rule
+		}
+		if got != want {
+			t.Errorf("%s %v: %+v", name, args, err)
+		}
+	}
+	b.write("b", "FIXME\n")
+	b.must("git_add", map[string]any{"paths": []string{"."}})
+	call("code.todo.blockers", "git_commit", map[string]any{"message": "feat: task"})
+	call("code.todo.blockers", "validate", map[string]any{})
+	call("", "git_checkout", map[string]any{"target": "feat/x", "create": true})
+	call("", "validate", map[string]any{})
+	call("code.todo.blockers", "validate", map[string]any{"rule_id": "code.todo.blockers", "enforcement": "blocking"})
+	call("", "git_commit", map[string]any{"message": "feat: task"})
+	call("", "git_push", map[string]any{"refspec": "HEAD:refs/heads/feat/x"})
+	call("code.todo.blockers", "git_push", map[string]any{"refspec": "HEAD:refs/heads/release/1"})
+	call("", "git_checkout", map[string]any{"target": "main"})
+	call("code.todo.blockers", "git_merge", map[string]any{"branch": "feat/x"})
+	call("code.todo.blockers", "git_rebase", map[string]any{"onto": "feat/x"})
+	call("code.todo.blockers", "git_push", map[string]any{"refspec": "feat/x:refs/heads/main"})
+	call("", "git_checkout", map[string]any{"target": "feat/x"})
+	b.write("b", "done\n")
+	b.must("git_add", map[string]any{"paths": []string{"."}})
+	call("", "git_commit", map[string]any{"message": "fix: task"})
+	call("", "git_push", map[string]any{"refspec": "HEAD:refs/heads/release/1"})
+}
+
 // conflicting is a workspace whose main and fix/it have changed the same line of a, and of which fix/it took b away and
 // both added c.
 func conflicting(t *testing.T) (b *bench, ours, theirs string) {

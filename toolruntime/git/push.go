@@ -64,7 +64,7 @@ func (k keeper) push(ctx context.Context, a pushArgs) (pushResult, error) {
 	if err := k.hasNew(ctx, branch, id); err != nil {
 		return pushResult{}, err
 	}
-	more, err := k.judgePush(ctx, old, id)
+	more, err := k.on(branch).judgePush(ctx, old, id)
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return pushResult{}, err
 	}

@@ -189,7 +189,7 @@ func (s *server) main() (string, error) {
 	if _, ok := s.branches[s.to]; ok {
 		return s.to, nil
 	}
-	return choose(s.branches, s.head)
+	return contract.ChooseBranch(s.branches, s.head)
 }
 
 // receive lets git fetch a branch. env says where objects go.

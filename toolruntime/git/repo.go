@@ -38,7 +38,8 @@ type Repo struct {
 	from string
 	// Out is the folder for the bundle of pushes. Without one nothing can be pushed.
 	Out string
-	// judged are commits that were held to the rules when they were made or taken.
+	// judged are commits that were held to the rules when they were made or taken; true says that they were held to
+	// those of a protected branch.
 	judged map[string]bool
 	// opened says that the git directory is that of a checkout.
 	opened bool

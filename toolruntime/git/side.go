@@ -69,7 +69,11 @@ func (k keeper) adopt(ctx context.Context, side *Repo) (warnings []string, err e
 	if err != nil || after == before {
 		return []string{}, err
 	}
-	warnings, err = k.judgeRange(ctx, before, after)
+	branch, err := k.branch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err = k.on(branch).judgeRange(ctx, before, after)
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return warnings, err
 	}
@@ -147,13 +151,17 @@ func (k keeper) judgeRange(ctx context.Context, before, after string) (warnings 
 		return nil, err
 	}
 	for _, id := range strings.Fields(ids) {
-		k.judged[id] = true
+		k.wasJudged(id)
 	}
 	return append([]string{}, warnings...), nil
 }
 
-// unjudged says whether a commit has one behind it that neither came with the workspace nor was judged.
+// unjudged says whether a commit has one behind it that neither came with the workspace nor was judged, as on a protected
+// branch if this one is.
 func (k keeper) unjudged(ctx context.Context, id string) (bool, error) {
 	ids, err := k.git(ctx, append([]string{"rev-list", id, "--not"}, k.came...)...)
-	return slices.ContainsFunc(strings.Fields(ids), func(id string) bool { return !k.judged[id] }), err
+	return slices.ContainsFunc(strings.Fields(ids), func(id string) bool {
+		protected, known := k.judged[id]
+		return !known || k.protected && !protected
+	}), err
 }

@@ -92,11 +92,13 @@ type checkoutResult struct {
 type keeper struct {
 	*Repo
 	rules *registry.Registry
+	// protected says that rules are those of a protected branch.
+	protected bool
 }
 
 // Tools are the git tools. repo is nil in a session without a repository.
 func Tools(repo *Repo, rules *registry.Registry) []contract.Tool {
-	k := keeper{repo, rules}
+	k := keeper{Repo: repo, rules: rules}
 	return []contract.Tool{
 		of(k, "git_status", "says what is changed, staged and unknown to git", statusArgs{Porcelain: true},
 			keeper.status).Reads(),

@@ -14,6 +14,7 @@ import (
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
+	"github.com/threegate/tool-exec/validate/secrets"
 )
 
 var operations = flag.Int("git.operations", 30, "random operations to compare with plain git")
@@ -31,6 +32,7 @@ func (b *bench) call(rules *registry.Registry, name string, args map[string]any)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	rules.Secrets = secrets.Finder{}
 	for _, tool := range Tools(b.repo, rules) {
 		if tool.Name != name {
 			continue

@@ -39,6 +39,11 @@ func (k keeper) validate(ctx context.Context, a validateArgs) (validateResult, e
 	if err != nil {
 		return v, err
 	}
+	branch, err := k.branch(ctx)
+	if err != nil {
+		return v, err
+	}
+	k = k.on(branch)
 	file := filepath.Join(k.dir, "validate.patch")
 	if _, err := k.Changes(ctx, file, "--text"); err != nil {
 		return v, err

@@ -48,7 +48,7 @@ func TestForgedPatches(t *testing.T) {
 			"literal 0\nHcmV?d00001\n\n",
 	} {
 		changes, err := Parse([]byte(patch))
-		if err == nil && len(Judge("sec.paths.sandbox", changes, "")) == 0 {
+		if err == nil && len(judged(t, "sec.paths.sandbox", changes, "")) == 0 {
 			t.Errorf("%s passes: %+v", name, changes)
 		}
 	}
@@ -57,7 +57,7 @@ func TestForgedPatches(t *testing.T) {
 	for name, patch := range map[string]string{"a patch": good, "a link": link("a/e", "./../b"), "a file becomes one": becomesLink, "a script": strings.Replace(good,
 		"index 1..2 100644", "old mode 100644\nnew mode 100755\nindex 1..2", 1)} {
 		changes, err := Parse([]byte(patch))
-		if err != nil || len(Judge("sec.paths.sandbox", changes, "")) > 0 {
+		if err != nil || len(judged(t, "sec.paths.sandbox", changes, "")) > 0 {
 			t.Errorf("%s is refused: %v", name, err)
 		}
 	}
@@ -84,7 +84,7 @@ func TestLinksThatLeadOut(t *testing.T) {
 		t.Errorf("e leads to %s, %v", to, err)
 	}
 	changes, err := Parse([]byte(patch))
-	if err != nil || len(Judge("sec.paths.sandbox", changes, "")) != 1 {
+	if err != nil || len(judged(t, "sec.paths.sandbox", changes, "")) != 1 {
 		t.Errorf("%v, %+v", err, changes)
 	}
 }
@@ -108,7 +108,7 @@ func TestTestsThatAreNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Judge("test.required.changed", changes, ""); len(got) != c.want {
+		if got := judged(t, "test.required.changed", changes, ""); len(got) != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/threegate/tool-exec/validate/secrets"
 )
 
 // gitDiff is what git writes of a folder that changes from one set of files to another.
@@ -140,7 +142,7 @@ func TestRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, v := range Judge(tt.rule, changes, tt.message) {
+		for _, v := range judged(t, tt.rule, changes, tt.message) {
 			got = append(got, fmt.Sprintf("%s:%d", v.Path, v.Line))
 			if v.Rule != tt.rule || strings.Contains(v.Message, key) {
 				t.Errorf("%+v", v)
@@ -156,8 +158,27 @@ func TestRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(Judge("sec.paths.sandbox", changes, "")) == 0 {
+		if len(judged(t, "sec.paths.sandbox", changes, "")) == 0 {
 			t.Errorf("%s passes", p)
+		}
+	}
+}
+
+// judged holds a change to a rule.
+func judged(t *testing.T, rule string, changes []Change, message string) []Violation {
+	t.Helper()
+	found, err := Judge(rule, changes, message, secrets.Finder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestWithoutAFinder: what nobody can look for is not taken for absent.
+func TestWithoutAFinder(t *testing.T) {
+	for _, rule := range []string{"secrets.scan", "code.todo.blockers"} {
+		if _, err := Judge(rule, nil, "", nil); (err == nil) != (rule != "secrets.scan") {
+			t.Errorf("%s: %v", rule, err)
 		}
 	}
 }

@@ -1,14 +1,15 @@
 package judge
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
-	"github.com/threegate/tool-exec/validate/secrets"
 )
 
 // Violation is one place where a change breaks a rule. It repeats no secret.
@@ -23,29 +24,36 @@ type Violation struct {
 // maxViolations bounds what one rule returns.
 const maxViolations = 1000
 
+// secretsRule is the rule that needs one.
+const secretsRule = "secrets.scan"
+
 // rules are those that can be judged by a change alone.
-var rules = map[string]func(changes []Change, message string) []Violation{
+var rules = map[string]func(changes []Change, message string, finder contract.SecretFinder) []Violation{
 	"sec.paths.sandbox":     paths,
 	"code.todo.blockers":    todos,
-	"secrets.scan":          secretsIn,
+	secretsRule:             secretsIn,
 	"test.required.changed": tests,
 }
 
 // Can says whether a rule can be judged here.
 func Can(rule string) bool { return rules[rule] != nil }
 
-// Judge holds a change to a rule that can be judged. message is that of its commit, if there is one.
-func Judge(rule string, changes []Change, message string) []Violation {
-	found := rules[rule](changes, message)
+// Judge holds a change to a rule that can be judged. message is that of its commit, if there is one. Without a finder
+// secrets.scan is an error.
+func Judge(rule string, changes []Change, message string, finder contract.SecretFinder) ([]Violation, error) {
+	if rule == secretsRule && finder == nil {
+		return nil, errors.New(secretsRule + " can't be judged: this host has no finder of secrets")
+	}
+	found := rules[rule](changes, message, finder)
 	for i := range found {
 		found[i].Rule = rule
 	}
-	return found[:min(len(found), maxViolations)]
+	return found[:min(len(found), maxViolations)], nil
 }
 
 // paths wants every path below the workspace and not git's, every file a file or a link, and every link to lead to
 // such a path.
-func paths(changes []Change, _ string) (found []Violation) {
+func paths(changes []Change, _ string, _ contract.SecretFinder) (found []Violation) {
 	for _, c := range changes {
 		for _, p := range []string{c.Path, c.Old} {
 			if _, err := workspace.Clean(p); err != nil && p != "" {
@@ -90,7 +98,7 @@ func leadsOut(link, target string) bool {
 
 var todo = regexp.MustCompile(`\b(?:TODO|FIXME)\b`)
 
-func todos(changes []Change, _ string) (found []Violation) {
+func todos(changes []Change, _ string, _ contract.SecretFinder) (found []Violation) {
 	for _, c := range changes {
 		for _, l := range c.Added {
 			if word := todo.FindString(l.Text); word != "" {
@@ -103,7 +111,7 @@ func todos(changes []Change, _ string) (found []Violation) {
 }
 
 // secretsIn looks at all that a file gains, together: a secret can have several lines.
-func secretsIn(changes []Change, message string) (found []Violation) {
+func secretsIn(changes []Change, message string, finder contract.SecretFinder) (found []Violation) {
 	scan := func(path string, lines []Line) {
 		var text strings.Builder
 		var ends []int
@@ -111,14 +119,14 @@ func secretsIn(changes []Change, message string) (found []Violation) {
 			text.WriteString(l.Text + "\n")
 			ends = append(ends, text.Len())
 		}
-		for _, m := range secrets.Scan([]byte(text.String())) {
-			at, _ := slices.BinarySearch(ends, m.Offset+1)
-			v := Violation{Path: path, Line: lines[min(at, len(lines)-1)].No,
-				Message: fmt.Sprintf("%s: %s", m.Rule, m.Masked), Hint: "take it out, and let its owner replace it"}
+		finder.FindSecrets([]byte(text.String()), func(offset, _ int, what string) {
+			at, _ := slices.BinarySearch(ends, offset+1)
+			v := Violation{Path: path, Line: lines[min(at, len(lines)-1)].No, Message: what,
+				Hint: "take it out, and let its owner replace it"}
 			if n := len(found); n == 0 || found[n-1].Path != path || found[n-1].Line != v.Line {
 				found = append(found, v)
 			}
-		}
+		})
 	}
 	for _, c := range changes {
 		if len(c.Added) > 0 {
@@ -148,7 +156,7 @@ func hasTest(l Line) bool { return inCode.MatchString(l.Text) }
 
 // tests wants a test to gain lines where code does, and to change at all where code only loses some. A test that
 // goes or moves is none.
-func tests(changes []Change, message string) []Violation {
+func tests(changes []Change, message string, _ contract.SecretFinder) []Violation {
 	first, more, tested, gains := "", false, false, false
 	for _, c := range changes {
 		switch changed := len(c.Added)+c.Removed > 0 || c.Binary; {

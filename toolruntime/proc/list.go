@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
-	"github.com/threegate/tool-exec/validate/secrets"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
 const (
@@ -46,7 +46,7 @@ func (a listArgs) Check() error {
 	return nil
 }
 
-func list(ctx context.Context, a listArgs) (listResult, error) {
+func list(ctx context.Context, r *registry.Registry, a listArgs) (listResult, error) {
 	if err := a.Check(); err != nil {
 		return listResult{}, err
 	}
@@ -61,7 +61,7 @@ func list(ctx context.Context, a listArgs) (listResult, error) {
 		if ctx.Err() != nil {
 			return listResult{}, ctx.Err()
 		}
-		shown, ok := look(p)
+		shown, ok := look(p, r.Secrets)
 		if !ok || !filter.MatchString(shown.Cmd) {
 			continue
 		}
@@ -73,8 +73,9 @@ func list(ctx context.Context, a listArgs) (listResult, error) {
 	return found, nil
 }
 
-// look reads one process, which may end meanwhile. Secrets of its command line are masked.
-func look(p procfs.Proc) (Process, bool) {
+// look reads one process, which may end meanwhile. Secrets of its command line are masked; where nothing finds them, only
+// the name of its program is shown.
+func look(p procfs.Proc, finder contract.SecretFinder) (Process, bool) {
 	stat, err := p.Stat()
 	if err != nil {
 		return Process{}, false
@@ -84,11 +85,13 @@ func look(p procfs.Proc) (Process, bool) {
 		return Process{}, false
 	}
 	cmd := strings.Join(words, " ")
-	if cmd == "" {
+	if cmd == "" || finder == nil {
 		cmd = "[" + stat.Comm + "]"
+	} else {
+		cmd = mask(cmd, finder)
 	}
 	cmd = strings.ToValidUTF8(cmd[:min(len(cmd), maxShown)], "\uFFFD")
-	out := Process{PID: p.PID, Cmd: mask(cmd), MemMB: float64(stat.ResidentMemory()) / (1 << 20)}
+	out := Process{PID: p.PID, Cmd: cmd, MemMB: float64(stat.ResidentMemory()) / (1 << 20)}
 	if started, err := stat.StartTime(); err == nil {
 		if alive := float64(time.Now().UnixMilli())/1000 - started; alive > 0 {
 			out.CPU = stat.CPUTime() / alive
@@ -100,15 +103,18 @@ func look(p procfs.Proc) (Process, bool) {
 // password is one in a command line that looks like no secret by itself: of a variable, an option or a mysql's -p.
 var password = regexp.MustCompile(`(?i)((?:^|\s)(?:[a-z0-9_]*(?:password|passwd|pwd)|--?(?:password|passwd))[= ]|(?:^|\s)-p)(\S+)`)
 
-func mask(cmd string) string {
-	cmd = password.ReplaceAllString(cmd, "${1}"+secrets.Mask)
+// masked takes the place of a secret.
+const masked = "[masked]"
+
+func mask(cmd string, finder contract.SecretFinder) string {
+	cmd = password.ReplaceAllString(cmd, "${1}"+masked)
 	var out strings.Builder
 	at := 0
-	for _, m := range secrets.Scan([]byte(cmd)) {
-		if m.Offset >= at {
-			out.WriteString(cmd[at:m.Offset] + secrets.Mask)
+	finder.FindSecrets([]byte(cmd), func(start, end int, _ string) {
+		if start >= at {
+			out.WriteString(cmd[at:start] + masked)
 		}
-		at = max(at, m.End)
-	}
+		at = max(at, end)
+	})
 	return out.String() + cmd[at:]
 }

@@ -17,29 +17,6 @@ import (
 	"github.com/threegate/tool-exec/validate/secrets"
 )
 
-func TestSplit(t *testing.T) {
-	for cmd, want := range map[string][]string{
-		"cargo test -q":             {"cargo", "test", "-q"},
-		`a 'b c' "d e" f\ g`:        {"a", "b c", "d e", "f g"},
-		`a '$HOME' '*' ';' "a;b"`:   {"a", "$HOME", "*", ";", "a;b"},
-		`a \* \$x '' --x=y '{a,b}'`: {"a", "*", "$x", "", "--x=y", "{a,b}"},
-		"a -- -x":                   {"a", "--", "-x"},
-		`a "x\"y"`:                  {"a", `x"y`},
-	} {
-		if got, err := Split(cmd); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, %v", cmd, got, err)
-		}
-	}
-	for _, cmd := range []string{"", " ", "a; b", "a && b", "a | b", "a &", "a\nb", "a > b", "a < b", "a $(b)", "a `b`", "a $x",
-		`a "$x"`, `a "$(b)"`, "a *", "a ?", "a [b]", "a {b,c}", "a ~", "a ~root", "X=1 a", "X=1", "! a", "(a)", "{ a; }", "if a; then b; fi",
-		"a <<x\nx", "a 'b", "a # b", "/bin/a", "./a", "../a", "-a", "a $((1))", "a \x00", "f() { a; }"} {
-		got, err := Split(cmd)
-		if e := contract.AsError(err); err == nil || e.Code != contract.Policy {
-			t.Errorf("%q: got %q, %v", cmd, got, err)
-		}
-	}
-}
-
 // call runs shell_exec where sh, cat, head and sleep are allowed.
 func call(t *testing.T, args shellArgs) (shellResult, *contract.Error) {
 	t.Helper()
@@ -154,26 +131,33 @@ func gone(t *testing.T, pid string) {
 	t.Errorf("process %s still runs", pid)
 }
 
+// finding is a registry of a host that finds secrets.
+var finding = &registry.Registry{Secrets: secrets.Finder{}}
+
 func TestProcList(t *testing.T) {
-	got, err := list(t.Context(), listArgs{Filter: `\.test`, Limit: 1000})
+	got, err := list(t.Context(), finding, listArgs{Filter: `\.test`, Limit: 1000})
 	if err != nil || !slices.ContainsFunc(got.Processes, func(p Process) bool { return p.PID == os.Getpid() && p.MemMB > 0 }) {
 		t.Errorf("this process is not in %+v, %v", got, err)
 	}
-	if got, err := list(t.Context(), listArgs{Limit: 1}); err != nil || len(got.Processes) != 1 || !got.Truncated {
+	if got, err := list(t.Context(), finding, listArgs{Limit: 1}); err != nil || len(got.Processes) != 1 || !got.Truncated {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if _, err := list(t.Context(), listArgs{Filter: "(", Limit: 1}); contract.AsError(err).Code != contract.Validation {
+	blind, err := list(t.Context(), registry.Default(), listArgs{Filter: `\.test`, Limit: 1})
+	if err != nil || len(blind.Processes) != 1 || strings.ContainsAny(blind.Processes[0].Cmd, " -") {
+		t.Errorf("without a finder: %+v, %v", blind, err)
+	}
+	if _, err := list(t.Context(), finding, listArgs{Filter: "(", Limit: 1}); contract.AsError(err).Code != contract.Validation {
 		t.Errorf("got %v", err)
 	}
 	for cmd, want := range map[string]string{"mysql -ptop -h db": "mysql -p" + secrets.Mask + " -h db",
 		"env PGPASSWORD=top psql": "env PGPASSWORD=" + secrets.Mask + " psql", "x --password top": "x --password " + secrets.Mask,
 		"python -m pytest": "python -m pytest", "cp -pr a b": "cp -p" + secrets.Mask + " a b"} { // better one too many
-		if got := mask(cmd); got != want {
+		if got := mask(cmd, secrets.Finder{}); got != want {
 			t.Errorf("%q is %q", cmd, got)
 		}
 	}
 	token := "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
-	if got := mask("tool --token " + token + " -v"); strings.Contains(got, token[4:20]) || !strings.HasSuffix(got, " -v") {
+	if got := mask("tool --token "+token+" -v", secrets.Finder{}); strings.Contains(got, token[4:20]) || !strings.HasSuffix(got, " -v") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -16,15 +16,12 @@ import (
 	"strings"
 	"time"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/threegate/tool-exec/toolruntime/contract"
 	"github.com/threegate/tool-exec/toolruntime/registry"
 	"github.com/threegate/tool-exec/toolruntime/workspace"
 )
 
 const (
-	shellRule = "sec.shell.allowlist"
 	shellTime = 10 * time.Minute
 	maxCmd    = 32 << 10
 	maxStdin  = 4 << 20
@@ -66,7 +63,8 @@ func (r shellResult) WithError() bool { return r.ran }
 // Tools are proc_list and shell_exec.
 func Tools(w *workspace.Workspace, r *registry.Registry) []contract.Tool {
 	return []contract.Tool{
-		contract.NewTool("proc_list", "lists processes of the sandbox", listTime, listArgs{Limit: 50}, list,
+		contract.NewTool("proc_list", "lists processes of the sandbox", listTime, listArgs{Limit: 50},
+			func(ctx context.Context, a listArgs) (listResult, error) { return list(ctx, r, a) },
 			contract.Between("limit", 1, 1000), contract.Length("filter", 0, 1000)).Reads(),
 		contract.Policed(contract.NewTool("shell_exec", "runs a command without a shell", shellTime,
 			shellArgs{Cwd: ".", Timed: contract.Timed{TimeoutMS: shellTime.Milliseconds()}},
@@ -78,7 +76,7 @@ func Tools(w *workspace.Workspace, r *registry.Registry) []contract.Tool {
 
 // Check says what is wrong with a command before it runs.
 func (a shellArgs) Check() error {
-	if _, err := Split(a.Cmd); err != nil {
+	if _, err := registry.Split(a.Cmd); err != nil {
 		return err
 	}
 	if _, err := environment(a.Env, false); err != nil {
@@ -91,7 +89,7 @@ func (a shellArgs) Check() error {
 // allowed holds a command to the registry.
 func (a shellArgs) allowed(r *registry.Registry) error {
 	if !r.AllowsCommand(a.Cmd) {
-		return contract.Refuse(shellRule, "no pattern of shell_allow matches %.200q", a.Cmd).WithHint(patterns(r))
+		return contract.Refuse(registry.ShellRule, "no pattern of shell_allow matches %.200q", a.Cmd).WithHint(patterns(r))
 	}
 	if a.AllowNetwork && len(r.Network.AllowedDomains) == 0 {
 		return contract.Refuse("sec.network.allowlist", "the registry allows no host")
@@ -100,7 +98,7 @@ func (a shellArgs) allowed(r *registry.Registry) error {
 }
 
 func shell(ctx context.Context, w *workspace.Workspace, r *registry.Registry, a shellArgs) (shellResult, error) {
-	argv, err := Split(a.Cmd)
+	argv, err := registry.Split(a.Cmd)
 	if err != nil {
 		return shellResult{}, err
 	}
@@ -164,98 +162,12 @@ func environment(more map[string]string, network bool) (env []string, err error)
 	}
 	for name, v := range more {
 		if !slices.Contains(allowedEnv, name) || strings.ContainsRune(v, 0) {
-			return nil, contract.Refuse(shellRule, "the variable %q may not be set", name).
+			return nil, contract.Refuse(registry.ShellRule, "the variable %q may not be set", name).
 				WithHint("these may: " + strings.Join(allowedEnv, ", "))
 		}
 		env = append(env, name+"="+v)
 	}
 	return env, nil
-}
-
-// Split reads a command line as a shell would, and returns its words. It refuses all that a
-// shell would do more than that: operators, expansions, patterns, redirections, assignments.
-func Split(cmd string) ([]string, error) {
-	bad := func(what string) ([]string, error) {
-		return nil, contract.Refuse(shellRule, "the command %s", what).
-			WithHint("no shell runs it: give one program and literal words; quote what is meant literally")
-	}
-	if strings.ContainsRune(cmd, 0) {
-		return bad("holds a NUL")
-	}
-	parser := syntax.NewParser(syntax.Variant(syntax.LangPOSIX), syntax.KeepComments(true))
-	f, err := parser.Parse(strings.NewReader(cmd), "")
-	if err != nil {
-		return bad(fmt.Sprintf("can't be parsed: %v", err))
-	}
-	if len(f.Stmts) != 1 {
-		return bad("is not exactly one")
-	}
-	s := f.Stmts[0]
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	if m := changeDir.FindStringSubmatch(cmd); m != nil {
-		return nil, contract.Refuse(shellRule, "the command changes its folder").
-			WithHint(fmt.Sprintf("set cwd to %q and cmd to %q", m[1], m[2]))
-	}
-	if !ok || s.Background || s.Coprocess || s.Negated || len(s.Redirs) > 0 || len(s.Comments) > 0 {
-		return nil, contract.Refuse(shellRule, "the command has an operator, a redirection or a comment").
-			WithHint("no shell runs it: a call runs one program with literal words. stdin has what it reads, and the " +
-				"answer has what it writes; quote what is meant literally")
-	}
-	if len(call.Assigns) > 0 || len(call.Args) == 0 {
-		return bad("has an assignment")
-	}
-	var argv []string
-	for _, w := range call.Args {
-		text, ok := literal(w)
-		if !ok {
-			return bad("has an expansion or an unquoted pattern")
-		}
-		argv = append(argv, text)
-	}
-	if strings.Contains(argv[0], "/") || strings.HasPrefix(argv[0], "-") {
-		return bad("names its program by a path")
-	}
-	return argv, nil
-}
-
-// changeDir is a command that begins with cd.
-var changeDir = regexp.MustCompile(`^\s*cd\s+([\w./-]+)\s*(?:&&|;)\s*(.+)$`)
-
-// escaped is a backslash and what it takes the meaning of, outside of quotes and in double quotes.
-var (
-	escaped       = regexp.MustCompile(`(?s)\\(.)`)
-	escapedInside = regexp.MustCompile("(?s)\\\\([$`\"\\\\\n])")
-)
-
-// literal is what a word means, and whether it means no more than that.
-func literal(w *syntax.Word) (string, bool) {
-	var text strings.Builder
-	for i, part := range w.Parts {
-		switch p := part.(type) {
-		case *syntax.Lit:
-			bare := escaped.ReplaceAllString(p.Value, "")
-			if strings.ContainsAny(bare, "*?[{}\\") || i == 0 && strings.HasPrefix(p.Value, "~") {
-				return "", false
-			}
-			text.WriteString(escaped.ReplaceAllString(p.Value, "$1"))
-		case *syntax.SglQuoted:
-			if p.Dollar {
-				return "", false
-			}
-			text.WriteString(p.Value)
-		case *syntax.DblQuoted:
-			for _, inner := range p.Parts {
-				l, ok := inner.(*syntax.Lit)
-				if !ok || p.Dollar {
-					return "", false
-				}
-				text.WriteString(escapedInside.ReplaceAllString(l.Value, "$1"))
-			}
-		default:
-			return "", false
-		}
-	}
-	return text.String(), true
 }
 
 // notFound gives the error of a start its code.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/threegate/tool-exec/toolruntime/contract"
 )
 
 // MaxSize bounds a registry file, in bytes.
@@ -27,6 +29,9 @@ const (
 	Suggestion Level = "suggestion"
 )
 
+// levels are all, from the lowest.
+var levels = []Level{Suggestion, Warning, Blocking}
+
 // Registry is the whole file.
 type Registry struct {
 	Version int `yaml:"version"`
@@ -40,6 +45,10 @@ type Registry struct {
 	// Validators are the rules that hold. The rules sec.* hold whether they are listed or not.
 	Validators []Validator `yaml:"validators"`
 
+	// Secrets is the host's finder of secrets, for secrets.scan and proc_list; no file names it. Without one that rule is
+	// an error, and proc_list shows the names of programs only.
+	Secrets contract.SecretFinder `yaml:"-"`
+
 	shell []*regexp.Regexp
 }
 
@@ -48,6 +57,36 @@ type Git struct {
 	AllowPush bool `yaml:"allow_push"`
 	// RequireCleanTreeForCommit is true if it is not said.
 	RequireCleanTreeForCommit bool `yaml:"require_clean_tree_for_commit"`
+	// ProtectedBranches are glob patterns of the branches that code.todo.blockers is for: all, if it is not said.
+	ProtectedBranches []string `yaml:"protected_branches"`
+}
+
+// TodoRule is the rule of protected branches.
+const TodoRule = "code.todo.blockers"
+
+// Protects says whether a branch is protected. An empty name is none that is known, and is.
+func (g Git) Protects(branch string) bool {
+	return g.ProtectedBranches == nil || branch == "" || slices.ContainsFunc(g.ProtectedBranches, func(p string) bool {
+		return doublestar.MatchUnvalidated(p, branch)
+	})
+}
+
+// check judges the patterns.
+func (g Git) check() error {
+	if g.ProtectedBranches != nil && len(g.ProtectedBranches) == 0 {
+		return fmt.Errorf("registry: git.protected_branches names none: leave %s out of validators instead", TodoRule)
+	}
+	for _, p := range g.ProtectedBranches {
+		if !isGlob(p) {
+			return fmt.Errorf("registry: git.protected_branches: %q is not a pattern such as main or release/*", p)
+		}
+	}
+	return nil
+}
+
+// isGlob says whether a text is a pattern that is soon compared.
+func isGlob(p string) bool {
+	return p != "" && strings.Count(p, "*") <= 8 && strings.Count(p, "{") <= 4 && doublestar.ValidatePattern(p)
 }
 
 // AST says how code is looked at.
@@ -98,7 +137,7 @@ func (a AST) check() error {
 			return fmt.Errorf("registry: ast.imports: %q has neither deny nor allow", i.Files)
 		}
 		for _, p := range slices.Concat([]string{i.Files}, i.Deny, i.Allow) {
-			if p == "" || strings.Count(p, "*") > 8 || strings.Count(p, "{") > 4 || !doublestar.ValidatePattern(p) {
+			if !isGlob(p) {
 				return fmt.Errorf("registry: ast.imports: %q is no pattern: use * within a name, ** across folders", p)
 			}
 		}
@@ -156,24 +195,66 @@ func Parse(raw []byte) (*Registry, error) {
 		}
 		r.shell = append(r.shell, re)
 	}
-	return r, errors.Join(r.AST.check(), r.checkValidators())
+	return r, errors.Join(r.Git.check(), r.AST.check(), checkValidators(r.Validators), r.checkCommands())
+}
+
+// PackFile is the name of a rule pack, beside a registry.
+const PackFile = "rules.yaml"
+
+// Raise adds a rule pack: a file with validators alone, each a rule and its level. It can only raise: a rule that the
+// registry lists keeps the higher level, and its commands.
+func (r *Registry) Raise(raw []byte) error {
+	if len(raw) > MaxSize {
+		return fmt.Errorf("the rule pack has more than %d bytes", MaxSize)
+	}
+	var pack struct {
+		Validators []Validator `yaml:"validators"`
+	}
+	if err := yaml.Load(raw, &pack, yaml.WithKnownFields(), yaml.WithUniqueKeys()); err != nil {
+		return fmt.Errorf("rule pack: %w", err)
+	}
+	if err := checkValidators(pack.Validators); err != nil {
+		return fmt.Errorf("rule pack: %w", err)
+	}
+	for _, v := range pack.Validators {
+		if len(v.Run) > 0 {
+			return fmt.Errorf("rule pack: %s: run belongs to the registry", v.Rule)
+		}
+		i := slices.IndexFunc(r.Validators, func(is Validator) bool { return is.Rule == v.Rule })
+		if i < 0 {
+			r.Validators = append(r.Validators, v)
+		} else if slices.Index(levels, v.Enforcement) > slices.Index(levels, r.Validators[i].Enforcement) {
+			r.Validators[i].Enforcement = v.Enforcement
+		}
+	}
+	return r.checkCommands()
+}
+
+// On is the registry as it holds on a branch: one that is not protected may have open tasks.
+func (r *Registry) On(branch string) *Registry {
+	if r.Git.Protects(branch) {
+		return r
+	}
+	other := *r
+	other.Validators = slices.DeleteFunc(slices.Clone(r.Validators), func(v Validator) bool { return v.Rule == TodoRule })
+	return &other
 }
 
 var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-func (r *Registry) checkValidators() error {
+func checkValidators(all []Validator) error {
 	seen := map[string]bool{}
-	for _, v := range r.Validators {
+	for _, v := range all {
 		switch {
 		case !slices.ContainsFunc(Rules, func(r Rule) bool { return r.ID == v.Rule }):
 			return fmt.Errorf("registry: validators: there is no rule %q", v.Rule)
 		case seen[v.Rule]:
 			return fmt.Errorf("registry: validators: %s is listed twice", v.Rule)
-		case !slices.Contains([]Level{Blocking, Warning, Suggestion}, v.Enforcement):
+		case !slices.Contains(levels, v.Enforcement):
 			return fmt.Errorf("registry: validators: %s: enforcement is blocking, warning or suggestion", v.Rule)
 		case strings.HasPrefix(v.Rule, "sec.") && v.Enforcement != Blocking:
 			return fmt.Errorf("registry: validators: %s is always blocking", v.Rule)
-		case len(v.Run) > 0 && !strings.HasSuffix(v.Rule, ".must.pass"):
+		case len(v.Run) > 0 && !strings.HasSuffix(v.Rule, mustPass):
 			return fmt.Errorf("registry: validators: %s runs no command", v.Rule)
 		}
 		seen[v.Rule] = true

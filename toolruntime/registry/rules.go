@@ -29,7 +29,7 @@ var Rules = []Rule{
 	{"fmt.must.pass", Blocking, OnCommit, "the formatter has nothing to change"},
 	{"test.must.pass", Blocking, OnCommit,
 		"each test that the source declares runs and passes (not one of the specification's)"},
-	{"code.todo.blockers", Blocking, OnCommit, "no TODO or FIXME is added, on any branch"},
+	{"code.todo.blockers", Blocking, OnCommit, "no TODO or FIXME is added on a branch of git.protected_branches, which are all if it is not said"},
 	{"test.required.changed", Blocking, OnCommit,
 		"where code gains lines a test does, too; or the message has a line Tests-Not-Needed: WHY"},
 	{"secrets.scan", Blocking, OnCommit, "neither the change nor the message adds a secret"},

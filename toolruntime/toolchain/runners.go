@@ -18,6 +18,7 @@ import (
 
 	"github.com/threegate/tool-exec/toolruntime/judge"
 	"github.com/threegate/tool-exec/toolruntime/proc"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
 // Programs that make runners write data. They lie in the scratch folder of a job, outside of the tree.
@@ -42,19 +43,21 @@ type runner struct {
 	read     func(j Job, out proc.Output, report []byte) (verdicts, []judge.Violation)
 }
 
-var runners = []runner{
-	{is: []string{"go", "test"}, picks: []string{"-run", "-skip", "-list", "-bench"}, reports: withJSON,
+// runners are those of registry.TestRunner.
+var runners = map[string]runner{
+	"go test": {picks: []string{"-run", "-skip", "-list", "-bench"}, reports: withJSON,
 		declared: Job.goTests, read: readGo},
-	{is: []string{"cargo", "test"}, declared: inFiles(regexp.MustCompile(`\.rs$`), rustTest), read: readCargo},
-	{is: []string{"node", "--test"}, picks: []string{"--test-name-pattern", "--test-skip-pattern", "--test-only"},
+	"cargo test": {declared: inFiles(regexp.MustCompile(`\.rs$`), rustTest), read: readCargo},
+	"node --test": {picks: []string{"--test-name-pattern", "--test-skip-pattern", "--test-only"},
 		reports: withReporter, declared: inFiles(nodeFile, nodeTest), read: Job.readLines},
-	{is: []string{"python", "-m", "unittest"}, picks: []string{"-k"}, reports: withUnittest,
+	"python -m unittest": {picks: []string{"-k"}, reports: withUnittest,
 		declared: inPython("methods", unittestFile), read: Job.readLines},
-	{is: []string{"python", "-m", "pytest"}, picks: pytestPicks, reports: withJUnit,
-		declared: inPython("functions", pytestFile), read: Job.readJUnit},
-	{is: []string{"pytest"}, picks: pytestPicks, reports: withJUnit,
-		declared: inPython("functions", pytestFile), read: Job.readJUnit},
+	"python -m pytest": pytest,
+	"pytest":           pytest,
 }
+
+var pytest = runner{picks: pytestPicks, reports: withJUnit, declared: inPython("functions", pytestFile),
+	read: Job.readJUnit}
 
 var (
 	rustTest = regexp.MustCompile(
@@ -72,17 +75,13 @@ var (
 
 // runnerOf finds who runs a command line.
 func runnerOf(argv []string) (runner, error) {
-	named := slices.Clone(argv)
-	if named[0] == "python3" {
-		named[0] = "python"
+	name := registry.TestRunner(argv)
+	r, ok := runners[name]
+	if !ok {
+		return r, fmt.Errorf("%s: nothing counts the tests of %s", Tests, shown(argv))
 	}
-	for _, r := range runners {
-		if len(named) >= len(r.is) && slices.Equal(named[:len(r.is)], r.is) {
-			return r, nil
-		}
-	}
-	return runner{}, fmt.Errorf("%s: nothing here counts the tests of %s: use go test, cargo test, "+
-		"node --test, python -m unittest or pytest", Tests, shown(argv))
+	r.is = strings.Fields(name)
+	return r, nil
 }
 
 // picked says whether a command line leaves tests out.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/threegate/tool-exec/toolruntime/proc"
+	"github.com/threegate/tool-exec/toolruntime/registry"
 )
 
 // step is one command line, or one for files of the tree.
@@ -56,7 +56,7 @@ var defaults = map[string]map[string][]step{
 // steps are the commands of a rule: the validator's, or those of the language. The tree has no say.
 func (j Job) steps(rule string) (steps []step, err error) {
 	for _, line := range j.Registry.Commands(rule) {
-		argv, err := proc.Split(line)
+		argv, err := registry.Split(line)
 		if err != nil {
 			return nil, fmt.Errorf("registry: validators: %s: run: %q: %w", rule, line, err)
 		}

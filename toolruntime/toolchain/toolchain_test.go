@@ -364,3 +364,19 @@ func TestRustup(t *testing.T) {
 		t.Errorf("%v %v", found, err)
 	}
 }
+
+// TestCommandsOfLanguages: the registry knows which commands there are.
+func TestCommandsOfLanguages(t *testing.T) {
+	for language, of := range defaults {
+		for _, rule := range Rules {
+			if registry.HasCommands(language, rule) != (of[rule] != nil) {
+				t.Errorf("%s %s: the registry says %v", language, rule, of[rule] == nil)
+			}
+		}
+	}
+	for name := range runners {
+		if registry.TestRunner(strings.Fields(name)) != name {
+			t.Errorf("the registry does not know %s", name)
+		}
+	}
+}

@@ -174,19 +174,24 @@ func (f *draftFlags) rules(node *config.Node) (*registry.Registry, error) {
 	if node != nil && node.Registries[f.language] != nil {
 		return registry.Parse(node.Registries[f.language])
 	}
-	for _, file := range f.inputs {
-		if path.Base(file) != draft.RegistryFile {
+	var rules *registry.Registry
+	for _, name := range []string{draft.RegistryFile, registry.PackFile} {
+		i := slices.IndexFunc(f.inputs, func(file string) bool { return path.Base(file) == name })
+		if i < 0 || name == registry.PackFile && rules == nil {
 			continue
 		}
-		raw, err := bundle.ReadDocument(file, true, registry.MaxSize)
+		raw, err := bundle.ReadDocument(f.inputs[i], true, registry.MaxSize)
 		if err != nil {
 			return nil, inputFault(err)
 		}
-		rules, err := registry.Parse(raw)
-		if err != nil {
-			err = cli.Rejectf(patchpolicy.RuleRegistry, "docs/tools.md has an example", "%s: %v", file, err)
+		if name == draft.RegistryFile {
+			rules, err = registry.Parse(raw)
+		} else {
+			err = rules.Raise(raw)
 		}
-		return rules, err
+		if err != nil {
+			return nil, cli.Rejectf(patchpolicy.RuleRegistry, "docs/tools.md has an example", "%s: %v", f.inputs[i], err)
+		}
 	}
-	return nil, nil
+	return rules, nil
 }

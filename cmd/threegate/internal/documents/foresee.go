@@ -42,6 +42,12 @@ func (a *app) foresee(c admission.Case, v admission.Verdict) {
 			return
 		}
 	}
+	if pack := read(registry.PackFile, registry.MaxSize); pack != nil {
+		if err := rules.Raise(pack); err != nil {
+			a.UI.Say("the tools will refuse /in/%s: %v", registry.PackFile, err)
+			return
+		}
+	}
 	if plan == nil {
 		return
 	}

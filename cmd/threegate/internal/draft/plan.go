@@ -45,6 +45,8 @@ var about = map[string]string{
 	BundleFile:   "the repository, as git bundle wrote it",
 	WorkspaceDir: "the files that the tools work on",
 	RegistryFile: "what the tools may do, and the rules of the patch",
+
+	registry.PackFile: "more rules of the patch",
 }
 
 // WithTools describes the input files of a run of tools, and declares the outputs that such a run makes.

@@ -224,11 +224,23 @@ func (in *draftIn) plan(raw []byte, now time.Time) error {
 
 // rules are those of a registry among the inputs, or nil.
 func (in *draftIn) rules() (*registry.Registry, error) {
-	i := slices.IndexFunc(in.Inputs, func(f inputIn) bool { return f.Name == draft.RegistryFile && f.Text != nil })
-	if i < 0 {
+	text := func(name string) *string {
+		for _, f := range in.Inputs {
+			if f.Name == name {
+				return f.Text
+			}
+		}
+		return nil
+	}
+	raw, pack := text(draft.RegistryFile), text(registry.PackFile)
+	if raw == nil {
 		return nil, nil
 	}
-	return registry.Parse([]byte(*in.Inputs[i].Text))
+	rules, err := registry.Parse([]byte(*raw))
+	if err == nil && pack != nil {
+		err = rules.Raise([]byte(*pack))
+	}
+	return rules, err
 }
 
 // tools says whether threegate-tools makes the changes.

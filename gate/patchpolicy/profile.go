@@ -26,8 +26,8 @@ func Argv(req *schemas.Request) []string {
 func OfProfile(req *schemas.Request) (found []schemas.Finding) {
 	for _, name := range []string{RegistryFile, registry.PackFile} {
 		if slices.ContainsFunc(req.Inputs, func(in schemas.Input) bool { return in.Path == "/in/"+name }) {
-			found = append(found, Refusal(RuleRegistry, "the profile %s brings the registry, and the request has /in/%s",
-				req.Language, name))
+			found = append(found, Refusal(RuleRegistry,
+				"the profile %s brings /in/%s, and the request has /in/%s of its own", req.Language, RegistryFile, name))
 		}
 	}
 	r := Run{Argv: Argv(req)}

@@ -509,6 +509,8 @@ func TestConventions(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+	b.write("a", "the last\n")
+	b.must("git_add", map[string]any{"paths": []string{"a"}})
 	b.must("git_commit", map[string]any{"message": "feat: the last"})
 	for name, good := range map[string]bool{"feat/token-parser": true, "fix/issue-12": true, "release/1.2.0": true,
 		"feat": false, "Feat/x": false, "feat/X": false, "x/y": false, "feat/a--b": false} {

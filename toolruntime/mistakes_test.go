@@ -84,6 +84,9 @@ git bundle create -q ../repository.bundle --all HEAD`
 		}
 		e := resp.Errors[0]
 		fmt.Fprintf(&got, "  %s %s\n", e.Error(), e.Rule)
+		if e.Hint == "" {
+			t.Errorf("%s: %s, and no hint", c.What, e.Message)
+		}
 		for line := range strings.Lines(e.Hint) {
 			fmt.Fprintf(&got, "  hint: %s\n", strings.TrimRight(line, "\n"))
 		}

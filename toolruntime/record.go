@@ -2,6 +2,8 @@ package toolruntime
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"time"
 
 	"github.com/threegate/tool-exec/toolruntime/contract"
@@ -20,8 +22,8 @@ func (s *Session) emit(r *contract.ToolRequest, p contract.Progress) {
 // note writes a call to the timeline, counts it, and tells of it.
 func (s *Session) note(r *contract.ToolRequest, start, end time.Time, code string, bytes int64) error {
 	hash, err := contract.ArgsHash(r.Args)
-	if err != nil {
-		return err
+	if err != nil { // they are no JSON, and were refused
+		hash = fmt.Sprintf("%x", sha256.Sum256(r.Args))
 	}
 	entry := contract.Entry{Tool: r.Tool, ArgsHash: hash, StartTS: seconds(start), EndTS: seconds(end), Code: code,
 		Bytes: bytes}
@@ -78,7 +80,8 @@ func EmitMetrics(s *Session) contract.Tool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if a.SessionID != "" && a.SessionID != s.id {
-			return metricsResult{}, contract.Errorf(contract.Policy, "the session_id is not that of this session")
+			return metricsResult{}, contract.Errorf(contract.Policy, "the session_id is not that of this session").
+				WithHint("leave session_id out")
 		}
 		var since time.Time
 		if a.Interval > 0 {

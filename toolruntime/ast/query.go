@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -21,6 +22,10 @@ import (
 func (t tools) find(ctx context.Context, where Where) (nodes []Node, srcs []*source, truncated bool, err error) {
 	if where.NameLike, err = workspace.CheckGlob(cmp.Or(where.NameLike, "**")); err != nil {
 		return nil, nil, false, err
+	}
+	if strings.HasPrefix(where.NameLike, "^") || strings.Contains(where.NameLike, ".*") {
+		return nil, nil, false, contract.Errorf(contract.Validation,
+			"name_like %q is a glob pattern, not a regular expression", where.NameLike).WithHint("write it such as load*")
 	}
 	lang := t.language(where.Language)
 	if where.Pattern != "" && lang == "" || (where.Type == typeMatch) != (where.Pattern != "") && where.Type != "" {

@@ -154,9 +154,11 @@ func Failure(ctx context.Context, err error) error {
 func Allowed(r *registry.Registry, u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return contract.Refuse(rule, "the scheme %q is not http or https", u.Scheme)
+		return contract.Refuse(rule, "the scheme %q is not http or https", u.Scheme).
+			WithHint("write the whole address, such as https://example.org/x")
 	case u.User != nil:
-		return contract.Refuse(rule, "the url names a user")
+		return contract.Refuse(rule, "the url names a user").
+			WithHint("leave user and password out: nobody can log in")
 	case !r.AllowsHost(u.Hostname()):
 		return contract.Refuse(rule, "the host %q is not in network.allowed_domains", u.Hostname()).
 			WithHint(allowed(r))

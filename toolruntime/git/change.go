@@ -24,7 +24,8 @@ func (k keeper) add(ctx context.Context, a addArgs) (addResult, error) {
 		return addResult{}, err
 	}
 	if _, err := k.git(ctx, append([]string{"add", "--"}, specs...)...); err != nil {
-		return addResult{}, cmp.Or(k.ignored(ctx, a.Paths), err)
+		hint := "paths are files or patterns such as src/**, not options; ** is all; git_status lists what has changed"
+		return addResult{}, cmp.Or(k.ignored(ctx, a.Paths), error(contract.AsError(err).WithHint(hint)))
 	}
 	after, err := k.index(ctx)
 	count := 0

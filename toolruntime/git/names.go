@@ -41,7 +41,8 @@ func (r *Repo) newBranch(ctx context.Context, name string) error {
 
 // branchName judges the name of a branch.
 func (r *Repo) branchName(ctx context.Context, name string) error {
-	bad := contract.Errorf(contract.Validation, "%q is no name of a branch", name)
+	bad := contract.Errorf(contract.Validation, "%q is no name of a branch", name).
+		WithHint("write it as main or origin/main, without refs/heads/; git_status names the one that is checked out")
 	if !plainText(name) || name == "HEAD" || strings.HasPrefix(name, "refs/") {
 		return bad
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -29,11 +30,22 @@ type validateResult struct {
 // WithError keeps the violations of a rule that blocks.
 func (v validateResult) WithError() bool { return len(v.Violations) > 0 }
 
+// judgeable are the rules that can be looked at.
+func judgeable() (ids []string) {
+	for _, r := range registry.Rules {
+		if canJudge(r.ID) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
 // validate holds what the workspace has changed since it came to rules, staged or not.
 func (k keeper) validate(ctx context.Context, a validateArgs) (validateResult, error) {
 	v := validateResult{Violations: []judge.Violation{}, Checked: []string{}, Notes: []string{}}
 	if a.RuleID != "" && !canJudge(a.RuleID) {
-		return v, contract.Errorf(contract.Validation, "nothing here can look at the rule %q by itself", a.RuleID)
+		return v, contract.Errorf(contract.Validation, "nothing here can look at the rule %q by itself", a.RuleID).
+			WithHint("these can be looked at: " + strings.Join(judgeable(), ", "))
 	}
 	glob, err := workspace.CheckGlob(a.Glob)
 	if err != nil {

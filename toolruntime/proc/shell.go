@@ -173,7 +173,8 @@ func environment(more map[string]string, network bool) (env []string, err error)
 // notFound gives the error of a start its code.
 func notFound(name string, err error) error {
 	if errors.Is(err, exec.ErrNotFound) {
-		return contract.Errorf(contract.Shell, "the image has no program %q", name)
+		return contract.Errorf(contract.Shell, "the image has no program %q", name).
+			WithHint("do without it; whoever keeps the image can add it")
 	}
 	return contract.Errorf(contract.Shell, "start %q: %v", name, err)
 }

@@ -101,18 +101,22 @@ func Split(cmd string) ([]string, error) {
 				"answer has what it writes; quote what is meant literally")
 	}
 	if len(call.Assigns) > 0 || len(call.Args) == 0 {
-		return bad("has an assignment")
+		return nil, contract.Refuse(ShellRule, "the command has an assignment").
+			WithHint("set variables with env, as far as they may be set; cmd begins with the program")
 	}
 	var argv []string
 	for _, w := range call.Args {
 		text, ok := literal(w)
 		if !ok {
-			return bad("has an expansion or an unquoted pattern")
+			return nil, contract.Refuse(ShellRule, "the command has an expansion or an unquoted pattern").
+				WithHint("no shell expands it: write the value or the names of the files (fs_list lists them), or quote " +
+					"what is meant literally")
 		}
 		argv = append(argv, text)
 	}
 	if strings.Contains(argv[0], "/") || strings.HasPrefix(argv[0], "-") {
-		return bad("names its program by a path")
+		return nil, contract.Refuse(ShellRule, "the command names its program by a path").
+			WithHint("name a program of the image, such as python; a script is an argument of its interpreter")
 	}
 	return argv, nil
 }

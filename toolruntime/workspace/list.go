@@ -75,6 +75,9 @@ func each(ctx context.Context, w *Workspace, glob string, do func(p string, d fs
 	case folder && !strings.ContainsAny(glob, "*?[{"):
 		err = contract.Errorf(contract.FileIO, "%q is a folder, and the pattern names files", glob).
 			WithHint(fmt.Sprintf("its files are %q, those of folders below too %q", glob+"/*", glob+"/**"))
+	case regular.MatchString(glob):
+		err = contract.Errorf(contract.Validation, "no file fits %q, which is a glob pattern, not a regular expression", glob).
+			WithHint("write * for any letters of a name, ** for any folders: **/*.py")
 	case strings.Contains(glob, `\`):
 		err = contract.Errorf(contract.Validation, "no file fits the pattern %q, in which \\ takes the meaning of *",
 			glob).
@@ -82,6 +85,9 @@ func each(ctx context.Context, w *Workspace, glob string, do func(p string, d fs
 	}
 	return err
 }
+
+// regular is what regular expressions have and names of files have not.
+var regular = regexp.MustCompile(`^\^|\.\*|\.\+|\\[.dwsb]|\$$`)
 
 // Sources calls do for every regular file that a glob matches, but for hidden ones, without hidden, and those of
 // folders such as vendor and node_modules that the glob does not name. do may return ErrEnough.

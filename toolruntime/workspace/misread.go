@@ -13,7 +13,8 @@ import (
 
 var (
 	hunkAt    = regexp.MustCompile(`^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@`)
-	otherForm = regexp.MustCompile(`(?m)^\*\*\* (?:Begin Patch|Update File|Add File)`)
+	otherForm = regexp.MustCompile(`(?m)^\*\*\* (?:Begin Patch|Update File|Add File)|^<{5,9} ?SEARCH`)
+	secondOne = regexp.MustCompile(`(?m)^--- \S.*\n\+\+\+ \S`)
 )
 
 // misread says what is wrong with a diff that is none as it stands, or nil where nothing that is often done wrong is
@@ -29,7 +30,11 @@ func misread(path, diff string, image []line) *contract.Error {
 		return bad("leave out the lines that begin with ```", "stands between fences of Markdown")
 	case otherForm.MatchString(diff):
 		return bad("write a unified diff: the lines "+header+", then @@ -LINE,COUNT +LINE,COUNT @@ and, with 3 lines "+
-			"of context before and after, lines that begin with a blank, - or +", "is of another form, with *** lines")
+			"of context before and after, lines that begin with a blank, - or +", "is of another form, with lines of *** or <<<")
+	case strings.Count(diff, "\n") < 2 && strings.Contains(diff, `\n`):
+		return bad("write line breaks as such: in JSON one backslash and n, not two", `has \n in the place of line breaks`)
+	case len(secondOne.FindAllStringIndex(diff, 2)) > 1:
+		return bad("make a call for each file", "changes several files")
 	case strings.HasPrefix(first, "@@"):
 		return bad("begin it with the two lines "+header, "has no lines that name its file")
 	case strings.HasPrefix(first, "--- ") && strings.HasSuffix(first, "\r"):
@@ -97,6 +102,10 @@ func stands(image []line, others []string) (places []int) {
 // them.
 func differs(hunk int, image []line, before []string, h *gitdiff.TextFragment) *contract.Error {
 	stated := max(int(h.OldPosition)-1, 0)
+	if done := stands(image, afterwards(h)); len(done) > 0 && h.LinesAdded > 0 {
+		return refuse(hunk, "is in the file already: what it makes stands at line %d", done[0]).
+			WithHint("leave it out; file_read shows the file as it is now")
+	}
 	at := nearest(image, before, stated)
 	for i, want := range before {
 		if at+i >= len(image) {
@@ -140,6 +149,16 @@ func differs(hunk int, image []line, before []string, h *gitdiff.TextFragment) *
 	}
 	return refuse(hunk, "fits at line %d only, where it may not be applied", at+1).
 		WithHint("a hunk for line 1 fits at the beginning only, one without context at its end at the end")
+}
+
+// afterwards are the lines that a hunk makes.
+func afterwards(h *gitdiff.TextFragment) (lines []string) {
+	for _, l := range h.Lines {
+		if l.New() {
+			lines = append(lines, l.Line)
+		}
+	}
+	return lines
 }
 
 // nearest is where most lines of a hunk stand, blanks aside; of several the one next to where it says.

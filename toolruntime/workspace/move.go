@@ -44,6 +44,10 @@ func (w *Workspace) target(from, dst string, overwrite bool) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
+	if into, other := w.root.Lstat(path.Dir(to)); other != nil || !into.IsDir() {
+		return "", contract.Errorf(contract.FileIO, "%q is no folder, so nothing can be put into it", path.Dir(to)).
+			WithHint("name a path in a folder that there is; file_write with create_dirs makes folders")
+	}
 	if from == "." || to == "." {
 		return "", contract.Errorf(contract.FileIO, "the workspace itself stays where it is")
 	}

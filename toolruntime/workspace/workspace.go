@@ -168,6 +168,9 @@ func (w *Workspace) missing(p string, err error) error {
 		same = []string{near}
 	}
 	e := contract.Errorf(contract.FileIO, "%q does not exist", p)
+	if strings.ContainsAny(p, "*?[{") {
+		return e.WithHint("this takes one path, not a pattern: fs_list lists what fits one")
+	}
 	if len(same) > 0 {
 		return e.WithHint("there is " + strings.Join(same, ", "))
 	}
@@ -195,7 +198,11 @@ func failed(err error) error {
 		if strings.Contains(at.Err.Error(), "escapes") {
 			return contract.Refuse(Rule, "%q leaves the workspace", at.Path)
 		}
-		return contract.Errorf(contract.FileIO, "%q: %w", at.Path, at.Err)
+		e := contract.Errorf(contract.FileIO, "%q: %w", at.Path, at.Err)
+		if errors.Is(at.Err, unix.ENOTDIR) {
+			e = e.WithHint("a part of the path before its last name is a file: name a folder there")
+		}
+		return e
 	}
 	return contract.Errorf(contract.FileIO, "%v", err)
 }

@@ -58,8 +58,12 @@ type asked struct {
 	at  time.Time
 }
 
-// askAgain is how long that holds: a flood of requests is one question.
-const askAgain = 10 * time.Second
+// askAgain is how long that holds: a flood of requests is one question. A host that does not answer is left alone for
+// askLater, since the intake waits for it.
+const (
+	askAgain = 10 * time.Second
+	askLater = time.Minute
+)
 
 // add counts a refused job.
 func (s *senders) add(job string, uid uint32, bytes int64) {
@@ -156,7 +160,7 @@ func (g *Gate) forgiveSenders() {
 // isApprover asks the host.
 func (s *senders) isApprover(uid, group int) (bool, error) {
 	a, known := s.may[uid]
-	if !known || time.Since(a.at) > askAgain {
+	if age := time.Since(a.at); !known || age > askLater || a.err == nil && age > askAgain {
 		a.is, a.err = access.Member(uid, group)
 		a.at = time.Now()
 		if s.may == nil {

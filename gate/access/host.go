@@ -27,9 +27,29 @@ func Member(uid, gid int) (bool, error) {
 	return slices.Contains(strings.Fields(string(groups)), strconv.Itoa(gid)), err
 }
 
+// names are those that were looked up in the last minute: whoever floods a node is one question.
+var names struct {
+	sync.Mutex
+	since time.Time
+	of    map[int]string
+}
+
 // UserName is the name of a user of this host, or its number.
 func UserName(uid int) string {
-	id := strconv.Itoa(uid)
+	names.Lock()
+	defer names.Unlock()
+	if time.Since(names.since) > time.Minute {
+		names.since, names.of = time.Now(), map[int]string{}
+	}
+	name, known := names.of[uid]
+	if !known {
+		name = lookUpName(strconv.Itoa(uid))
+		names.of[uid] = name
+	}
+	return name
+}
+
+func lookUpName(id string) string {
 	if u, err := user.LookupId(id); err == nil {
 		return u.Username
 	}
@@ -88,7 +108,7 @@ func getent(database, key string) ([]string, error) {
 
 // ask runs a program that looks something up. A database may be far away.
 func ask(argv ...string) ([]byte, error) {
-	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
 	defer stop()
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
 	if err != nil {

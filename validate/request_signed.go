@@ -100,13 +100,13 @@ func (p Policy) cosigners(rep *document.Report, raw []byte, parts approval.Appro
 			continue
 		}
 		key, _ := approval.SignedBy(raw, c.Signature)
-		switch _, why := p.Forbids(c.Name); {
+		_, why := p.Forbids(c.Name)
+		if i > 0 { // of the first one there are rules of its own
+			why = p.NotOneMore(req, names, c.Name)
+		}
+		switch {
 		case why != "":
 			not = append(not, name+" "+why)
-		case i > 0 && !p.AllowSelfApproval && approval.Same(c.Name, req.RequestedBy):
-			not = append(not, name+" asked for the run")
-		case approval.Among(names, c.Name):
-			not = append(not, name+" approved it already, by this or another spelling")
 		case keys[key] != "":
 			not = append(not, name+" signed with the key of "+keys[key])
 		default:
@@ -115,7 +115,7 @@ func (p Policy) cosigners(rep *document.Report, raw []byte, parts approval.Appro
 		}
 	}
 	want := p.MinApprovers.Of(req.Risk.Level)
-	if want <= 1 || len(who) >= want { // of the first one there are rules of its own
+	if want <= 1 || len(who) >= want {
 		return who
 	}
 	message := fmt.Sprintf("for the risk level %s this node wants %d approvers, and %d approved", req.Risk.Level, want,
@@ -125,4 +125,19 @@ func (p Policy) cosigners(rep *document.Report, raw []byte, parts approval.Appro
 	}
 	rep.Whole("approval.approvers", message, hint)
 	return who
+}
+
+// NotOneMore says why a further approval by name does not count beside those of others, as the end of a sentence;
+// "" if it does.
+func (p Policy) NotOneMore(req *schemas.Request, others []string, name string) string {
+	_, why := p.Forbids(name)
+	switch {
+	case why != "":
+		return why
+	case !p.AllowSelfApproval && approval.Same(name, req.RequestedBy):
+		return "asked for the run"
+	case approval.Among(others, name):
+		return "approved it already, by this or another spelling"
+	}
+	return ""
 }

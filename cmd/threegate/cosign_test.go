@@ -78,7 +78,7 @@ func TestCosign(t *testing.T) {
 	says(call(1, "threegate", promote...), "for the risk level high this node wants 2 approvers, and 1 approved")
 
 	for as, want := range map[string]string{
-		"ALICE@x.org":   "alice approved it already",
+		"ALICE@x.org":   "approved it already",
 		"Carol":         "Carol asked for the run",
 		"auto-approver": "is the name of a machine",
 	} {

@@ -167,7 +167,7 @@ func packImage(hostile, visitor string) error {
 	}
 	world.layout = filepath.Join(world.dir, "images")
 	world.image, err = image.Pack(path, "hostile", image.Config{Version: "1",
-		Env: []string{"IMAGE=yes", "HOME=/nowhere"}}, world.layout)
+		Env: []string{"IMAGE=yes", "HOME=/nowhere", "LANG=xx", "TMPDIR=/"}}, world.layout)
 	return err
 }
 

@@ -84,7 +84,7 @@ func TestATornEndIsCutAndReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = l.Close()
-	segs, _ := segments(dir)
+	segs, _ := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	f, err := os.OpenFile(segs[0], os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestAChangedRecordIsRefused(t *testing.T) {
 				}
 			}
 			_ = l.Close()
-			segs, _ := segments(dir)
+			segs, _ := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 			raw, _ := os.ReadFile(segs[0])
 			if err := os.WriteFile(segs[0], []byte(change(string(raw))), 0o600); err != nil {
 				t.Fatal(err)
@@ -221,7 +221,7 @@ func TestAFullDiskLeavesTheRecordWhole(t *testing.T) {
 	}
 	// A read-only descriptor makes the next write fail before anything is written,
 	// and the truncate that follows too: the state counts as unknown.
-	segs, _ := segments(dir)
+	segs, _ := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	ro, err := os.Open(segs[0])
 	if err != nil {
 		t.Fatal(err)

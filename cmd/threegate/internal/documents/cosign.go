@@ -71,18 +71,13 @@ func (a *app) addSignature(ctx context.Context, p *approval, f approveFlags) err
 
 // mayCosign is a fault if the approver would not count as one more person.
 func mayCosign(p *approval) error {
-	const other = "another person signs: --as NAME"
-	name, request := p.approver, p.request
-	switch _, why := p.policy.Forbids(name); {
-	case why != "":
-		return cli.Rejectf(admission.RuleApprovers, other, "%s %s", name, why)
-	case !approvals.CosignerName(name):
+	name := p.approver
+	if why := p.policy.NotOneMore(p.request, []string{p.request.ApprovedBy}, name); why != "" {
+		return cli.Rejectf(admission.RuleApprovers, "another person signs: --as NAME", "%s %s", name, why)
+	}
+	if !approvals.CosignerName(name) {
 		return cli.Usagef("name a person with letters, digits and . _ @ + - only, as ann.b or ann.b@x.org",
 			"the signature's file is named after the approver, and %q can't be part of a name", name)
-	case approvals.Same(name, request.ApprovedBy):
-		return cli.Rejectf(admission.RuleApprovers, other, "%s approved it already", request.ApprovedBy)
-	case !p.policy.AllowSelfApproval && approvals.Same(name, request.RequestedBy):
-		return cli.Rejectf(admission.RuleApprovers, other, "%s asked for the run", name)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
 )
 
 // raceTries is how often each race is run. RACE_TRIES sets another number.
@@ -77,6 +78,44 @@ func TestAnotherUsersSidecarsAreSetAside(t *testing.T) {
 		}
 		if refused == aside || len(j.Inputs()) == 1 == aside || exists(filepath.Join(n.inbox, "TR-a.md.sig")) != aside {
 			t.Errorf("of %d: %v, %v", owner, j.Inputs(), messages(j))
+		}
+		n.check()
+	}
+}
+
+// TestSwappedSidecarsAreSetAside: what somebody else puts in the place of a request's inputs and signature, before
+// whichever step of the node, is none of them.
+func TestSwappedSidecarsAreSetAside(t *testing.T) {
+	const other = nobody - 1
+	for at, steps := 1, 1; at <= steps; at++ {
+		steps = 0
+		var n *node
+		n = newNode(t, func(o *spool.Options) {
+			o.Seam = func(_ spool.Step, apply func() error) error {
+				if steps++; steps == at && n != nil {
+					for _, name := range []string{"TR-a.inputs", "TR-a.md.sig"} {
+						_ = os.Rename(filepath.Join(n.inbox, name), filepath.Join(n.inbox, "gone-"+name))
+						_ = os.Rename(filepath.Join(n.inbox, "other-"+name), filepath.Join(n.inbox, name))
+					}
+				}
+				return apply()
+			}
+		})
+		steps = 0
+		for prefix, owner := range map[string]int{"": nobody, "other-": other} {
+			n.put(prefix+"TR-a.inputs/x", fmt.Sprint("of ", owner))
+			n.put(prefix+"TR-a.md.sig", fmt.Sprint("of ", owner))
+			for _, name := range []string{"TR-a.inputs", "TR-a.inputs/x", "TR-a.md.sig"} {
+				mustNot(t, os.Chown(filepath.Join(n.inbox, prefix+name), owner, owner))
+			}
+		}
+		n.put("TR-a.md", "a")
+		mustNot(t, os.Chown(filepath.Join(n.inbox, "TR-a.md"), nobody, nobody))
+		j := n.claimOne()
+		for _, name := range []string{spool.FileSignature, "inputs/x"} {
+			if text, err := os.ReadFile(j.Path(name)); err == nil && string(text) != fmt.Sprint("of ", nobody) {
+				t.Errorf("swapped before step %d: %s is %q", at, name, text)
+			}
 		}
 		n.check()
 	}

@@ -41,6 +41,8 @@ type admitted struct {
 	AdmittedAt time.Time `json:"admitted_at"`
 	// Rules names what it was judged by: see config.Node.Rules. An older node wrote none.
 	Rules string `json:"rules,omitempty"`
+	// Released is what a person took back of an earlier verdict. An older node wrote none.
+	Released []schemas.Release `json:"released,omitempty"`
 	// Findings are the warnings and suggestions that did not refuse it.
 	Findings []schemas.Finding `json:"findings,omitempty"`
 }

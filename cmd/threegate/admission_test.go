@@ -357,6 +357,12 @@ func TestLintIsTheGate(t *testing.T) {
 					unseen[file])
 			}
 		}
+		// Months later lint decides as the gate did, of what it keeps.
+		kept, _ := filepath.Glob(filepath.Join(l.Dir, spool.DirQuarantine, "*/*", spool.FileRequest))
+		code, out, errs := call(t, l.Dir, slices.Concat([]string{"lint", "--flips", "--config", config.FileName}, kept)...)
+		if code != 0 || !strings.HasPrefix(out, fmt.Sprintf("%d files: ", len(kept))) || len(kept) < len(all)/2 {
+			t.Errorf("%s: of %d decided in another way: %d %s%s", name, len(kept), code, out, errs)
+		}
 	}
 	const file = "testdata/not_looked_at.golden"
 	if os.Getenv("UPDATE_GOLDEN") != "" {

@@ -55,6 +55,8 @@ type Case struct {
 	Record Record
 	// Job is the id of the job that the node claimed it as, or "".
 	Job string
+	// Past is how a node judged it, or nil. It is judged as of then, and what only that node could see stands.
+	Past *Past
 	// Identity asks the node's executor whether it can run a task, or is nil.
 	Identity func(context.Context, executors.Task) (executors.Identity, error)
 }
@@ -111,7 +113,13 @@ func lacksApproval(found []schemas.Finding) bool {
 // Judge gives the verdict on a request. An error is one of reading files, and no verdict.
 func Judge(ctx context.Context, c Case) (Verdict, error) {
 	v := Verdict{NotLookedAt: c.unseen()}
+	var stands []schemas.Finding
+	if c.Past != nil {
+		c.Name, c.Policy.Now, c.Policy.Released = c.Past.Claim.Origin.Name, c.Past.At, c.Past.Released
+		stands = c.Past.stands()
+	}
 	v.Request, v.Findings = validate.Request(c.Name, c.Raw, c.Policy)
+	v.Findings = append(v.Findings, stands...)
 	approved := v.Request != nil && !c.Policy.Unapproved
 	if v.Request == nil && lacksApproval(v.Findings) { // the rest is said at once
 		p := c.Policy

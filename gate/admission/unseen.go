@@ -49,9 +49,9 @@ func (c *Case) unseen() (list []Unseen) {
 		{c.Unsigned && !c.Policy.Unapproved, Signature},
 		{c.MoreApprovers, Approvers},
 		{c.Files == nil, Inputs},
-		{c.Record == nil, Earlier},
+		{c.Record == nil && c.Past == nil, Earlier},
 		{c.Identity == nil, Sandbox},
-		{c.Job == "", Claim},
+		{c.Job == "" && c.Past == nil, Claim},
 	} {
 		if e.unseen {
 			list = append(list, e.what)

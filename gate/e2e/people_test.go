@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,9 +108,15 @@ func ends() (good, bad []request) {
 	return list, []request{refused, era("TR-20260209-160509Z-expired", "print(1)\n")}
 }
 
-// TestWalk is the way of each kind of people, without root: an approver's, CORE's and an auditor's. What
-// CORE's reader prints of each way in which a request can end is in docs/core.md.
-func TestWalk(t *testing.T) {
+// people are an approver, an auditor and CORE, of a node that wants signatures by the keys in a file.
+type people struct {
+	*node
+	approver, auditor, former, core *person
+	signers                         string
+}
+
+func newPeople(t *testing.T) people {
+	t.Helper()
 	dir := t.TempDir()
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))
 	must(t, os.Chmod(dir, 0o755))
@@ -130,19 +137,30 @@ func TestWalk(t *testing.T) {
 	n.giveImages()
 	n.serve()
 	n.untilServed()
+	return people{n, approver, auditor, former, core, signers}
+}
+
+// approve has the approver sign a request in their folder.
+func (p people) approve(id string) {
+	p.t.Helper()
+	p.approver.do("", threegate, "approve", id+".md", "--as", "alice", "--sign", "key", "--yes", "--config",
+		filepath.Join(p.dir, "threegate.yaml"))
+}
+
+// TestWalk is the way of each kind of people, without root: an approver's, CORE's and an auditor's. What
+// CORE's reader prints of each way in which a request can end is in docs/core.md.
+func TestWalk(t *testing.T) {
+	n := newPeople(t)
+	approver, auditor, former, core, dir := n.approver, n.auditor, n.former, n.core, filepath.Dir(n.dir)
 
 	// The approver drafts, reads, signs and promotes a request, and learns what came of it.
 	const first = "TR-20260209-160501Z-success"
 	must(t, os.WriteFile(filepath.Join(approver.dir, "hello.py"),
 		[]byte("print('hello')\nopen('/out/out.txt', 'w').write('1')\n"), 0o644))
-	yaml := filepath.Join(n.dir, "threegate.yaml")
 	approver.do("", threegate, "draft", "ERA", "--input", "hello.py", "--command", "python hello.py",
 		"--output", "out.txt", "--requested-by", "CORE", "-o", first+".md")
 	approver.do("hello.py", threegate, "review", first+".md")
-	approve := func(id string) {
-		approver.do("", threegate, "approve", id+".md", "--as", "alice", "--sign", "key", "--yes", "--config", yaml)
-	}
-	approve(first)
+	n.approve(first)
 	approver.do("", threegate, "promote", first+".md")
 	approver.do("delivered", threegate, "wait", first)
 	approver.do("delivered", threegate, "status", first)
@@ -157,7 +175,7 @@ func TestWalk(t *testing.T) {
 	}
 	promote := []string{threegate, "promote"}
 	for _, r := range good {
-		approve(r.id)
+		n.approve(r.id)
 		promote = append(promote, r.id+".md")
 	}
 	approver.do("", promote...)
@@ -197,17 +215,27 @@ func TestWalk(t *testing.T) {
 	}
 	auditor.do("secrets.scan", threegate, "quarantine", "show", good[4].id)
 	auditor.do("token ghp_", threegate, "logs", good[4].id)
-	decide := func(p *person, what, id, name string) []string {
-		return []string{threegate, "quarantine", what, id, "--as", name, "--reason", "I looked", "--sign", "key"}
-	}
-	approver.cannot("permission denied", decide(approver, "reject", good[4].id, "alice")...)
-	former.cannot("user "+formerAuditor+" is no auditor", decide(former, "reject", good[4].id, "carol")...)
-	auditor.do("done", decide(auditor, "reject", good[4].id, "bob")...)
-	auditor.do("done", decide(auditor, "release", good[5].id, "bob")...)
+	approver.cannot("permission denied", decide("reject", good[4].id, "alice")...)
+	former.cannot("user "+formerAuditor+" is no auditor", decide("reject", good[4].id, "carol")...)
+	auditor.do("done", decide("reject", good[4].id, "bob")...)
+	auditor.do("done", decide("release", good[5].id, "bob")...)
 	auditor.do("delivered", threegate, "wait", good[5].id)
 	auditor.do("given by the user "+auditorUser, threegate, "events")
 	auditor.do("", threegate, "audit", "verify")
 	auditor.do("not looked at: "+n.cfg.CoreInbound.Path, threegate, "fsck")
+	answers := auditor.do("", "bash", "-ec", "PATH+=:"+filepath.Dir(threegate)+"\n"+strings.NewReplacer(
+		"TR-20260209-160501Z-stats", good[5].id, "TR-20260209-160502Z-sum", bad[0].id).Replace(
+		n.recipe("checking.md", "## An auditor's questions")))
+	_, undecided, _ := strings.Cut(answers, "All holds that was checked.")
+	for _, want := range []string{"approved by   alice (signature, SHA256:", "word 2    script.py", "image     sha256:",
+		"/in/script.py  sha256", "quarantine.released         by bob", "sec.shell.chaining", "begins a second command"} {
+		if !strings.Contains(answers, want) {
+			t.Errorf("the answers to an auditor's questions lack %q", want)
+		}
+	}
+	if !regexp.MustCompile(`result-quarantined +\S+ +`+good[6].id).MatchString(undecided) || strings.Contains(undecided, good[4].id) {
+		t.Errorf("undecided is %s; the answers to an auditor's questions:\n%s", undecided, answers)
+	}
 	auditor.cannot("", threegate, "promote", filepath.Join(inbox, "x.md"))
 
 	// CORE reads all answers, and takes them away.
@@ -237,6 +265,11 @@ func TestWalk(t *testing.T) {
 		}
 	}
 	n.mustBeWhole()
+}
+
+// decide is an order about what is in quarantine.
+func decide(what, id, name string) []string {
+	return []string{threegate, "quarantine", what, id, "--as", name, "--reason", "I looked", "--sign", "key"}
 }
 
 // draftFor puts a request into the folder of a person, written now unless it is to be too old.

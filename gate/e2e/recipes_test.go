@@ -81,3 +81,40 @@ func TestRecipeForAFalseAlarm(t *testing.T) {
 		t.Error("the copy has no request")
 	}
 }
+
+// The commands that judge the archive by another configuration, and that run a job of it once more.
+func TestRecipesForTheArchive(t *testing.T) {
+	n := newNode(t)
+	r := era("TR-20260209-160501Z-stats", "open('/out/sum.txt', 'w').write('6')\n")
+	r.outputs = []string{"sum.txt"}
+	refused := era("TR-20260209-160502Z-refused", "print(1)\n")
+	refused.command = "python /in/script.py | cat"
+	for _, r := range []request{r, refused} {
+		n.send(r)
+		n.await(r.id)
+	}
+	dir := t.TempDir()
+	flips := n.recipe("operating.md", "**What would another configuration have decided?**")
+	both := strings.TrimSpace(flips) + " " + n.dir + "/quarantine/requests/*/request.md\n"
+	out := sh(t, dir, both)
+	if !strings.Contains(out, "2 files: 1 accepted, 1 rejected (1 blocking)\n") || strings.Contains(out, "on record") {
+		t.Errorf("its own configuration decides in another way:\n%s", out)
+	}
+	must(t, os.RemoveAll(filepath.Join(dir, "new")))
+	changed := strings.Replace(flips, "# change new/threegate.yaml", "echo 'shell_allow: [cat]' >>new/threegate.yaml", 1)
+	out = sh(t, dir, strings.TrimSpace(changed)+" || [ $? = 1 ]")
+	if !strings.Contains(out, "request.md: REJECT; on record: ACCEPT\n") || !strings.Contains(out, "1 other than on record") {
+		t.Errorf("what another configuration would have decided:\n%s", out)
+	}
+
+	again := n.recipe("operating.md", "**Run a job of the archive once more.**")
+	afresh := strings.Replace(n.recipe("operating.md", "counts no longer, here neither."), "--as alice", "--as alice --yes", 1)
+	if out = sh(t, dir, "set -e\n"+again+afresh); !strings.Contains(out, "the same files\n") {
+		t.Errorf("it says %q", out)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "afresh", "*.artifacts", "sum.txt"))
+	if err != nil || len(found) != 1 || read(t, found[0]) != "6" {
+		t.Errorf("%v, %v", found, err)
+	}
+	n.mustBeWhole()
+}

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/spool/durable"
 )
 
@@ -53,8 +54,23 @@ func (f File) Path() string { return InDir + f.Rel }
 // ErrTooMuch says that inputs are more or larger than allowed.
 var ErrTooMuch = errors.New("more than allowed")
 
+// JobOf is the folder of the job as which a node keeps a request file, or "" if it keeps none in that folder.
+func JobOf(request string) string {
+	dir := filepath.Dir(request)
+	if filepath.Base(request) != spool.FileRequest {
+		return ""
+	}
+	if _, err := os.Lstat(filepath.Join(dir, spool.FileClaim)); err != nil {
+		return ""
+	}
+	return dir
+}
+
 // Dir is the folder in which the inputs of a request file lie.
 func Dir(request string) string {
+	if job := JobOf(request); job != "" {
+		return filepath.Join(job, spool.DirInputs)
+	}
 	return strings.TrimSuffix(request, ".md") + ".inputs"
 }
 

@@ -26,6 +26,8 @@ type Report struct {
 	Findings []schemas.Finding
 	// NotLookedAt is what a node would look at, too.
 	NotLookedAt []admission.Unseen
+	// OnRecord is the verdict of the node that keeps the request, or "".
+	OnRecord schemas.Verdict
 	// Source is the document, for showing lines of it. It may be cut or absent.
 	Source []byte
 	starts []int // where each line of Source begins
@@ -46,6 +48,9 @@ func New(file string, kind schemas.Kind, source []byte, findings []schemas.Findi
 	}
 	return r
 }
+
+// Flipped reports whether the verdict is another one than that on record.
+func (r Report) Flipped() bool { return r.OnRecord != "" && r.OnRecord != r.Verdict }
 
 // HasSecret reports whether a finding says that the document holds a secret.
 func (r Report) HasSecret() bool {
@@ -70,6 +75,8 @@ func (r Report) line(n int) (string, bool) {
 type Summary struct {
 	Files, Accepted, Rejected, Troubled int
 	Blocking, Warnings, Suggestions     int
+	// Flipped have another verdict than that on record.
+	Flipped int
 	// NotLookedAt is what was not looked at of some.
 	NotLookedAt []admission.Unseen
 }
@@ -77,6 +84,9 @@ type Summary struct {
 // Add counts one report.
 func (s *Summary) Add(r Report) {
 	s.Files++
+	if r.Flipped() {
+		s.Flipped++
+	}
 	if r.Verdict == schemas.VerdictReject {
 		s.Rejected++
 	} else {
@@ -118,6 +128,8 @@ type jsonReport struct {
 	Findings []schemas.Finding `json:"findings"`
 	// NotLookedAt is what a node would look at, too.
 	NotLookedAt []admission.Unseen `json:"not_looked_at,omitempty"`
+	// OnRecord is the verdict of the node that keeps the request.
+	OnRecord schemas.Verdict `json:"on_record,omitempty"`
 }
 
 // Report implements Writer. Excerpts are for people.
@@ -128,7 +140,7 @@ func (j *JSONL) Report(r Report) error {
 	}
 	enc := json.NewEncoder(j.W)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(jsonReport{r.File, r.Kind, r.Verdict, findings, r.NotLookedAt})
+	return enc.Encode(jsonReport{r.File, r.Kind, r.Verdict, findings, r.NotLookedAt, r.OnRecord})
 }
 
 // Trouble implements Writer: a file without a verdict has no object; the caller

@@ -30,6 +30,9 @@ type Text struct {
 func (t *Text) Report(r Report) error {
 	var b strings.Builder
 	secret := r.HasSecret()
+	if r.Flipped() {
+		fmt.Fprintf(&b, "%s %s; on record: %s\n", t.Style.Bold(term.Visible(r.File)+":"), r.Verdict, r.OnRecord)
+	}
 	for _, f := range r.Findings {
 		t.finding(&b, r, f, secret)
 	}
@@ -183,6 +186,9 @@ func (t *Text) summary(s Summary) string {
 	line := term.Plural(s.Files+s.Troubled, "file", "files") + ": " + strings.Join(judged, ", ")
 	if len(found) > 0 {
 		line += " (" + strings.Join(found, ", ") + ")"
+	}
+	if s.Flipped > 0 {
+		line += fmt.Sprintf("; %d other than on record", s.Flipped)
 	}
 	return line
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/threegate/tool-exec/gate/confine"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/validate"
 	approvals "github.com/threegate/tool-exec/validate/approval"
 )
@@ -131,6 +132,10 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) (err err
 	if f.also && (f.sign == "" || f.plan || f.rehash || len(f.inputs) > 0) {
 		return cli.Usagef("add --sign KEY; --plan, --input and --update-hashes belong to the first approval",
 			"--add-signature signs what was approved, and changes nothing")
+	}
+	if job := bundle.JobOf(file); job != "" {
+		inputs := filepath.Join(job, spool.DirInputs)
+		return cli.Usagef("approve a copy: cp "+file+" again.md; cp -r "+inputs+" again.inputs", "a node keeps %s as it was approved", file)
 	}
 	p := &approval{file: file, also: f.also}
 	if err := a.approvalTerms(p, f); err != nil {

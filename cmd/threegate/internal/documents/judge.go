@@ -2,6 +2,8 @@ package documents
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -77,6 +79,12 @@ func (f folders) caseOf(ctx context.Context, file, inputs string, raw []byte, p 
 	signed, err := f.signatures(file)
 	if err == nil {
 		c.Signature, err = joined(file, signed)
+	}
+	if job := bundle.JobOf(file); job != "" && c.Signature == nil && err == nil {
+		c.Signature, err = bundle.ReadDocument(filepath.Join(job, spool.FileSignature), false, spool.MaxSignatureBytes)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 	}
 	if err == nil {
 		files, err = inputsIn(ctx, inputs, InputLimits(p))

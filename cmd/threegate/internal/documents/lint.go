@@ -30,6 +30,7 @@ type lintFlags struct {
 	kind   string
 	asOf   string
 	config string
+	flips  bool
 }
 
 func newLint(a *app) *cobra.Command {
@@ -48,10 +49,17 @@ is judged whatever it is called.
 Inputs, signatures and a signed plan are read where they lie next to a request. Without
 --config the verdict is that of a node with default settings that has every language and
 network, and no profile of tools. lint also lists what it could not look at: below the
-summary, and as not_looked_at with --format jsonl.`,
+summary, and as not_looked_at with --format jsonl.
+
+A request that a node keeps, request.md in a folder of its archive or quarantine, is
+judged as of the node's verdict, by the time of then and with what persons had released.
+What only the node saw, its inbox and its record, stands. --flips prints those alone
+whose verdict is not that on record, and ends with 1 if there are any: what would another
+configuration, or this version's rules, have decided?`,
 		Example: `  threegate lint TR-20260209-160501Z-python-stats.md
   threegate lint inbox/ --format sarif > lint.sarif
-  threegate lint --as-of 2026-02-10T00:00:00Z --format jsonl requests/ | jq .verdict`,
+  threegate lint --as-of 2026-02-10T00:00:00Z --format jsonl requests/ | jq .verdict
+  threegate lint --flips --config new/threegate.yaml /var/lib/threegate/archive/*/*/*/request.md`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.JSON && !cmd.Flags().Changed("format") {
@@ -65,6 +73,7 @@ summary, and as not_looked_at with --format jsonl.`,
 	fl.StringVar(&f.kind, "kind", "", "judge every file as a request or as a result (default: tell from the content)")
 	fl.StringVar(&f.asOf, "as-of", "", "judge the age of approvals at this `time` (RFC 3339; default: now)")
 	fl.StringVar(&f.config, "config", "", "judge by the policy of this threegate.yaml `file`")
+	fl.BoolVar(&f.flips, "flips", false, "print only requests of a node whose verdict is not that on record")
 	cli.Complete(cmd, "format", "text", "jsonl", "sarif")
 	cli.Complete(cmd, "kind", "request", "result")
 	return cmd
@@ -107,7 +116,13 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	var stopped error
 	err = bundle.Walk(ctx, paths, func(it bundle.Item) bool {
 		r, err := l.one(ctx, a, it)
-		stopped = a.lintReport(w, &sum, it.Path, r, err)
+		if err == nil && f.flips && r.OnRecord == "" {
+			if !it.Follow {
+				return true // nobody named it
+			}
+			err = errNoRecord
+		}
+		stopped = a.lintReport(w, &sum, it.Path, r, err, f.flips)
 		return stopped == nil
 	})
 	if err = errors.Join(err, stopped); err != nil {
@@ -120,26 +135,35 @@ func (a *app) lint(ctx context.Context, paths []string, f lintFlags) error {
 	if err := w.Close(sum); err != nil {
 		return cli.Troublef(err, "", "can't write the output")
 	}
+	return a.lintVerdict(sum, f)
+}
+
+// lintVerdict is the exit code.
+func (a *app) lintVerdict(sum diag.Summary, f lintFlags) error {
+	bad := sum.Rejected
+	if f.flips {
+		bad = sum.Flipped
+	}
 	switch {
 	case sum.Troubled > 0:
 		return cli.Verdict(cli.ExitTrouble)
-	case sum.Rejected > 0:
-		if f.format == "text" && a.UI.ErrTTY {
-			a.UI.Hint("`threegate explain RULE` says more about a rule")
-		}
-		return cli.Verdict(cli.ExitReject)
+	case bad == 0:
+		return nil
+	case f.format == "text" && a.UI.ErrTTY:
+		a.UI.Hint("`threegate explain RULE` says more about a rule")
 	}
-	return nil
+	return cli.Verdict(cli.ExitReject)
 }
 
 // lintReport writes the report of a file, or the error that kept it from being judged.
-func (a *app) lintReport(w diag.Writer, sum *diag.Summary, path string, r diag.Report, err error) error {
+func (a *app) lintReport(w diag.Writer, sum *diag.Summary, path string, r diag.Report, err error, flips bool) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
 	case err == nil:
-		sum.Add(r)
-		err = w.Report(r)
+		if sum.Add(r); !flips || r.Flipped() {
+			err = w.Report(r)
+		}
 	default:
 		sum.Troubled++
 		t := cli.Troublef(err, lintHint(err), "%s is not judged", path)
@@ -152,8 +176,13 @@ func (a *app) lintReport(w diag.Writer, sum *diag.Summary, path string, r diag.R
 	return nil
 }
 
+// errNoRecord says that --flips has nothing to compare a document with.
+var errNoRecord = errors.New("no node keeps it with a verdict")
+
 func lintHint(err error) string {
 	switch {
+	case errors.Is(err, errNoRecord):
+		return "name request.md in folders of a node's archive or quarantine/requests"
 	case errors.Is(err, durable.ErrNotRegular):
 		return "the gate takes regular files only; to judge a stream, use: threegate lint - < FILE"
 	case errors.Is(err, fs.ErrNotExist):
@@ -209,16 +238,34 @@ func (l *linter) one(ctx context.Context, a *app, it bundle.Item) (r diag.Report
 		if c, _, err = l.folders.caseOf(ctx, it.Path, inputs, raw, l.policy, l.node); err != nil {
 			return r, err
 		}
-		if _, err := os.Lstat(inputs); err != nil && declaresInputs(raw) {
+		if _, err := os.Lstat(inputs); err != nil && bundle.JobOf(it.Path) == "" && declaresInputs(raw) {
 			c.Files = nil // they are elsewhere
 		}
 	}
 	c.Name = name
+	if c.Past, err = past(it.Path, raw); err != nil {
+		return r, err
+	}
 	v, err := admission.Judge(ctx, c)
 	r = diag.New(it.Path, kind, raw, v.Findings)
-	r.NotLookedAt = v.NotLookedAt
+	if r.NotLookedAt = v.NotLookedAt; c.Past != nil {
+		r.OnRecord = c.Past.Verdict()
+	}
 	a.foresee(c, v)
 	return r, err
+}
+
+// past is the verdict of the node that keeps a request; nil if none does, or if these are not the bytes that it judged.
+func past(file string, raw []byte) (*admission.Past, error) {
+	job := bundle.JobOf(file)
+	if job == "" {
+		return nil, nil
+	}
+	p, err := admission.ReadPast(job)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && p.Claim.SHA256 != schemas.SHA256(raw) {
+		return nil, nil
+	}
+	return p, err
 }
 
 // declaresInputs says whether a request has inputs, as far as it can be read.

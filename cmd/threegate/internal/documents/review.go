@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/threegate/tool-exec/cmd/threegate/internal/bundle"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/admission"
@@ -59,7 +60,8 @@ func (a *app) review(ctx context.Context, file string, f approveFlags) error {
 		}
 		p.node, p.policy = l, l.Policy(a.Now())
 	}
-	interactive := term.IsTerminal(a.In) && a.UI.OutTTY && !a.JSON
+	interactive := term.IsTerminal(a.In) && a.UI.OutTTY && !a.JSON &&
+		bundle.JobOf(p.file) == "" // what a node keeps stays as it is
 	if interactive {
 		if p.policy.RequireSignature && f.sign == "" {
 			a.UI.Warn("this node wants signed approvals", "to approve, add --sign KEY")

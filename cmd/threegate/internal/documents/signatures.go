@@ -110,6 +110,9 @@ func joined(file string, a approvals.Approval) ([]byte, error) {
 // files are the paths of a request and of all that may lie next to it.
 func (f folders) files(file, inputs string) []string {
 	all := []string{file, inputs}
+	if job := bundle.JobOf(file); job != "" {
+		all = append(all, job)
+	}
 	for _, suffix := range []string{sigSuffix, planSuffix, planSigSuffix, refusedSuffix} {
 		all = append(all, file+suffix)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -128,7 +129,8 @@ func (a *app) showQuarantine(store *quarantine.Store, key string) error {
 	if err != nil {
 		return err
 	}
-	list := changed(filepath.Dir(filepath.Dir(filepath.Dir(it.Dir))), it)
+	node := filepath.Dir(filepath.Dir(filepath.Dir(it.Dir)))
+	list := changed(node, it)
 	if a.JSON {
 		out := itemToJSON(it)
 		out.Changed = list
@@ -152,7 +154,11 @@ func (a *app) showQuarantine(store *quarantine.Store, key string) error {
 	if err := a.showFindings(it); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.UI.Out, "\n"+term.Wrap(wayOut(it), a.UI.Columns))
+	way := wayOut(it)
+	if on, err := view.Item(node, it.ID); err == nil && on.Rejected != nil {
+		way = term.Visible(on.Rejected.By) + " rejected it, for good."
+	}
+	_, err = fmt.Fprintln(a.UI.Out, "\n"+term.Wrap(way, a.UI.Columns))
 	return err
 }
 

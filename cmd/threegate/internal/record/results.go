@@ -229,7 +229,7 @@ func artifactsOf(l *config.Node, r *view.RequestStatus) ([]artifact, error) {
 		x := artifact{Artifact: f, Bytes: -1}
 		for _, path := range []string{
 			filepath.Join(strings.TrimSuffix(r.ResultPath, spool.ResultSuffix)+spool.ArtifactsSuffix, f.Path),
-			filepath.Join(dir, ledger.DirOut, f.Path)} {
+			filepath.Join(dir, ledger.DirOut, f.Path), filepath.Join(dir, strings.TrimPrefix(f.Path, r.ResultID+"."))} {
 			if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && x.Bytes < 0 {
 				x.Bytes = fi.Size()
 			}

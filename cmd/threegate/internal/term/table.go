@@ -59,6 +59,9 @@ func Fields(w io.Writer, style Style, fields [][2]string) error {
 // Bytes is a size as people write it.
 func Bytes(n int64) string {
 	const unit = 1024
+	if n < 0 {
+		return "unknown"
+	}
 	if n < unit {
 		return fmt.Sprintf("%d B", n)
 	}

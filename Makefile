@@ -62,9 +62,9 @@ test-pure: ast-tools ## the tests that need no container
 escape: tools ## hostile programs in every language, what came of each, and the limits table
 	$(GOTEST) -count=1 -v -run 'Escape|LimitsTable' ./executors/container ./gate/e2e
 
-proof: ## what is signed is checked by programs that others wrote; builds and installs them into build/proof
+proof: images ## what is signed is checked by programs that others wrote; builds and installs them into build/proof
 	@deploy/proof/install
-	$(GOTEST) -count=1 -v -tags proof -run 'ByOthers|Tessera|Witness' ./deploy/proof ./gate
+	$(GOTEST) -count=1 -v -tags proof -run 'ByOthers|Tessera|Witness|Stranger' ./deploy/proof ./gate ./gate/e2e
 
 browser: ## in a real Chromium what is delivered runs no script, and the desk is safe and accessible; installs both
 	@deploy/browser/install

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -278,6 +279,14 @@ var tamperings = []tampering{
 	{"the first events are cut off", raw(func(l []string) []string { return l[8:] }), fsck.CheckLedger, "event 1"},
 	{"the record is emptied", raw(func([]string) []string { return nil }), audit.CheckAnchor, "anchor"},
 	{"the record is removed", removing(at("ledger/events-*", 0)), audit.CheckAnchor, "anchor"},
+	{"the record is a pipe that nobody writes to", func(t *testing.T, a *audited) {
+		file := a.one(t, "ledger/events-*")
+		must(t, errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)))
+	}, fsck.CheckLedger, "pipe"},
+	{"the record is a link to one without end", func(t *testing.T, a *audited) {
+		file := a.one(t, "ledger/events-*")
+		must(t, errors.Join(os.Remove(file), os.Symlink("/dev/zero", file)))
+	}, fsck.CheckLedger, "link"},
 	{"the signed end is cut off", raw(func(l []string) []string { return l[:30] }), audit.CheckCheckpoint, "no such event"},
 
 	// The record, with a chain that was made anew: what checkpoints sign.
@@ -490,6 +499,34 @@ var tamperings = []tampering{
 			os.WriteFile(filepath.Join(a.dir, done, hexSum(b)+".answer"), text, 0o600)))
 		inserting(0, event{"type": "quarantine.rejected", "runId": item, "requestId": requestID(9), "order": hexSum(b), "answerSha256": hexSum(text), "by": "alice"})(t, a)
 	}, fsck.CheckSignature, "no signature"},
+
+	{"an order stands for another decision", func(t *testing.T, a *audited) {
+		order := func(kind orders.Kind) string {
+			for _, file := range a.glob(done + "*.json") {
+				b, err := os.ReadFile(file)
+				must(t, err)
+				if o, err := orders.Decode(b); err == nil && o.Kind == kind {
+					return hexSum(b)
+				}
+			}
+			t.Fatalf("no %s", kind)
+			return ""
+		}
+		a.forge(t, func(events []event) []event {
+			named := map[any]event{}
+			for _, e := range events {
+				named[e["order"]] = e
+			}
+			one, two := named[order(orders.Reject)], named[order(orders.Release)]
+			for _, key := range []string{"order", "signatureSha256", "answerSha256"} {
+				one[key], two[key] = two[key], one[key]
+			}
+			return events
+		})
+	}, fsck.CheckRecord, "says something else"},
+	{"an order stands for two decisions", forging(ledger.QuarantineReleased, -1, func(e event) {
+		e["order"] = hexSum([]byte("one"))
+	}), fsck.CheckRecord, "name one order"},
 
 	// Times.
 	{"the end is earlier than what came before", forging(ledger.ResultDelivered, 8, func(e event) {

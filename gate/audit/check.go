@@ -32,7 +32,11 @@ import (
 // Bounds of a case file, whoever made it.
 const (
 	maxCaseBytes = 8 << 30
-	maxCaseFiles = 200_000
+	maxCaseEnd   = 1 << 20
+	maxCaseFiles = 200_000 // and folders
+	maxCaseDepth = 4096
+	// maxCaseEvents is more than any job has.
+	maxCaseEvents = 10_000
 )
 
 // The checks of a case file, besides those of a node.
@@ -65,7 +69,9 @@ type caseCheck struct {
 	admitted *judged
 	end      *ledger.Event // that sealed it last
 	texts    []string      // the allowed signers as of the event that is read
-	orders   map[string]*judged
+	orders   []judged
+	// requestID is that of the events.
+	requestID string
 }
 
 // judged is an event and the allowed signers of the node as of it.
@@ -77,7 +83,7 @@ type judged struct {
 // CheckCase checks a case file, and unpacks it below tmp, an empty folder. Signers may be nil. An error means that it
 // could not be read; what it fails to prove is in the report.
 func CheckCase(archive io.Reader, tmp string, keys Keys, signers []byte) (*CaseReport, error) {
-	c := &caseCheck{dir: tmp, keys: keys, signers: signers, orders: map[string]*judged{},
+	c := &caseCheck{dir: tmp, keys: keys, signers: signers,
 		report: &CaseReport{Findings: []fsck.Finding{}, LeftOut: []string{}, Unchecked: []Unchecked{}}}
 	if err := unpack(archive, tmp); err != nil {
 		return nil, err
@@ -88,17 +94,50 @@ func CheckCase(archive io.Reader, tmp string, keys Keys, signers []byte) (*CaseR
 	if !spool.ValidID(c.report.Job) || c.report.Version != caseVersion {
 		return nil, errors.New("its index names no job, or has a version that this build does not read")
 	}
+	if list := c.report.Events; len(list) > maxCaseEvents || !slices.IsSortedFunc(list, ascending) {
+		return nil, errors.New("the events of its index are not in order, or too many")
+	}
 	c.events()
+	if c.report.RequestID != c.requestID {
+		c.found(CheckContent, caseIndex, "it names the request %s, and the events are about %s",
+			spool.Quote(c.report.RequestID), spool.Quote(c.requestID))
+	}
 	c.sealed()
 	c.approvals()
 	c.givenOrders()
 	c.statement()
 	if signers == nil {
-		c.report.Unchecked = append(c.report.Unchecked, Unchecked{
-			What: "whether approvers and those who gave orders are who the node says: its own list of signers was used",
-			How:  "--signers FILE with the allowed signers that you know"})
+		c.unchecked("whether approvers and those who gave orders are who the node says: it named the signers itself",
+			"--signers FILE with the allowed signers that you know")
 	}
+	if c.instructions() != string(c.read(caseVerify)) {
+		c.unchecked("what VERIFY.md says: it is not the text of this version",
+			"read it before you run any of it; gate/audit/VERIFY.md of the project is the original")
+	}
+	c.unchecked("whether the log has later events of this request: a case shows those that it holds",
+		"threegate audit prove, anew, or the log itself (audit export)")
 	return c.report, nil
+}
+
+// ascending wants each number to be larger than the one before.
+func ascending(a, b int64) int {
+	if a <= b {
+		return -1
+	}
+	return 1
+}
+
+func (c *caseCheck) unchecked(what, how string) {
+	c.report.Unchecked = append(c.report.Unchecked, Unchecked{What: what, How: how})
+}
+
+// instructions are VERIFY.md as this version writes it for the case.
+func (c *caseCheck) instructions() string {
+	f := found{Case: c.report.Case}
+	if c.admitted != nil {
+		f.admitted = &c.admitted.Event
+	}
+	return f.instructions()
 }
 
 // unpack writes the files of an archive below dir. It takes ordinary files at local paths, and no more than the bounds.
@@ -112,18 +151,29 @@ func unpack(archive io.Reader, dir string) error {
 		return err
 	}
 	defer root.Close()
-	r := tar.NewReader(io.LimitReader(z, maxCaseBytes))
+	r, left := tar.NewReader(io.LimitReader(z, maxCaseBytes)), int64(maxCaseBytes)
 	for n := 0; ; n++ {
 		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) { // what is left has the checksum of all of it
+			rest, err := io.Copy(io.Discard, io.LimitReader(z, maxCaseEnd))
+			if err != nil || rest == maxCaseEnd {
+				return fmt.Errorf("it is no case file: it is cut off, or goes on behind its end: %w", err)
+			}
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("it is no case file: %w", err)
 		}
 		name := filepath.FromSlash(h.Name)
-		if n == maxCaseFiles || h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) {
+		left -= h.Size // also of one with holes, whose size is larger than what is read
+		depth := strings.Count(name, "/")
+		n += depth * depth / 64 // what it takes to make folders
+		large := n >= maxCaseFiles || left < 0 || depth > maxCaseDepth
+		if large || h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) {
 			return fmt.Errorf("it is no case file: it holds %s, or too much", spool.Quote(h.Name))
+		}
+		if err := spool.Room(dir, spool.DefaultMinFreeBytes+uint64(h.Size)); err != nil {
+			return fmt.Errorf("it does not fit into %s: %w", dir, err)
 		}
 		if err = root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			return err
@@ -163,8 +213,10 @@ func (c *caseCheck) events() {
 	c.report.Signed = note.N
 	signer, witnesses, why := note.signedBy(c.keys)
 	switch {
-	case why != "" || !signer && len(witnesses) == 0:
-		c.found(CheckCheckpoint, caseCheckpoint, "%s", cmp.Or(why, "its key is not among those that are trusted"))
+	case why != "":
+		c.found(CheckCheckpoint, caseCheckpoint, "%s", why)
+	case !signer: // they sign the logs of others, too
+		c.found(CheckCheckpoint, caseCheckpoint, "only witnesses signed it: %s", strings.Join(witnesses, ", "))
 	case note.Origin != c.report.Origin:
 		c.found(CheckCheckpoint, caseCheckpoint, "it is of the log %q, not %q", note.Origin, c.report.Origin)
 	}
@@ -194,16 +246,21 @@ func (c *caseCheck) event(e ledger.Event) {
 	if e.Node != nil {
 		c.texts = e.Node.Signers
 	}
+	cancels := e.Type == ledger.RequestCancelled && strings.EqualFold(e.RequestID, c.report.RequestID)
+	if e.Order != "" && (cancels || e.RunID == c.report.Job) {
+		c.orders = append(c.orders, judged{e, c.texts})
+	}
 	if e.RunID != c.report.Job {
 		return
 	}
-	if e.Order != "" {
-		c.orders[e.Order] = &judged{e, c.texts}
-	}
+	c.requestID = cmp.Or(e.RequestID, c.requestID)
 	if e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.OutcomeAdmitted {
 		c.admitted, c.report.Approvers = &judged{e, c.texts}, e.Approvers
 	}
-	if to := ledger.Announces(e); to != "" {
+	switch to := ledger.Announces(e); {
+	case ledger.Recalls(e), ledger.Rejects(e): // by a person: the job stays as it was sealed
+		c.report.Outcome = e.Type
+	case to != "":
 		c.report.Outcome, c.end = e.Type, &e
 	}
 }
@@ -263,8 +320,7 @@ func (c *caseCheck) approvals() {
 		return
 	}
 	if slices.Contains(c.report.LeftOut, spool.FileRequest) || slices.Contains(c.report.LeftOut, spool.FileSignature) {
-		c.report.Unchecked = append(c.report.Unchecked, Unchecked{What: "the signatures of the approvers",
-			How: "a case with the request and its signature file"})
+		c.unchecked("the signatures of the approvers", "a case with the request and its signature file")
 		return
 	}
 	request, file := c.read(caseJob, spool.FileRequest), path.Join(caseJob, spool.FileSignature)
@@ -311,14 +367,17 @@ func (c *caseCheck) signed(where, namespace, who string, message, sig []byte, e 
 
 // givenOrders wants the orders that events name to be there, with their signatures if they were sealed with one.
 func (c *caseCheck) givenOrders() {
-	for sum, e := range c.orders {
+	seen := map[string]bool{}
+	for _, e := range c.orders {
+		sum := e.Order
 		file := path.Join(caseOrders, sum+".json")
 		raw := c.read(file)
 		o, err := orders.Decode(raw)
-		if schemas.SHA256(raw) != sum || err != nil || o.By != e.By {
-			c.found(CheckContent, file, "it is not the order on record")
+		if schemas.SHA256(raw) != sum || err != nil || !o.Fits(e.Event) || seen[sum] {
+			c.found(CheckContent, file, "it is not the order that event %d names", e.Seq)
 			continue
 		}
+		seen[sum] = true
 		if e.Signature == "" && (len(e.texts) == 0 || !o.ByPerson()) {
 			continue
 		}
@@ -327,7 +386,7 @@ func (c *caseCheck) givenOrders() {
 		if e.Signature != "" && schemas.SHA256(sig) != e.Signature {
 			c.found(CheckContent, file, "it is not the signature on record")
 		}
-		c.signed(file, orders.Namespace, o.By, raw, sig, e)
+		c.signed(file, orders.Namespace, o.By, raw, sig, &e)
 	}
 }
 
@@ -335,10 +394,9 @@ func (c *caseCheck) givenOrders() {
 func (c *caseCheck) statement() {
 	raw, err := os.ReadFile(filepath.Join(c.dir, caseStatement))
 	if err != nil {
-		if c.report.Outcome == ledger.ResultDelivered {
-			c.report.Unchecked = append(c.report.Unchecked, Unchecked{
-				What: "the statement of the result: the case has none",
-				How:  "threegate audit checkpoint makes it; then prove it anew"})
+		if c.end != nil && c.end.Type == ledger.ResultDelivered {
+			c.unchecked("the statement of the result: the case has none",
+				"threegate audit checkpoint makes it; then prove it anew")
 		}
 		return
 	}
@@ -351,12 +409,14 @@ func (c *caseCheck) statement() {
 		c.found(CheckStatement, caseStatement, "it can't be read: %v", err)
 		return
 	}
-	good := slices.ContainsFunc(c.keys.Signers, func(k openwop.TrustedKey) bool {
+	by := slices.IndexFunc(c.keys.Signers, func(k openwop.TrustedKey) bool {
 		return ed25519.Verify(k.Public, preAuth(b.Envelope.Payload), b.Envelope.Signatures[0].Sig)
 	})
 	switch {
-	case !good:
+	case by < 0:
 		c.found(CheckStatement, caseStatement, "it is not signed with a key that is trusted")
+	case c.end != nil && c.keys.Signers[by].Until > 0 && c.end.Seq > c.keys.Signers[by].Until:
+		c.found(CheckStatement, caseStatement, "its key was trusted up to event %d only", c.keys.Signers[by].Until)
 	case c.end == nil || s.Subject[0].Digest["sha256"] != c.end.ResultSHA256 ||
 		s.Predicate.RunDetails.Metadata.InvocationID != c.report.Job:
 		c.found(CheckStatement, caseStatement, "it is about another result")

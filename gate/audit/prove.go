@@ -31,6 +31,7 @@ import (
 // Names in a case file.
 const (
 	caseIndex      = "case.json"
+	caseVerify     = "VERIFY.md"
 	caseCheckpoint = "checkpoint"
 	caseStatement  = "statement.sigstore.json"
 	caseJob        = "job"
@@ -78,21 +79,19 @@ func Prove(ctx context.Context, cfg *config.Node, checkpoints, id string, withou
 	if err != nil {
 		return nil, err
 	}
-	job, err := jobOf(cfg, id)
-	if err != nil {
+	f := &found{lines: map[int64][]byte{}, Case: Case{Version: caseVersion, Origin: c.Origin, Without: without}}
+	if f.Job, f.RequestID, err = jobOf(cfg, id); err != nil {
 		return nil, err
 	}
-	f := &found{lines: map[int64][]byte{},
-		Case: Case{Version: caseVersion, Origin: c.Origin, Job: job, Without: without}}
 	var node []byte
 	t, err := signedTree(ctx, cfg, c, func(n int64, line []byte) error {
 		if bytes.Contains(line, []byte(`"node":{`)) {
 			node = bytes.Clone(line)
 		}
-		if !bytes.Contains(line, []byte(job)) {
-			return nil
+		if bytes.Contains(line, []byte(f.Job)) || bytes.Contains(line, []byte(ledger.RequestCancelled)) {
+			return f.note(n, line, node)
 		}
-		return f.note(n, line, node)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -100,8 +99,8 @@ func Prove(ctx context.Context, cfg *config.Node, checkpoints, id string, withou
 	if len(f.lines) == 0 {
 		return nil, fmt.Errorf("%w: no checkpoint signs an event of %s yet", ErrNoCase, id)
 	}
-	if f.place, err = view.JobDir(cfg, job); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: the folder of job %s is gone: it was pruned, or moved away", ErrNoCase, job)
+	if f.place, err = view.JobDir(cfg, f.Job); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: the folder of job %s is gone: it was pruned, or moved away", ErrNoCase, f.Job)
 	} else if err != nil {
 		return nil, err
 	}
@@ -111,34 +110,32 @@ func Prove(ctx context.Context, cfg *config.Node, checkpoints, id string, withou
 	return &f.Case, errors.Join(err, w.Close(), z.Close())
 }
 
-// jobOf is the job that an id means: it is a job's, or that of a request.
-func jobOf(cfg *config.Node, id string) (string, error) {
-	if spool.ValidID(id) {
-		return id, nil
-	}
+// jobOf is the job and the request that an id means: it is one or the other's.
+func jobOf(cfg *config.Node, id string) (job, request string, err error) {
 	var h ledger.History
-	_, _, err := ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
+	_, _, err = ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(e ledger.Event) error {
 		h.Note(e)
 		return nil
 	})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	job := h.Request(id).Job
-	if job == "" {
+	if j, known := h.Job(id); known {
+		return j.ID, j.RequestID, nil
+	}
+	r := h.Request(id)
+	if r.Job == "" {
 		err = fmt.Errorf("%w: the record has no request %s", ErrNoCase, spool.Quote(id))
 	}
-	return job, err
+	return r.Job, r.RequestID, err
 }
 
 // note takes in an event that names the job, and the last one before that said what the node goes by.
 func (f *found) note(n int64, line, node []byte) error {
 	e, err := ledger.Parse(line)
-	if err != nil || e.RunID != f.Job && !slices.Contains(e.Jobs, f.Job) {
+	cancels := e.Type == ledger.RequestCancelled && f.RequestID != "" && strings.EqualFold(e.RequestID, f.RequestID)
+	if err != nil || !cancels && e.RunID != f.Job && !slices.Contains(e.Jobs, f.Job) {
 		return err
-	}
-	if e.RequestID != "" {
-		f.RequestID = e.RequestID
 	}
 	f.keep(n+1, line)
 	admits := e.Type == ledger.DeliveryAttempted && e.Outcome == ledger.OutcomeAdmitted
@@ -172,7 +169,7 @@ func (f *found) write(w *caseWriter, cfg *config.Node, t *tree, c Checkpoint, ch
 	if err != nil {
 		return err
 	}
-	err = errors.Join(w.add("VERIFY.md", []byte(f.instructions())), w.add(caseIndex, append(index, '\n')),
+	err = errors.Join(w.add(caseVerify, []byte(f.instructions())), w.add(caseIndex, append(index, '\n')),
 		w.add(caseCheckpoint, c.Note))
 	for _, seq := range f.Events {
 		proof, perr := proofOf(t, seq-1, c)
@@ -259,7 +256,7 @@ func (f *found) instructions() string {
 	if f.admitted != nil {
 		at = f.admitted.Time.UTC().Format("20060102150405Z")
 	}
-	fill := strings.NewReplacer("@ORIGIN@", f.Origin, "@REQUEST@", f.RequestID, "@TIME@", at)
+	fill := strings.NewReplacer("@ORIGIN@", f.Origin, "@REQUEST@", f.RequestID, "@JOB@", f.Job, "@TIME@", at)
 	return fill.Replace(verifyText)
 }
 

@@ -48,7 +48,7 @@ func Sign(ctx context.Context, cfg *config.Node, dir string, s openwop.Signer) (
 			return err
 		}
 		for len(f.notes) > 0 && f.notes[0].N <= t.size {
-			if err := t.still(f.notes[0]); err != nil {
+			if err := errors.Join(t.still(f.notes[0]), f.notes[0].of(cfg.LogOrigin())); err != nil {
 				return err
 			}
 			before, f.notes = f.notes[0].N, f.notes[1:]
@@ -93,6 +93,15 @@ func (t *tree) still(c noted) error {
 		err = fmt.Errorf("%w: %s signs other events than those of the record", openwop.ErrBroken, c.file)
 	}
 	return err
+}
+
+// of wants a checkpoint to be of a log. With another name the same key would sign a log that no witness has seen.
+func (c noted) of(origin string) error {
+	if c.Origin != origin {
+		return fmt.Errorf("%w: the log is called %q now, and %q in %s: node.origin must stay", openwop.ErrBroken,
+			origin, c.Origin, c.file)
+	}
+	return nil
 }
 
 // note is a signed checkpoint of the log as it is now.

@@ -126,15 +126,23 @@ func (n *node) order(path, sum string, o *ordered, there map[string]string) {
 	}
 }
 
-// signedOrder wants the signature of an order to be valid, if the node wanted one.
+// signedOrder wants an order to be what its event says, and its signature to be valid, if the node wanted one.
 func (n *node) signedOrder(path string, by *ordered) {
 	raw, err := durable.ReadRegular(path+".json", spool.MaxOrderBytes)
 	sig, noSig := durable.ReadRegular(path+".sig", spool.MaxSignatureBytes)
-	if err == nil && (noSig == nil || errors.Is(noSig, fs.ErrNotExist)) {
-		if o, noOrder := orders.Decode(raw); noOrder == nil {
-			n.orderSignature(path+".json", &o, raw, sig, by)
-		}
+	if err != nil || noSig != nil && !errors.Is(noSig, fs.ErrNotExist) {
+		return
 	}
+	o, err := orders.Decode(raw)
+	if err != nil {
+		return
+	}
+	if e := by.event; e.Type != ledger.OrderRefused && !o.Fits(e) {
+		n.found(CheckRecord, e.RunID, path+".json", mendOrder,
+			"event %d, %s of %s, names this order, and the order says something else: %s of %s", e.Seq, e.Type,
+			spool.Quote(e.RunID), o.Kind, spool.Quote(o.Subject))
+	}
+	n.orderSignature(path+".json", &o, raw, sig, by)
 }
 
 // oldOrder compares an order of an older node, which has neither signature nor answer on record.

@@ -163,8 +163,10 @@ func (n *node) ledger() {
 		if e.Node != nil {
 			n.decidesBy(e)
 		}
-		if e.Order != "" {
+		if o := n.orders[e.Order]; e.Order != "" && o == nil {
 			n.orders[e.Order] = &ordered{event: e, force: n.force}
+		} else if o != nil && !o.pruned {
+			n.found(CheckRecord, "", dir, hint, "events %d and %d name one order, %s", o.event.Seq, e.Seq, e.Order)
 		}
 		if e.RunID != "" {
 			n.event(n.known(e.RunID), e, admitted)

@@ -86,9 +86,9 @@ func (f *Follower) Head() (int64, string) { return f.at.seq, f.at.prev }
 
 // readOn reads what came to the segment.
 func (f *Follower) readOn(last bool, each func(Event) error) error {
-	file, err := os.Open(f.path)
+	file, err := openSegment(f.path)
 	if err != nil {
-		return fmt.Errorf("read ledger: %w", err)
+		return err
 	}
 	defer file.Close()
 	info, err := file.Stat()

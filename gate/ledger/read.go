@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // ErrDamaged says that the record is not as it was written: a line was changed,
@@ -159,9 +160,9 @@ func EventAt(dir string, offset int64) (Event, error) {
 			at -= info.Size()
 			continue
 		}
-		f, err := os.Open(seg)
+		f, err := openSegment(seg)
 		if err != nil {
-			return Event{}, fmt.Errorf("read ledger: %w", err)
+			return Event{}, err
 		}
 		defer f.Close()
 		line, err := bufio.NewReaderSize(io.NewSectionReader(f, at, maxLineBytes), 1<<10).ReadBytes('\n')
@@ -178,11 +179,23 @@ func EventAt(dir string, offset int64) (Event, error) {
 	return Event{}, damage{fmt.Errorf("the ledger ends before byte %d", offset)}
 }
 
+// openSegment opens a segment to read it. A pipe in its place is not waited for, and no link is followed.
+func openSegment(path string) (*os.File, error) {
+	f, err := durable.OpenRegular(path)
+	switch {
+	case errors.Is(err, durable.ErrNotRegular):
+		return nil, damage{fmt.Errorf("ledger %w", err)}
+	case err != nil:
+		return nil, fmt.Errorf("read ledger: %w", err)
+	}
+	return f, nil
+}
+
 // eachLine reads the whole lines of one file.
 func eachLine(path string, each func(line []byte) error) error {
-	f, err := os.Open(path)
+	f, err := openSegment(path)
 	if err != nil {
-		return fmt.Errorf("read ledger: %w", err)
+		return err
 	}
 	defer f.Close()
 	br := bufio.NewReaderSize(f, maxLineBytes)

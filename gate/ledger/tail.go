@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"io"
-	"os"
 )
 
 // Tail reads the events in the last bytes of the record in dir, the oldest first, at a cost that does not grow with the
@@ -21,7 +20,7 @@ func Tail(dir string, size int64) []Event {
 
 // tailOf reads the end of a segment, and returns how many bytes may still be read.
 func tailOf(path string, size int64) (events []Event, left int64) {
-	f, err := os.Open(path)
+	f, err := openSegment(path)
 	if err != nil {
 		return nil, 0
 	}

@@ -135,7 +135,8 @@ func (a *app) approve(ctx context.Context, file string, f approveFlags) (err err
 	}
 	if job := bundle.JobOf(file); job != "" {
 		inputs := filepath.Join(job, spool.DirInputs)
-		return cli.Usagef("approve a copy: cp "+file+" again.md; cp -r "+inputs+" again.inputs", "a node keeps %s as it was approved", file)
+		return cli.Usagef("approve a copy: cp "+file+" again.md; cp -r "+inputs+" again.inputs",
+			"a node keeps %s as it was approved", file)
 	}
 	p := &approval{file: file, also: f.also}
 	if err := a.approvalTerms(p, f); err != nil {

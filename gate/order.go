@@ -153,7 +153,6 @@ func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (su
 	case err != nil:
 		return "", err
 	}
-	given.UID = access.Owner(given.UID)
 	o, noOrder := orders.Read(given)
 	subject = strings.ToLower(o.Subject)
 	if _, known := g.journal.Ordered(given.SHA256); !known {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // What one user may cost the node. Above that more of theirs waits in the folder where they put it, and nobody else for
-// them. Who has subordinate users is one with all of them.
+// them. Subordinate users share what their person may cost.
 const (
 	// maxUndecided and maxUndecidedBytes bound what lies in quarantine that nobody decided on.
 	maxUndecided      = 500
@@ -122,10 +123,11 @@ func (g *Gate) waits(uid uint32) bool {
 	why, hint := "", "an auditor decides on them: threegate quarantine list, reject, release"
 	if x := s.of[owner]; x.items >= maxUndecided || x.bytes >= maxUndecidedBytes {
 		why = fmt.Sprintf("%d refused ones of theirs, of %d bytes, lie undecided in quarantine", x.items, x.bytes)
-	} else if is, err := s.isApprover(owner, g.people.Approvers); err != nil {
+	} else if is, err := s.isApprover(int(uid), g.people.Approvers); err != nil {
 		why, hint = err.Error(), "the host must be able to say who is in access.approvers"
 	} else if !is {
-		why = "the host does not have them in access.approvers" + inBrackets(g.config().Access.Approvers)
+		why = fmt.Sprintf("the host does not have the user %s in access.approvers%s", access.UserName(int(uid)),
+			inBrackets(g.config().Access.Approvers))
 		hint = "make them a member, or remove their requests from the inbox"
 	}
 	if why == "" {
@@ -157,8 +159,11 @@ func (g *Gate) forgiveSenders() {
 	}
 }
 
-// isApprover asks the host.
+// isApprover asks the host. No subordinate user is one.
 func (s *senders) isApprover(uid, group int) (bool, error) {
+	if access.Owner(uid) != uid {
+		return false, nil
+	}
 	a, known := s.may[uid]
 	if age := time.Since(a.at); !known || age > askLater || a.err == nil && age > askAgain {
 		a.is, a.err = access.Member(uid, group)
@@ -235,8 +240,12 @@ func (b *journal) noteIdle(e ledger.Event) {
 	if b.idle == nil {
 		b.idle = map[string][]time.Time{}
 	}
-	list := append(b.idle[e.ByUser], e.Time)
-	b.idle[e.ByUser] = list[max(0, len(list)-idlePerDay):]
+	person := e.ByUser
+	if uid, err := strconv.Atoi(person); err == nil {
+		person = nameOf(access.Owner(uid))
+	}
+	list := append(b.idle[person], e.Time)
+	b.idle[person] = list[max(0, len(list)-idlePerDay):]
 }
 
 // idles says whether too many orders of a user came to nothing in the day before now. What a clock that went wrong put

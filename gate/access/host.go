@@ -132,13 +132,13 @@ type subRange struct {
 	first, many int
 }
 
-// Owner is the person behind a user: that of the range of subordinate users that it is in, or itself. Who has a range
-// can act as each of its 65,536 users.
+// Owner is whose share of the node a user has: that of the person with the range of subordinate users that it is in, or
+// its own. It tells of no right: in such a range run containers, whatever is in them. A range of root's has one share.
 func Owner(uid int) int {
 	subids.Lock()
 	defer subids.Unlock()
 	fi, err := os.Stat(subordinates)
-	if err != nil {
+	if err != nil || uid == 0 {
 		return uid
 	}
 	if !fi.ModTime().Equal(subids.as) {
@@ -148,9 +148,10 @@ func Owner(uid int) int {
 		if uid < r.first || uid >= r.first+r.many {
 			continue
 		}
-		if owner, err := number(r.owner, userID); err == nil {
+		if owner, err := number(r.owner, userID); err == nil && owner != 0 {
 			return owner
 		}
+		return r.first
 	}
 	return uid
 }

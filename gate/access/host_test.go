@@ -41,7 +41,7 @@ func TestHost(t *testing.T) {
 	const passwd = "root:x:0:0::/:/bin/sh\nalice:x:5001:5001::/:/bin/sh\nbob:x:5002:5100::/:/bin/sh\n"
 	in, here := onHost(t, map[string]string{
 		"passwd": passwd, "group": "root:x:0:\nauditors:x:5100:alice\n",
-		"subuid":        "alice:100000:65536\n5002:200000:10\nnobody-knows:300000:10\nbroken\n",
+		"subuid":        "alice:100000:65536\n5002:200000:10\nnobody-knows:300000:10\nbroken\nroot:400000:10\nalice:0:10\n",
 		"nsswitch.conf": "passwd: files\ngroup: files\n",
 	})
 	if !here {
@@ -56,7 +56,8 @@ func TestHost(t *testing.T) {
 	member(5001, true) // by the group
 	member(5002, true) // as their own group
 	member(5003, false)
-	for uid, owner := range map[int]int{100000: 5001, 165535: 5001, 165536: 165536, 200009: 5002, 5001: 5001, 300000: 300000} {
+	for uid, owner := range map[int]int{100000: 5001, 165535: 5001, 165536: 165536, 200009: 5002, 5001: 5001, 300005: 300000,
+		400005: 400000, 0: 0} {
 		if got := access.Owner(uid); got != owner {
 			t.Errorf("user %d is %d's, want %d", uid, got, owner)
 		}

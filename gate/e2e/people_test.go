@@ -256,6 +256,17 @@ func TestWalk(t *testing.T) {
 		len(below(t, n.cfg.CoreNotices.Path)) > 0 {
 		t.Errorf("what CORE deleted is still there: %s", out)
 	}
+
+	// The first result proves bad, which CORE took long ago: it is told by which id and digest it has it.
+	recall := []string{threegate, "recall", first, "--reason", "the wrong file"}
+	approver.cannot("is no auditor", append(recall, "--as", "alice", "--sign", "key")...)
+	auditor.do("Taken as input by: no request on record", append(recall, "--as", "bob", "--sign", "key")...)
+	approver.cannot("recalled", threegate, "wait", first)
+	auditor.do("", threegate, "audit", "verify")
+	told := core.do(first+": recalled, TS-", append(reader, "--delete")...)
+	if len(strings.Split(strings.TrimSpace(told), "\n")) != 1 {
+		t.Errorf("CORE was told: %s", told)
+	}
 	core.cannot("denied", "ls", filepath.Join(n.dir, "ledger"))
 	core.cannot("", "touch", filepath.Join(inbox, "TR-x.md"))
 	out, _ := exec.Command(threegate, "doctor", "--node", n.dir).CombinedOutput() // its exit code is about all else, too

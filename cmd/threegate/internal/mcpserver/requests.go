@@ -32,8 +32,8 @@ var meanings = map[string]string{
 		"look again later.",
 	stateDeclined:  "A person read the draft and does not approve it: reason says why. Draft another one.",
 	stateDelivered: "The result is there: read_result.",
-	stateRecalled: "A person took the result back: it is no answer any longer. Do not use it, nor what was made of it; " +
-		"ask that person.",
+	stateRecalled: "A person took the result back: it is no answer any longer. Do not use it, nor what was made of " +
+		"it; ask that person.",
 	stateQuarantined: "No result comes, unless read_notice has the stage held: then a person decides, and another " +
 		"answer follows. read_notice says why.",
 	stateUnknown: "There is no draft, no result and no notice of that name. It may wait or run, if somebody else " +

@@ -176,6 +176,17 @@ func aboutEvent(e ledger.Event) string {
 	return fmt.Sprintf("order %.12s", e.Order)
 }
 
+// ofAnswers says what an event carries about answers that persons took back.
+func ofAnswers(e ledger.Event) (parts []string) {
+	if len(e.Released) > 0 {
+		parts = append(parts, "released "+rulesOf(e.Released))
+	}
+	if e.Took != nil {
+		parts = append(parts, "taken as input by "+tookBy(e.Took))
+	}
+	return parts
+}
+
 // eventDetail says in words what an event carries.
 func eventDetail(e ledger.Event) string {
 	var parts []string
@@ -230,12 +241,7 @@ func eventDetail(e ledger.Event) string {
 	if len(e.Rules) > 0 {
 		add("[%s]", strings.Join(e.Rules, " "))
 	}
-	if len(e.Released) > 0 {
-		add("released %s", rulesOf(e.Released))
-	}
-	if e.Took != nil {
-		add("taken as input by %s", tookBy(e.Took))
-	}
+	parts = append(parts, ofAnswers(e)...)
 	if len(e.Jobs) > 0 {
 		add("%s", term.Plural(len(e.Jobs), "job", "jobs"))
 	}

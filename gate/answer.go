@@ -20,6 +20,9 @@ func (g *Gate) inForce(requestID string) (ledger.Event, error) {
 		return ledger.Event{}, fmt.Errorf("the result of %s is still on its way to CORE", requestID)
 	}
 	e, err := g.eventAt(x.At)
+	if err == nil && g.onItsWay(e) {
+		return e, fmt.Errorf("the result of %s is still on its way to CORE", requestID)
+	}
 	if err == nil && x.Recalled {
 		err = orders.Refusef("the result of %s was recalled before, by %s", e.RequestID, spool.Quote(e.By))
 	}

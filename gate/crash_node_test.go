@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -306,6 +307,10 @@ func (w *world) idle() bool {
 	for _, st := range spool.States {
 		dirs = append(dirs, filepath.Join(w.dir, spool.DirSpool, string(st)))
 	}
+	names, err := spool.Renderings(w.dir, "")
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, ".") }) || err != nil {
+		return false
+	}
 	for _, dir := range dirs {
 		if es, err := os.ReadDir(dir); len(es) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
 			return false
@@ -411,8 +416,13 @@ func (w *world) answers(v *verdict) {
 	for k := range strings.Split(w.sc.word, "|") {
 		id, n := requestID(k), 0
 		for _, r := range results {
-			if strings.HasSuffix(r, "-"+id+".md") {
+			raw, _ := os.ReadFile(filepath.Join(w.cfg.CoreInbound.Path, filepath.Base(r)))
+			own := bytes.Contains(raw, []byte("\nrequest_id: \""+id+"\"\n"))
+			if own || len(raw) == 0 && strings.HasSuffix(r, "-"+id+".md") {
 				n++
+			}
+			if own && bytes.Contains(raw, []byte("\n- Replaces: TS-")) {
+				n-- // it ends that one
 			}
 		}
 		if raw, err := os.ReadFile(filepath.Join(w.cfg.CoreNotices.Path, ledger.NoticeFile(id))); err == nil {

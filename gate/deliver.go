@@ -42,7 +42,7 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	if err != nil {
 		return err
 	}
-	in, err := g.resultInput(j, a, o, cfg, filters)
+	in, err := g.resultInput(j, a, o, cfg, g.journal.Released(j.ID, j.SHA256), filters)
 	if err != nil {
 		return err
 	}
@@ -94,13 +94,13 @@ func (g *Gate) deliver(ctx context.Context, j *spool.Job) error {
 	return g.record(ev)
 }
 
-// resultInput reads what a result is made of, judges its files and asks filters.
-func (g *Gate) resultInput(j *spool.Job, a *admitted, o *result.Outcome, cfg *config.Node, filters *filters) (
-	in result.Input, err error) {
+// resultInput reads what a result is made of, judges its files and asks filters. releases are what persons took back.
+func (g *Gate) resultInput(j *spool.Job, a *admitted, o *result.Outcome, cfg *config.Node, releases []ledger.Event,
+	filters *filters) (in result.Input, err error) {
 	in = result.Input{Request: &a.Request, RequestSHA256: a.RequestSHA256, Approvers: a.names(), Limits: a.Task.Limits,
 		Registry: a.Registry, Outcome: o, Node: cfg.Node.Name, Lines: cfg.Results.StreamLines,
-		Policy: g.policy(cfg, j, g.now()), Releases: g.journal.Released(j.ID, j.SHA256),
-		Files: map[string]result.File{}}
+		Policy: cfg.Policy(g.now()), Releases: releases, Files: map[string]result.File{}}
+	in.Policy.Released = releasedBy(releases)
 	tools := patchpolicy.Run{Argv: a.Task.Argv, Given: a.Registry, Trees: a.Task.Trees, Work: a.Task.Work,
 		Open: patchpolicy.In(j.Path(spool.DirInputs)), Hashes: j.InputHashes()}
 	outputs, _ := result.Deliverable(&a.Request, o.Collected.Files)

@@ -31,6 +31,8 @@ type deliveries struct {
 	hangs atomic.Bool
 	wg    sync.WaitGroup
 
+	reissues waker
+
 	mu sync.Mutex
 	in map[string]pendingCall // what is under way at a folder of CORE's, by job
 }
@@ -42,12 +44,23 @@ type pendingCall struct {
 }
 
 func newDeliveries(g *Gate) *deliveries {
-	return &deliveries{g: g, queue: newQueue(), in: map[string]pendingCall{}}
+	return &deliveries{g: g, queue: newQueue(), reissues: make(waker, 1), in: map[string]pendingCall{}}
 }
 
-// run starts n goroutines that deliver results, and one for notices; they end after stop.
+// waker tells a goroutine that there is something to do.
+type waker chan struct{}
+
+func (w waker) wake() {
+	select {
+	case w <- struct{}{}:
+	default:
+	}
+}
+
+// run starts n goroutines that deliver results, and one each for notices and reissues; they end after stop.
 func (o *deliveries) run(work context.Context, n int, fatal chan<- error) {
 	o.wg.Go(func() { o.g.deliverNotices(work) })
+	o.wg.Go(func() { o.g.deliverReissues(work, fatal) })
 	for range n {
 		o.wg.Go(func() {
 			for {

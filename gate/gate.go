@@ -275,6 +275,9 @@ func (g *Gate) resume(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := g.dropRenderings(); err != nil {
+		return err
+	}
 	mayRun := map[string]bool{}
 	// What is nearest to its end goes first; within a state, in order of arrival.
 	for _, st := range []spool.State{spool.StateFinished, spool.StateRunning, spool.StateAdmitted, spool.StateClaimed} {

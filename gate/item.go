@@ -21,9 +21,9 @@ import (
 	"github.com/threegate/tool-exec/validate"
 )
 
-// released is what of a job was released so far.
-func (g *Gate) released(j *spool.Job) (all []schemas.Release) {
-	for _, e := range g.journal.Released(j.ID, j.SHA256) {
+// releasedBy is what events release.
+func releasedBy(events []ledger.Event) (all []schemas.Release) {
+	for _, e := range events {
 		all = append(all, e.Released...)
 	}
 	return all
@@ -33,7 +33,7 @@ func (g *Gate) released(j *spool.Job) (all []schemas.Release) {
 // job.
 func (g *Gate) policy(cfg *config.Node, j *spool.Job, at time.Time) validate.Policy {
 	p := cfg.Policy(at)
-	p.Released = g.released(j)
+	p.Released = releasedBy(g.journal.Released(j.ID, j.SHA256))
 	return p
 }
 

@@ -139,6 +139,8 @@ func (g *Gate) act(ctx context.Context, o *orders.Order) error {
 		return g.stop(ctx, o.Subject)
 	case orders.Recall:
 		return g.notifyRecalled(o.Subject)
+	case orders.Reissue:
+		g.out.reissues.wake()
 	}
 	return nil
 }
@@ -162,7 +164,7 @@ func (g *Gate) order(ctx context.Context, name string, held map[string]bool) (su
 		if noOrder == nil && held[subject] {
 			return subject, nil
 		}
-		if err := g.decide(&o, given, noOrder); err != nil {
+		if err := g.decide(ctx, &o, given, noOrder); err != nil {
 			return subject, err
 		}
 		if given.SHA256 != "" {
@@ -192,7 +194,7 @@ func (g *Gate) putAway(given spool.Given) error {
 
 // decide finds what an order comes to, and records that, with the digests of the order, its signature and its answer.
 // noOrder says why it is none, if it is none: then nothing of it is kept, and little of one that comes to nothing.
-func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
+func (g *Gate) decide(ctx context.Context, o *orders.Order, given spool.Given, noOrder error) error {
 	user, e, err := nameOf(given.UID), ledger.Event{}, noOrder
 	if err == nil {
 		err = g.mayOrder(o, given)
@@ -203,7 +205,7 @@ func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
 		err = orders.Allowed(g.config().Policy(g.now()), o.By, given.Data, given.Sig)
 	}
 	if err == nil {
-		e, err = g.eventOf(o)
+		e, err = g.eventOf(ctx, o)
 	}
 	var why orders.Refusal
 	if err != nil && !errors.As(err, &why) {
@@ -243,7 +245,7 @@ func (g *Gate) decide(o *orders.Order, given spool.Given, noOrder error) error {
 }
 
 // eventOf is the event that an order comes to. An error that is a Refusal says why it can't be carried out.
-func (g *Gate) eventOf(o *orders.Order) (ledger.Event, error) {
+func (g *Gate) eventOf(ctx context.Context, o *orders.Order) (ledger.Event, error) {
 	switch o.Kind {
 	case orders.Reject:
 		return g.rejectItem(o)
@@ -253,6 +255,8 @@ func (g *Gate) eventOf(o *orders.Order) (ledger.Event, error) {
 		return g.cancelRequest(o)
 	case orders.Recall:
 		return g.recallResult(o)
+	case orders.Reissue:
+		return g.reissueResult(ctx, o)
 	case orders.Refused:
 		return ledger.Event{Type: ledger.RequestRefused, RequestID: o.Subject, RequestSHA256: o.RequestSHA256,
 			Rules: o.Rules}, nil
@@ -261,14 +265,14 @@ func (g *Gate) eventOf(o *orders.Order) (ledger.Event, error) {
 }
 
 // mayOrder checks the host's user behind an order, whatever name stands in it: only auditors may order about the
-// quarantine and recall a result; approvers and auditors may cancel.
+// quarantine and recall or reissue a result; approvers and auditors may cancel.
 func (g *Gate) mayOrder(o *orders.Order, given spool.Given) error {
 	named := g.config().Access
 	if isRoot(given.UID) {
 		return nil
 	}
 	switch {
-	case strings.HasPrefix(string(o.Kind), "quarantine."), o.Kind == orders.Recall:
+	case strings.HasPrefix(string(o.Kind), "quarantine."), o.OfResult():
 		if is, err := isIn(given, g.people.Auditors); is || err != nil {
 			return err
 		}

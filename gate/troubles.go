@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	troubleIntake  = "intake"
-	troubleCore    = "core-inbound"
-	troubleNotices = "core-notices"
-	troubleOrders  = "orders"
-	statusEvery    = time.Second
+	troubleIntake   = "intake"
+	troubleCore     = "core-inbound"
+	troubleNotices  = "core-notices"
+	troubleReissues = "reissues"
+	troubleOrders   = "orders"
+	statusEvery     = time.Second
 )
 
 // reportStatus writes trouble.File when it changed, until ctx ends.

@@ -113,6 +113,7 @@ const (
 	ProvProfile       = "Tool profile"
 	ProvRegistry      = "Registry sha256"
 	ProvRecheck       = "Second run"
+	ProvReplaces      = "Replaces" // the id of the result that this one takes the place of
 )
 
 // Output is one produced file in "## Outputs".

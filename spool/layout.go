@@ -16,6 +16,7 @@ const (
 	DirInbox              = "inbox"
 	DirSpool              = "spool"
 	DirArchive            = "archive"
+	DirReissues           = "reissues"
 	DirQuarantine         = "quarantine"
 	DirQuarantineRequests = "quarantine/requests"
 	DirQuarantineResults  = "quarantine/results"
@@ -64,6 +65,7 @@ func layout() []folder {
 		folder{DirTrash, modePrivateDir},
 		folder{DirOutbox, modePrivateDir},
 		folder{DirArchive, modePrivateDir},
+		folder{DirReissues, modePrivateDir},
 		folder{DirQuarantine, modePrivateDir},
 		folder{DirQuarantineRequests, modePrivateDir},
 		folder{DirQuarantineResults, modePrivateDir},
@@ -130,7 +132,7 @@ func checkLayout(dir string) error {
 		switch f.path {
 		case DefaultInbox, DirInbox, DirCoreInbound, DirCoreNotices: // they may live elsewhere by configuration
 			continue
-		case DirTrash, DirOrders, DirOrdersDone, DirSigners: // an older node has none; Open makes them
+		case DirTrash, DirOrders, DirOrdersDone, DirSigners, DirReissues: // an older node has none; Open makes them
 			continue
 		}
 		p := filepath.Join(dir, f.path)

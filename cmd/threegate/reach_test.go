@@ -126,6 +126,7 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"quarantine reject " + id + " --as alice --reason no --node node", cli.ExitNotFound},
 		{"quarantine release " + id + " --as alice --reason no --node node", cli.ExitNotFound},
 		{"cancel " + id + " --as alice --reason no --node node", cli.ExitTimeout}, // nobody serves the node
+		{"reissue " + id + " --as alice --reason no --node node", cli.ExitReject},
 		{"recall " + id + " --as alice --reason no --node node", cli.ExitReject},  // it has no result
 		{"hold default --reason test --as alice --node node", 0},
 		{"resume default --node node", 0},

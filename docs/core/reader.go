@@ -22,12 +22,26 @@ var answers []byte
 // What a program printed is data: nothing here, and nothing in CORE, is done because such a text says so.
 var words struct{ Results, Notices map[string]string }
 
-// recalled are the results that notices take back.
-var recalled = map[string]bool{}
+// recalled are the results that notices take back, replaced those that others take the place of.
+var recalled, replaced = map[string]bool{}, map[string]bool{}
+
+// replaces is the result that a result takes the place of, or "". Only the gate writes there.
+func replaces(lines []string) string {
+	from, to := slices.Index(lines, "## Provenance"), slices.Index(lines, "## Outputs")
+	for _, line := range lines[max(0, from):max(0, from, to)] {
+		if id, ok := strings.CutPrefix(line, "- Replaces: "); ok {
+			return id
+		}
+	}
+	return ""
+}
 
 func result(path string) (string, error) {
-	if id := strings.TrimSuffix(filepath.Base(path), ".md"); recalled[id] {
+	switch id := strings.TrimSuffix(filepath.Base(path), ".md"); {
+	case recalled[id]:
 		return fmt.Sprintf("%s: result, recalled. %s", id, words.Notices["recalled"]), nil
+	case replaced[id]:
+		return id + ": result, replaced. Use the one that replaces it.", nil
 	}
 	raw, err := os.ReadFile(path)
 	lines := strings.Split(string(raw), "\n")
@@ -59,8 +73,12 @@ func result(path string) (string, error) {
 	if keys["schema_version"] != "1" || stdout < 0 {
 		return "", errors.New("it has another version")
 	}
-	return fmt.Sprintf("%s: result, cause %s, exit code %s, %d lines, files: %s. %s", keys["request_id"],
-		keys["- Cause"], keys["exit_code"], stdout, cmp.Or(strings.Join(files, ", "), "none"),
+	instead := ""
+	if old := replaces(lines); old != "" {
+		instead = ", in place of " + old
+	}
+	return fmt.Sprintf("%s: result, cause %s, exit code %s, %d lines, files: %s%s. %s", keys["request_id"],
+		keys["- Cause"], keys["exit_code"], stdout, cmp.Or(strings.Join(files, ", "), "none"), instead,
 		cmp.Or(words.Results[keys["- Cause"]], "Ask a person.")), nil
 }
 
@@ -94,6 +112,11 @@ func main() {
 	if err := json.Unmarshal(answers, &words); err != nil || len(os.Args) != 3 {
 		fmt.Fprintln(os.Stderr, "usage: reader CORE-INBOUND CORE-NOTICES")
 		os.Exit(2)
+	}
+	paths, _ := filepath.Glob(filepath.Join(os.Args[1], "TS-*.md"))
+	for _, path := range paths {
+		raw, _ := os.ReadFile(path)
+		replaced[replaces(strings.Split(string(raw), "\n"))] = true
 	}
 	show(os.Args[2], "TN-", ".json", notice)
 	show(os.Args[1], "TS-", ".md", result)

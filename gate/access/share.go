@@ -44,7 +44,7 @@ func (g Groups) folders() []folder {
 	for _, st := range spool.States {
 		list = append(list, folder{filepath.Join(spool.DirSpool, string(st)), g.Auditors, modeDir})
 	}
-	list = append(list, folder{spool.DirArchive, g.Auditors, modeDir},
+	list = append(list, folder{spool.DirArchive, g.Auditors, modeDir}, folder{spool.DirReissues, g.Auditors, modeDir},
 		folder{spool.DirQuarantine, g.Auditors, modeDir},
 		folder{spool.DirQuarantineRequests, g.Auditors, modeDir},
 		folder{spool.DirQuarantineResults, g.Auditors, modeDir},

@@ -54,6 +54,12 @@ func (n *node) core() {
 	}
 }
 
+// arrived says whether CORE has a reissue.
+func (r *given) arrived(n *node) bool {
+	_, err := os.Lstat(n.path(spool.DirReissues, r.folder))
+	return err == nil
+}
+
 // foreign notes what is not the node's in a folder of CORE's: CORE, or its folder's file system, may
 // have put it there, and CORE reads only what is named as the node's is.
 func (n *node) foreign(path string) {
@@ -80,9 +86,13 @@ func (n *node) temporary(name, path string) {
 		n.report.Pending = append(n.report.Pending, path)
 		return
 	}
-	j := n.results[id]
-	if j != nil && j.announced == spool.StateDelivered && strings.HasSuffix(path, spool.StagedSuffix) {
-		n.found(CheckResult, j.id, path,
+	r := n.results[id]
+	if r != nil && r.folder != "" && !r.arrived(n) {
+		n.report.Pending = append(n.report.Pending, path)
+		return
+	}
+	if r != nil && r.job.announced == spool.StateDelivered && strings.HasSuffix(path, spool.StagedSuffix) {
+		n.found(CheckResult, r.job.id, path,
 			"rename it to "+id+spool.ResultSuffix+" if its sha256 is the one that the ledger has for the result",
 			"the ledger says that the result was delivered, and it never appeared")
 		return
@@ -102,19 +112,20 @@ func (n *node) visible(id, path string) {
 		return
 	}
 	n.report.Visible++
-	j := n.results[id]
+	of := n.results[id]
 	switch {
-	case j == nil && n.blind:
+	case of == nil && n.blind:
 		n.unjudged("", path, "the ledger knows of no delivery of this result")
-		j = &job{}
-	case j == nil || j.announced != spool.StateDelivered:
+		of = &given{job: &job{}}
+	case of == nil || of.job.announced != spool.StateDelivered:
 		n.found(CheckResult, "", path, hint, "the ledger knows of no delivery of this result")
 		return
 	default:
-		n.delivered(j, path, raw, hint)
+		n.delivered(of, path, raw, hint)
 	}
+	j := of.job
 	p := validate.DefaultPolicy(n.now)
-	p.Released = j.released
+	p.Released = slices.Concat(j.released, of.released)
 	r, findings := validate.Result(id+spool.ResultSuffix, raw, p)
 	if r == nil || blocking(findings) {
 		n.found(CheckResult, j.id, path, hint, "the result is not valid: %s", firstBlocking(findings))
@@ -138,8 +149,9 @@ func (n *node) visible(id, path string) {
 }
 
 // delivered compares a visible result with the record of its delivery.
-func (n *node) delivered(j *job, path string, raw []byte, hint string) {
-	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != j.resultSHA {
+func (n *node) delivered(of *given, path string, raw []byte, hint string) {
+	j := of.job
+	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != of.sha {
 		n.found(CheckDigest, j.id, path, hint, "its sha256 is not the one that the ledger has for the result")
 	}
 	switch j.kind() {
@@ -152,24 +164,30 @@ func (n *node) delivered(j *job, path string, raw []byte, hint string) {
 
 // artifacts looks at a folder of artifacts. While its result is there, visible does that.
 func (n *node) artifacts(id, path string) {
-	j := n.results[id]
+	of := n.results[id]
 	switch {
-	case j == nil && n.inFinished(id):
-	case j == nil && n.blind:
+	case of == nil && n.inFinished(id):
+	case of == nil && n.blind:
 		n.unjudged("", path, "artifacts of a result that the ledger does not know")
-	case j == nil:
+	case of == nil:
 		n.found(CheckResult, "", path, "it belongs to no result of this node; remove it if CORE does not need it",
 			"artifacts of a result that the ledger does not know")
-	case len(j.places) > 0 && j.announced == spool.StateDelivered:
+	case len(of.job.places) > 0 && of.job.announced == spool.StateDelivered:
 		if _, err := os.Lstat(strings.TrimSuffix(path, spool.ArtifactsSuffix) + spool.ResultSuffix); err == nil {
 			return
 		}
-		raw, err := durable.ReadRegular(filepath.Join(j.places[0].dir, ledger.FileResult), maxResultBytes)
-		if err != nil {
-			return // named already
+		dir := of.job.places[0].dir
+		if of.folder != "" {
+			dir = n.path(spool.DirReissues, of.folder)
 		}
-		if r, _ := validate.Result(id+spool.ResultSuffix, raw, validate.DefaultPolicy(n.now)); r != nil {
-			n.extra(j, path, r.Artifacts)
+		raw, err := durable.ReadRegular(filepath.Join(dir, ledger.FileResult), maxResultBytes)
+		if err != nil {
+			return // named already, or on its way
+		}
+		p := validate.DefaultPolicy(n.now)
+		p.Released = slices.Concat(of.job.released, of.released)
+		if r, _ := validate.Result(id+spool.ResultSuffix, raw, p); r != nil {
+			n.extra(of.job, path, r.Artifacts)
 		}
 	}
 }

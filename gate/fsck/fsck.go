@@ -183,7 +183,7 @@ func still(found, before []Finding) []Finding {
 
 // read reads the node once.
 func read(ctx context.Context, cfg *config.Node, o Options) (*node, error) {
-	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*job{},
+	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*given{}, renderings: map[string]*given{},
 		told: map[string]told{}, orders: map[string]*ordered{}, signers: o.Signers}
 	n.report = &Report{Dir: cfg.Dir, Balance: Balance{Progress: map[string]int{}}, Found: []Finding{},
 		Warnings: []Finding{}, Remarks: []Finding{}, Pending: []string{}}
@@ -222,6 +222,7 @@ func read(ctx context.Context, cfg *config.Node, o Options) (*node, error) {
 			n.sealed(j, j.places[0].dir)
 		}
 	}
+	n.reissued()
 	n.givenOrders()
 	n.core()
 	n.notices()
@@ -240,13 +241,14 @@ type node struct {
 	now    time.Time
 	report *Report
 	jobs   map[string]*job
-	// results maps the id of a result on record to its job.
-	results map[string]*job
-	told    map[string]told     // what CORE was told last, by subject
-	orders  map[string]*ordered // what orders led to, by their digest
-	stale   []string            // temporaries that may be removed
-	sealing bool                // an event had a seal
-	signers []byte              // those of Options
+	// results are those on record, by their id; renderings those of them that have a folder in reissues, by its name.
+	results    map[string]*given
+	renderings map[string]*given
+	told       map[string]told     // what CORE was told last, by subject
+	orders     map[string]*ordered // what orders led to, by their digest
+	stale      []string            // temporaries that may be removed
+	sealing    bool                // an event had a seal
+	signers    []byte              // those of Options
 	// As of the event that is read.
 	force  inForce
 	format int

@@ -33,6 +33,7 @@ type job struct {
 	tools                 *schemas.ToolCalls
 	rules                 []string // that refused the request or the result
 	released              []schemas.Release
+	inForce               *given    // the answer to its request, if that is a result
 	recalled              bool      // a person took its result back
 	seal                  string    // of its folder, at its end
 	early                 bool      // it ended before this node sealed any
@@ -256,13 +257,14 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 		j.end = recordedEnd(e)
 	case ledger.QuarantineReleased:
 		j.released, j.resultSHA = append(j.released, e.Released...), "" // it is rendered anew
-	case ledger.ResultRecalled:
-		n.recall(j, e)
+	case ledger.ResultRecalled, ledger.ResultReissued:
+		n.later(j, e)
 	case ledger.ResultDelivered, ledger.ResultQuarantined:
 		j.resultID, j.resultSHA = e.ResultID, e.ResultSHA256
 		if e.ResultID != "" {
-			n.results[e.ResultID] = j
+			n.results[e.ResultID] = &given{job: j, id: e.ResultID, sha: e.ResultSHA256}
 		}
+		j.inForce = n.results[e.ResultID]
 	}
 	if notice := ledger.NoticeOf(e); notice != nil {
 		next := told{notice: notice, by: j}
@@ -289,23 +291,6 @@ func (n *node) event(j *job, e ledger.Event, admitted map[string]string) {
 	j.before, j.announced, j.seal, j.ended = from, to, e.Seal, e.Time
 	n.sealing = n.sealing || e.Seal != ""
 	j.early = !n.sealing
-}
-
-// recall takes in that a result was taken back: it must have been the answer until then.
-func (n *node) recall(j *job, e ledger.Event) {
-	what, check := "", CheckRecord
-	switch {
-	case n.blind:
-	case j.announced != spool.StateDelivered || j.resultID != e.ResultID || j.resultSHA != e.ResultSHA256:
-		what = "was not the answer to its request"
-	case j.recalled:
-		what, check = "was recalled before", CheckTwice
-	}
-	if what != "" {
-		n.found(check, j.id, n.path(spool.DirLedger), "keep the node as it is and report it: this must not happen",
-			"event %d recalls a result that %s: %s", e.Seq, what, orNone(e.ResultID))
-	}
-	j.recalled = true
 }
 
 // account makes the balance, and finds what is lost or happened twice.

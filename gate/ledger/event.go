@@ -35,6 +35,9 @@ const (
 	ResultQuarantined Type = "result.quarantined"
 	// ResultRecalled takes a delivered result back, by an order of a person: it is no longer the answer to its request.
 	ResultRecalled Type = "result.recalled"
+	// ResultReissued puts another rendering of a delivered result into its place, by an order of a person: without what
+	// it releases.
+	ResultReissued Type = "result.reissued"
 	ArchivePruned  Type = "archive.pruned" // jobs that were delivered are removed by rule
 	// QuarantineRejected ends a quarantined item for good, by an order of a person.
 	QuarantineRejected Type = "quarantine.rejected"
@@ -52,7 +55,7 @@ const (
 // Types lists every type of event.
 var Types = []Type{NodeStarted, NodeReloaded, NodeStopped, LedgerRecovered, ClockSetBack, DeliveryAttempted,
 	RunStarted, RunReturned, RunCompleted, RunFailed, CapBreached, EgressDecided, ToolsRecorded, ResultDelivered,
-	ResultQuarantined, ResultRecalled, QuarantineRejected, QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
+	ResultQuarantined, ResultRecalled, ResultReissued, QuarantineRejected, QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted, in the words of OpenWOP.
 type DeliveryOutcome string
@@ -134,7 +137,9 @@ type Event struct {
 	OrderBytes *int64 `json:"orderBytes,omitempty"`
 	By         string `json:"by,omitempty"`
 	Reason     string `json:"reason,omitempty"`
-	// Released is what a QuarantineReleased takes back, of the job and the request of this digest.
+	// Replaces is the id of the result that a ResultReissued ends.
+	Replaces string `json:"replaces,omitempty"`
+	// Released is what a QuarantineReleased or ResultReissued takes back, of the job and the request of this digest.
 	Released []schemas.Release `json:"released,omitempty"`
 	// ByUser is the host's user who gave it, if that is not root.
 	ByUser string `json:"byUser,omitempty"`

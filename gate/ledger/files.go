@@ -16,6 +16,7 @@ const (
 	DirRecheck    = "recheck"        // of the second run: what it was given besides the inputs, and its streams
 	FileSpans     = "spans.json"     // see schemas.Spans
 	FileWithheld  = "withheld.json"  // what the result does not hold; only if something is withheld
+	FileArtifacts = "artifacts.json" // of a rendering: which files go with it, and where they lie
 	FileFilters   = "filters.json"   // what filters said; only if the node has filters
 
 	// The streams as they are delivered, where that is not as they are.

@@ -55,7 +55,9 @@ type Request struct {
 	Tools        *schemas.ToolCalls `json:"tools,omitempty"`
 	ResultID     string             `json:"result_id,omitempty"`
 	ResultSHA256 string             `json:"result_sha256,omitempty"`
-	Artifacts    int                `json:"artifacts"`
+	// Replaces is the id of the result that this one took the place of.
+	Replaces  string `json:"replaces,omitempty"`
+	Artifacts int    `json:"artifacts"`
 	// Withheld is how many places and files its result does not hold.
 	Withheld     int        `json:"withheld,omitempty"`
 	AdmittedUTC  *time.Time `json:"admitted_utc,omitempty"`
@@ -93,7 +95,8 @@ type Job struct {
 	SHA256    string // of the request
 	// Place is where the last event that moved it says that it lies.
 	Place spool.State
-	// At is where that event lies in the record, or the one by which a person rejected it or recalled its result.
+	// At is where that event lies in the record, or a later one by which a person rejected it, or recalled or reissued
+	// its result.
 	At       int64
 	Rejected bool
 	Recalled bool
@@ -162,6 +165,8 @@ func (h *History) Note(e Event) {
 	case Rejects(e):
 		j.at, j.rejected = e.Offset, true
 		delete(h.released, n)
+	case e.Type == ResultReissued:
+		j.at = e.Offset
 	case e.Type == ResultRecalled:
 		j.at, j.recalled = e.Offset, true
 	case e.Type == QuarantineReleased:
@@ -263,6 +268,10 @@ func (r *Request) note(e Event) {
 	}
 	if Rejects(e) {
 		r.Rejected = decision(e)
+	}
+	if e.Type == ResultReissued {
+		r.DeliveredUTC, r.ResultID, r.ResultSHA256, r.Replaces = &at, e.ResultID, e.ResultSHA256, e.Replaces
+		r.Artifacts, r.Withheld, r.Released = e.Artifacts, e.Withheld, append(r.Released, e.Released...)
 	}
 	if e.Type == ResultRecalled {
 		r.State, r.Recalled, r.Took = StateRecalled, decision(e), e.Took

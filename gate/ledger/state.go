@@ -101,6 +101,9 @@ func Rejects(e Event) bool { return e.Type == QuarantineRejected }
 // Recalls reports whether by an event a person takes back a result that CORE got.
 func Recalls(e Event) bool { return e.Type == ResultRecalled }
 
+// Reissues reports whether by an event another result takes the place of one that CORE got.
+func Reissues(e Event) bool { return e.Type == ResultReissued }
+
 // Rules of the gate's own that a notice is about.
 const (
 	RuleCancelled = "request.cancelled"

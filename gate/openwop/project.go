@@ -29,6 +29,7 @@ var Unmapped = map[ledger.Type]string{
 	ledger.DeliveryAttempted: "needs triggerBridge, which needs a readable delivery ledger; a refused request " +
 		"has no run, and an event has a run; a run that was taken back ends with it",
 	ledger.QuarantineRejected: "the run, if there was one, ended when its result was quarantined",
+	ledger.ResultReissued:     "the run ended with its result; OpenWOP has no event for an answer that is replaced",
 	ledger.ResultRecalled:     "the run ended with its result; OpenWOP has no event for an answer that is taken back",
 	ledger.RequestRefused:     "a request that never came has no run",
 	ledger.QuarantineReleased: "a run that ended when its result was quarantined stays ended; a released request " +

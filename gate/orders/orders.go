@@ -38,6 +38,9 @@ const (
 	Refused Kind = "request.refused"
 	// Recall takes back the result that Order.ResultSHA256 names; its subject is the request id.
 	Recall Kind = "result.recall"
+	// Reissue has the result that Order.ResultSHA256 names rendered again without what Order.Released names; its
+	// subject is the request id.
+	Reissue Kind = "result.reissue"
 	// Cancel ends a request that is not over; its subject is the request id.
 	Cancel Kind = "request.cancel"
 )
@@ -63,7 +66,7 @@ type Order struct {
 	OrderedUTC time.Time `json:"ordered_utc"`
 	// Released is what a Release says are false alarms.
 	Released []schemas.Release `json:"released,omitempty"`
-	// ResultSHA256 is the digest of the result that a Recall ends.
+	// ResultSHA256 is the digest of the result that a Recall or Reissue ends.
 	ResultSHA256 string `json:"result_sha256,omitempty"`
 	// RequestSHA256 is the digest of the request that a Refused is about, Rules are those that refused it. Without
 	// a rule a person did.
@@ -86,21 +89,24 @@ func (o *Order) check() string {
 		return fmt.Sprintf("it has version %d; this node knows %d", o.Version, version)
 	case o.Kind == Refused && o.checkRefused() != "":
 		return o.checkRefused()
-	case (o.Kind == Recall) != sha256Hex.MatchString(o.ResultSHA256):
-		return "an order of recall, and no other, has the result_sha256 that it ends"
+	case o.OfResult() != sha256Hex.MatchString(o.ResultSHA256):
+		return "an order about a result, and no other, has the result_sha256 that it ends"
 	case o.Kind != Refused && (o.RequestSHA256 != "" || len(o.Rules) > 0):
 		return "only the order request.refused has request_sha256 and rules"
 	case o.byRules():
 		return ""
 	case WhoAndWhy(o.By, o.Reason) != "":
 		return WhoAndWhy(o.By, o.Reason)
-	case (o.Kind == Release) != (len(o.Released) > 0):
-		return "only an order of release names findings, and it names one at least"
+	case (o.Kind == Release || o.Kind == Reissue) != (len(o.Released) > 0):
+		return "only an order of release or reissue names findings, and it names one at least"
 	case len(o.Released) > MaxReleased:
 		return fmt.Sprintf("it releases more than %d findings", MaxReleased)
 	}
 	return ""
 }
+
+// OfResult says whether an order is about a result that CORE got.
+func (o *Order) OfResult() bool { return o.Kind == Recall || o.Kind == Reissue }
 
 // WhoAndWhy says what is wrong with the name and the reason of a person who decides something, or "".
 func WhoAndWhy(by, reason string) string {

@@ -129,7 +129,11 @@ func look(ctx context.Context, cfg *config.Node, r Rule, o Options, locked bool)
 		switch {
 		case len(found) == 0: // lost, removed before, or not there yet
 		case on.pruned[it.Job]:
-			p.Unfinished, p.cut = append(p.Unfinished, it.Job), append(p.cut, found...)
+			also, err := renderings(cfg, it.Job)
+			if err != nil {
+				return nil, err
+			}
+			p.Unfinished, p.cut = append(p.Unfinished, it.Job), slices.Concat(p.cut, also, found)
 		case faulty[it.Job] || len(found) > 1:
 			p.Passed++
 		default:
@@ -258,7 +262,11 @@ func Run(ctx context.Context, cfg *config.Node, r Rule, o Options) (_ *Plan, err
 	}
 	dirs := p.cut
 	for _, it := range p.Items {
-		dirs = append(dirs, it.dir)
+		also, err := renderings(cfg, it.Job)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(append(dirs, also...), it.dir) // the job last: it says that something is left
 	}
 	for _, dir := range dirs {
 		if err := ctx.Err(); err != nil {
@@ -275,6 +283,15 @@ func Run(ctx context.Context, cfg *config.Node, r Rule, o Options) (_ *Plan, err
 		}
 	}
 	return p, nil
+}
+
+// renderings are the folders of further results of a job.
+func renderings(cfg *config.Node, job string) (dirs []string, err error) {
+	names, err := spool.Renderings(cfg.Dir, job)
+	for _, name := range names {
+		dirs = append(dirs, filepath.Join(cfg.Dir, spool.DirReissues, name))
+	}
+	return dirs, err
 }
 
 // note records durably what goes.

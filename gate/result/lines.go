@@ -225,6 +225,9 @@ func provenance(in *Input) []schemas.Field {
 	if in.Outcome.Recheck != nil {
 		fields = append(fields, schemas.Field{Name: schemas.ProvRecheck, Value: in.Outcome.Recheck.String()})
 	}
+	if in.Replaces != "" {
+		fields = append(fields, schemas.Field{Name: schemas.ProvReplaces, Value: in.Replaces})
+	}
 	return fields
 }
 

@@ -4,6 +4,7 @@
 package result
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -57,6 +58,8 @@ type Input struct {
 	// Registry is what the profile of the request's language gave to the run; nil without a profile.
 	Registry []byte
 	Outcome  *Outcome
+	// Replaces is the id of the result that this one takes the place of, and ResultID is its own then.
+	Replaces, ResultID string
 	// Node is the name of the node, Lines how many lines of each stream the document shows.
 	Node   string
 	Lines  int
@@ -137,6 +140,8 @@ type Withheld struct {
 	// First and Last are its lines in the file, 0 if it is all of it.
 	First int `json:"first,omitempty"`
 	Last  int `json:"last,omitempty"`
+	// Releases are what a person releases who says that it is a false alarm; none if that can't be.
+	Releases []schemas.Release `json:"releases,omitempty"`
 }
 
 // WithheldRecord is the content of withheld.json.
@@ -209,7 +214,7 @@ func Quoted(in Input) []Quote {
 func Build(in Input) (*Built, error) {
 	req, o, out := in.Request, in.Outcome, &in.Outcome.Outcome
 	b := builder{Input: &in, secrets: Secrets(&in)}
-	b.ID = ID(o.CreatedAt, req.RequestID)
+	b.ID = cmp.Or(in.ResultID, ID(o.CreatedAt, req.RequestID))
 	b.res = schemas.Result{
 		ResultType:          schemas.ResultType,
 		SchemaVersion:       schemas.ResultVersions[0],
@@ -269,10 +274,7 @@ func (b *builder) output(o Output) {
 		if b.partial(o, f.Raw) {
 			return
 		}
-		why := f.Verdict.Findings[slices.IndexFunc(f.Verdict.Findings, func(f schemas.Finding) bool {
-			return f.Severity == schemas.SeverityBlocking
-		})]
-		b.withholdFile(o.File, why.Rule, why.Message)
+		b.withholdFile(o.File, f.Verdict.Findings)
 		b.unread = append(b.unread, path)
 		return
 	}
@@ -283,7 +285,7 @@ func (b *builder) output(o Output) {
 
 // partial delivers a file of which a part is withheld, if it parses as before and what is left is delivered.
 func (b *builder) partial(o Output, raw []byte) bool {
-	v, shown, ok := channel.File(o.Path, raw, b.secrets)
+	v, shown, ok := channel.File(o.Path, raw, b.secrets, b.Policy.Released...)
 	if !ok || v.TooMuch(b.Request.Documentation) || len(b.secrets.Find(shown)) > 0 {
 		return false
 	}
@@ -318,17 +320,31 @@ func (b *builder) withheldPlaces(name, file string, spans []channel.Span) {
 	for _, s := range spans {
 		rules = append(rules, s.Rule)
 		b.Withheld = append(b.Withheld, Withheld{Channel: name, Rule: s.Rule, Why: s.What, File: file,
-			From: int64(s.From), To: int64(s.To), First: s.First, Last: s.Last})
+			From: int64(s.From), To: int64(s.To), First: s.First, Last: s.Last, Releases: s.Releases})
 	}
 	b.note(name, len(rules), rules...)
 }
 
-// withholdFile withholds all of a file.
-func (b *builder) withholdFile(f executors.File, rule, why string) {
+// withholdFile withholds all of a file, for what blocks among the findings.
+func (b *builder) withholdFile(f executors.File, why []schemas.Finding) {
 	path := "/out/" + f.Path
-	b.Withheld = append(b.Withheld, Withheld{Channel: path, Rule: rule, Why: why, File: ledger.DirOut + "/" + f.Path,
-		To: f.Size})
-	b.note(path, 0, rule)
+	w := Withheld{Channel: path, File: ledger.DirOut + "/" + f.Path, To: f.Size}
+	may := true
+	for _, x := range why {
+		if x.Severity != schemas.SeverityBlocking {
+			continue
+		}
+		if w.Rule == "" {
+			w.Rule, w.Why = x.Rule, x.Message
+		}
+		may = may && x.Span != "" && x.Rule != channel.RuleSecrets
+		w.Releases = append(w.Releases, x.Releases()...)
+	}
+	if !may { // all of it, or nothing
+		w.Releases = nil
+	}
+	b.Withheld = append(b.Withheld, w)
+	b.note(path, 0, w.Rule)
 }
 
 // unjudged withholds bundles of commits that a second run should have judged with the patch, where there is no patch.
@@ -339,7 +355,7 @@ func (b *builder) unjudged(unexpected []executors.File) {
 	}
 	for _, f := range unexpected {
 		if slices.Contains(recheck.Bundles, f.Path) {
-			b.withholdFile(f, recheck.Rule, recheck.Unjudged)
+			b.withholdFile(f, []schemas.Finding{schemas.Refusal(recheck.Rule, recheck.Unjudged)})
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (b *builder) stream(file string) (shown schemas.Stream, delivered string, e
 		in, captured = b.Stderr, b.Outcome.Collected.Stderr
 		whole, raw = schemas.StderrArtifact, schemas.StderrRawArtifact
 	}
-	v := channel.Judge(in.Raw, b.secrets)
+	v := channel.Judge(in.Raw, b.secrets, b.Policy.Released...)
 	v.Add(in.Raw, in.Withheld, append(in.Refused, b.Policy.Dump(in.Raw)...))
 	b.found(file, in.Raw, &v)
 	start, cut := channel.Shorten(string(in.Raw), b.Lines, inlineBytes)

@@ -2,9 +2,11 @@ package view
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/gate/config"
@@ -150,6 +152,8 @@ func statusOf(cfg *config.Node, r ledger.Request, moving map[string]spool.State)
 		s.ResultPath = filepath.Join(cfg.CoreInbound.Path, r.ResultID+spool.ResultSuffix)
 		_, err := os.Lstat(s.ResultPath)
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && onItsWay(cfg, r.Job):
+			s.State = ledger.StateFinished
 		case errors.Is(err, fs.ErrNotExist):
 			s.State = ledger.StateTaken
 		case err != nil && !errors.Is(err, fs.ErrPermission): // who may not look hears what is on record
@@ -157,6 +161,26 @@ func statusOf(cfg *config.Node, r ledger.Request, moving map[string]spool.State)
 		}
 	}
 	return s, nil
+}
+
+// onItsWay says whether another rendering of a job's result is on record, and CORE may not have it yet.
+func onItsWay(cfg *config.Node, job string) bool {
+	names, _ := spool.Renderings(cfg.Dir, job)
+	return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, ".") })
+}
+
+// ResultDir is the folder that holds the result of an id of a job: a rendering has one of its own.
+func ResultDir(cfg *config.Node, job, resultID string) (string, error) {
+	names, err := spool.Renderings(cfg.Dir, job)
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return "", err
+	}
+	for _, name := range names {
+		if _, n, _, _ := spool.RenderingOf(name); strings.HasSuffix(resultID, fmt.Sprintf("-%d", n)) {
+			return filepath.Join(cfg.Dir, spool.DirReissues, name), nil
+		}
+	}
+	return JobDir(cfg, job)
 }
 
 // Results reads from the record what CORE got and what it may still get, and calls each with it, in the order in which

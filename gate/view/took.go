@@ -13,28 +13,36 @@ import (
 	"github.com/threegate/tool-exec/spool"
 )
 
-// Took finds the admitted requests that had the result of an event, or a file that its run made, as input: by
-// the digests on record, and by those that the seals of both jobs have.
+// Took finds the admitted requests that had a result of a job, or a file that its run made, as input: by the digests on
+// record, and by those that the seals of both jobs have. e is the event of the result that is in force.
 func Took(cfg *config.Node, e ledger.Event) (*ledger.Took, error) {
-	made := map[string]bool{e.ResultSHA256: true}
-	t := &ledger.Took{}
-	dirs, err := spool.Archived(cfg.Dir, e.RunID)
+	record := filepath.Join(cfg.Dir, spool.DirLedger)
+	made, files := map[string]bool{}, 0
+	err := ledger.FollowJob(record, e.RunID).Read(func(of ledger.Event) error {
+		if of.RunID != e.RunID || ledger.Announces(of) != spool.StateDelivered && !ledger.Reissues(of) {
+			return nil
+		}
+		made[of.ResultSHA256] = true
+		dir, err := ResultDir(cfg, of.RunID, of.ResultID)
+		if errors.Is(err, fs.ErrNotExist) { // it was pruned
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		sealed, err := seal.Files(dir, of.Seal)
+		for path, sum := range sealed {
+			if ofResult(path) {
+				made[sum], files = true, files+1
+			}
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range dirs {
-		files, err := seal.Files(dir, e.Seal)
-		if err != nil {
-			return nil, err
-		}
-		for path, sum := range files {
-			if ofResult(path) {
-				made[sum] = true
-			}
-		}
-	}
-	t.Unlisted = len(made) == 1
-	_, _, err = ledger.Read(filepath.Join(cfg.Dir, spool.DirLedger), func(by ledger.Event) error {
+	t := &ledger.Took{Unlisted: files == 0}
+	_, _, err = ledger.Read(record, func(by ledger.Event) error {
 		if by.Inputs == nil || by.RunID == e.RunID || slices.Contains(t.IDs, by.RequestID) {
 			return nil
 		}

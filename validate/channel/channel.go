@@ -26,6 +26,9 @@ type Span struct {
 	First, Last int
 	// SHA256 is the digest of what was found, if it refuses and a person may release it.
 	SHA256 string
+	// Releases are what a person releases who says that all that rules name in a withheld place is a false alarm;
+	// none if that can't be.
+	Releases []schemas.Release
 }
 
 // RuleSecrets is the rule about secrets, which are masked.
@@ -39,7 +42,8 @@ type Verdict struct {
 	// other. Refused are those that refuse the whole result.
 	Withheld, Refused []Span
 
-	secrets *secrets.Set
+	secrets  *secrets.Set
+	released []schemas.Release
 	// units says what is withheld for a hit, nothing if it can't be taken out by itself: then whole is set.
 	units func(raw []byte, from, to int) [][2]int
 	whole bool
@@ -56,9 +60,10 @@ const (
 // withheld, until nothing more is found. If there is always more, it is withheld whole.
 const rounds = 6
 
-// Judge judges all of raw, or as much as is needed to refuse it. masked are the secrets that were found in any channel.
-func Judge(raw []byte, masked *secrets.Set) Verdict {
-	v := Verdict{secrets: masked, units: textUnits}
+// Judge judges all of raw, or as much as is needed to refuse it. masked are the secrets that were found in any channel,
+// released are judgements that a person took back.
+func Judge(raw []byte, masked *secrets.Set, released ...schemas.Release) Verdict {
+	v := Verdict{secrets: masked, released: released, units: textUnits}
 	if places, ok := jsonValues(raw); ok && bytes.ContainsAny(raw[:min(len(raw), 1)], "[{") {
 		inValues := (&format{whole: true}).units(places)
 		v.units = func(raw []byte, from, to int) [][2]int {
@@ -119,16 +124,22 @@ func (v *Verdict) window(raw []byte, from, to int) {
 	for round := range rounds {
 		view := left(raw, from, to, out)
 		more := false
-		for _, h := range content.Scan(view.Text) {
+		hits := content.Scan(view.Text)
+		for _, h := range hits {
 			s := Span{Rule: h.Rule, What: h.What, From: view.Origin(h.Offset),
 				To: min(view.Origin(max(h.Offset, h.End-1))+1, to)}
 			tier := content.TierOf(h.Rule)
+			is := schemas.Release{Rule: s.Rule, SHA256: schemas.SpanOf(s.Rule, raw[s.From:max(s.From, s.To)])}
 			switch {
+			case is.SHA256 != "" && slices.Contains(v.released, is) && !content.Full(hits):
 			case tier == content.Refuse || h.Rule == content.RuleUnread:
-				s.SHA256 = schemas.SpanOf(s.Rule, raw[s.From:max(s.From, s.To)])
+				s.SHA256 = is.SHA256
 				v.Refused = append(v.Refused, s)
 			case tier == content.Withhold:
 				places := v.units(raw, s.From, s.To)
+				if is.SHA256 != "" {
+					s.Releases = []schemas.Release{is}
+				}
 				v.whole = v.whole || len(places) == 0
 				for _, p := range places {
 					s.From, s.To = p[0], p[1]
@@ -192,12 +203,27 @@ func join(b []byte, spans []Span) []Span {
 			last := &out[n-1]
 			if s.From < last.To || s.Rule == last.Rule && len(bytes.Trim(b[last.To:s.From], between)) == 0 {
 				last.To = max(last.To, s.To)
+				last.alsoOf(s)
 				continue
 			}
 		}
 		out = append(out, s)
 	}
 	return out
+}
+
+// alsoOf makes a place one of what another names, too: it can be released if both can.
+func (s *Span) alsoOf(o Span) {
+	if len(s.Releases) == 0 || len(o.Releases) == 0 {
+		s.Releases = nil
+		return
+	}
+	s.Releases = slices.Clone(s.Releases)
+	for _, r := range o.Releases {
+		if !slices.Contains(s.Releases, r) {
+			s.Releases = append(s.Releases, r)
+		}
+	}
 }
 
 // number sets the lines of spans, which are in order.
@@ -237,7 +263,7 @@ func Part(raw []byte, n int, v Verdict) (text string, withheld []schemas.Withhel
 	spans := v.Withheld
 	if n < len(raw) { // what is cut off may have said how the rest is meant
 		spans = slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.From >= n })
-		spans = join(raw[:n], append(spans, Judge(raw[:n], v.secrets).Withheld...))
+		spans = join(raw[:n], append(spans, Judge(raw[:n], v.secrets, v.released...).Withheld...))
 		number(raw, spans)
 	}
 	var b []byte

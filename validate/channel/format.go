@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/net/html"
 
+	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/validate/content"
 	"github.com/threegate/tool-exec/validate/secrets"
 )
@@ -58,14 +59,14 @@ func formatOf(name string) *format {
 	return nil
 }
 
-// File judges a file whose text may be withheld in part. masked are the secrets that were found in any channel. shown
-// is the file with markers, and parses as before; ok is false if that can't be had.
-func File(name string, raw []byte, masked *secrets.Set) (v Verdict, shown []byte, ok bool) {
+// File judges a file whose text may be withheld in part; masked and released are as for Judge. shown is the file with
+// markers, and parses as before; ok is false if that can't be had.
+func File(name string, raw []byte, masked *secrets.Set, released ...schemas.Release) (v Verdict, shown []byte, ok bool) {
 	f := formatOf(name)
 	if f == nil || len(raw) > MaxPartial || HasMarker(raw) {
 		return v, nil, false
 	}
-	v = Verdict{secrets: masked, units: textUnits}
+	v = Verdict{secrets: masked, released: released, units: textUnits}
 	var places [][2]int
 	if f.places != nil {
 		if places, ok = f.places(raw); !ok {

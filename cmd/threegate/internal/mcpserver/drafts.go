@@ -137,6 +137,14 @@ func (s *survey) of(id string) *seen {
 	return s.requests[id]
 }
 
+// add takes in a result of a request: of several, the last one that was issued is its answer.
+func (s *survey) add(id, name string) {
+	of := s.of(id)
+	if longer := len(name) - len(of.result); longer > 0 || longer == 0 && name > of.result {
+		of.result = name
+	}
+}
+
 // survey looks at the names in the three folders. What has no name of ours is not seen.
 func (d *desk) survey() (*survey, error) {
 	s := &survey{requests: map[string]*seen{}, inputs: map[string]bool{}}
@@ -152,7 +160,7 @@ func (d *desk) survey() (*survey, error) {
 	})
 	err = errors.Join(err, s.names(d.Inbound, func(name string) {
 		if id := requestOf(strings.TrimSuffix(name, ".md")); id != "" && strings.HasSuffix(name, ".md") {
-			s.of(id).result = name
+			s.add(d.requestIn(id, name), name)
 		}
 	}))
 	if d.Notices != "" {

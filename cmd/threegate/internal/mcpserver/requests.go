@@ -3,6 +3,8 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"io"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
+	"github.com/threegate/tool-exec/spool/durable"
 )
 
 // States of a request, as CORE can see them.
@@ -79,6 +82,33 @@ func requestOf(resultID string) string {
 		return ""
 	}
 	return m[1]
+}
+
+var (
+	numbered  = regexp.MustCompile(`-[1-9]\d{0,3}$`)
+	requestIs = regexp.MustCompile(`(?m)^request_id: "([A-Za-z0-9._-]+)"$`)
+)
+
+// headBytes is more than the front matter of a result has before its request_id.
+const headBytes = 4 << 10
+
+// requestIn is the id of the request that a result answers, if id is what its name says: a result that was issued again
+// has a number behind that.
+func (d *desk) requestIn(id, name string) string {
+	if !numbered.MatchString(id) {
+		return id
+	}
+	f, err := durable.OpenRegular(filepath.Join(d.Inbound, name))
+	if err != nil {
+		return id
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, headBytes))
+	is := requestIs.FindSubmatch(head)
+	if err != nil || is == nil || !strings.HasPrefix(id, string(is[1])) || spool.RequestStem(string(is[1])+".md") == "" {
+		return id
+	}
+	return string(is[1])
 }
 
 // noticeOf is what a notice of that name is about, or "".

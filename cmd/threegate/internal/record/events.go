@@ -181,6 +181,9 @@ func ofAnswers(e ledger.Event) (parts []string) {
 	if len(e.Released) > 0 {
 		parts = append(parts, "released "+rulesOf(e.Released))
 	}
+	if e.Replaces != "" {
+		parts = append(parts, "replaces "+e.Replaces)
+	}
 	if e.Took != nil {
 		parts = append(parts, "taken as input by "+tookBy(e.Took))
 	}

@@ -41,8 +41,9 @@ func newQuarantineList(a *app) *cobra.Command {
 a group of rules, like sec.shell), an approver, an inbox, a time. --group puts together those
 that were refused by the same rules and whose request ids end in the same words.
 
-With --withheld it lists the text that was left out of delivered results: where it stood, the
-rule, and how it begins. The job's folder in the archive has the whole text.`,
+With --withheld it lists the text that was left out of delivered results: the request, the number
+of the place, where it stood, the rule, whether a person may release it, and how it begins. The
+job's folder in the archive has the whole text. threegate reissue releases places.`,
 		Example: `  threegate quarantine list
   threegate quarantine list --rule secrets --since 7d --group
   threegate quarantine list --limit 20 --page 2
@@ -52,7 +53,7 @@ rule, and how it begins. The job's folder in the archive has the whole text.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.withheld {
 				var other []string
-				for _, name := range []string{"kind", "rule", "approver", "inbox", "since", "group", "page", "limit"} {
+				for _, name := range []string{"kind", "approver", "inbox", "group"} {
 					if cmd.Flags().Changed(name) {
 						other = append(other, "--"+name)
 					}
@@ -60,10 +61,12 @@ rule, and how it begins. The job's folder in the archive has the whole text.`,
 				if len(other) > 0 {
 					return cli.Usagef("", "%s and --withheld can't be used together", strings.Join(other, ", "))
 				}
-				return a.listWithheld()
 			}
 			if err := f.check(a.Now()); err != nil {
 				return err
+			}
+			if f.withheld {
+				return a.listWithheld(f)
 			}
 			store, err := a.quarantine()
 			if err != nil {
@@ -117,10 +120,15 @@ func (f *listFlags) wants(it quarantine.Item) bool {
 		return f.rule == "" && f.approver == "" && f.inbox == "" && f.from.IsZero()
 	}
 	rule := f.rule == "" || slices.ContainsFunc(refusedBy(r), func(id string) bool {
-		return id == f.rule || strings.HasPrefix(id, strings.TrimSuffix(f.rule, ".")+".")
+		return below(id, f.rule)
 	})
 	return rule && (f.approver == "" || r.ApprovedBy == f.approver) && (f.inbox == "" || r.Inbox == f.inbox) &&
 		!r.RefusedAt.Before(f.from)
+}
+
+// below says whether a rule is the one that is asked for, or of that group.
+func below(id, rule string) bool {
+	return id == rule || strings.HasPrefix(id, strings.TrimSuffix(rule, ".")+".")
 }
 
 // paged is the page of list that is asked for, and what to say of the others.

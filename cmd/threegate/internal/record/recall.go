@@ -39,23 +39,17 @@ then, it is refused, with exit code 1.`,
 			if err != nil {
 				return err
 			}
-			id := requestID(args[0])
-			r, err := view.Of(o.node, id)
-			switch {
-			case err != nil:
-				return cli.Troublef(err, cli.RecordHint(err, o.node.Dir), "can't look for %s", id)
-			case r.State == ledger.StateUnknown:
-				return a.unknownRequest(id)
-			case !r.State.Answered():
-				return cli.Rejectf("", "threegate status "+id+a.NodeArg()+" says more",
-					"CORE has no result of %s that is in force: it is %s", id, r.State)
+			r, err := o.inForce(requestID(args[0]))
+			if err != nil {
+				return err
 			}
 			order := orders.Order{Kind: orders.Recall, Subject: r.RequestID, ResultSHA256: r.ResultSHA256}
 			if err := o.give(cmd.Context(), order); err != nil || a.JSON {
 				return err
 			}
-			if r, err = view.Of(o.node, id); err != nil {
-				return cli.Troublef(err, cli.RecordHint(err, o.node.Dir), "can't look for %s", id)
+			if r, err = view.Of(o.node, r.RequestID); err != nil {
+				return cli.Troublef(err, cli.RecordHint(err, o.node.Dir), "can't look for %s",
+					order.Subject)
 			}
 			_, err = fmt.Fprintln(a.UI.Out, term.Wrap("Taken as input by: "+tookBy(r.Took), a.UI.Columns))
 			return err

@@ -15,5 +15,5 @@ type app struct{ *cli.App }
 func Commands(c *cli.App) []*cobra.Command {
 	a := &app{c}
 	return []*cobra.Command{newList(a), newShow(a), newStatus(a), newWait(a), newEvents(a), newAudit(a), newFsck(a),
-		newQuarantine(a), newCancel(a), newRecall(a), newResults(a), newLogs(a), newPrune(a)}
+		newQuarantine(a), newCancel(a), newRecall(a), newReissue(a), newResults(a), newLogs(a), newPrune(a)}
 }

@@ -116,6 +116,7 @@ func requestFields(f *view.RequestStatus, why string) [][2]string {
 	}
 	add("tool calls", callsOf(f.Tools))
 	add("result", f.ResultPath)
+	add("replaces", f.Replaces)
 	add("sha256", f.ResultSHA256)
 	add("reasons", f.ReasonsPath)
 	return fields

@@ -167,7 +167,7 @@ func (a *app) showResult(l *config.Node, r *view.RequestStatus, withCalls bool) 
 	}
 	var missing []withheldJSON
 	if r.Withheld > 0 {
-		if missing, err = withheldOf(l.Dir, ledger.Event{RunID: r.Job, ResultID: r.ResultID}); err != nil {
+		if missing, err = withheldOf(l, r); err != nil {
 			return cli.Troublef(err, "threegate fsck says more", "can't list what the result of %s does not hold",
 				r.RequestID)
 		}
@@ -205,7 +205,7 @@ func artifactsOf(l *config.Node, r *view.RequestStatus) ([]artifact, error) {
 	if r.DeliveredUTC == nil {
 		return list, nil
 	}
-	dir, err := view.JobDir(l, r.Job)
+	dir, err := view.ResultDir(l, r.Job, r.ResultID)
 	var raw []byte
 	if err == nil {
 		raw, err = durable.ReadRegular(filepath.Join(dir, ledger.FileResult), maxShownResult)

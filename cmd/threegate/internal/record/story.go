@@ -85,7 +85,7 @@ func StoryOf(l *config.Node, r *view.RequestStatus) (*Story, error) {
 		return nil, cli.Troublef(err, "", "can't read the result of %s", r.RequestID)
 	}
 	if r.Withheld > 0 {
-		s.Missing, err = withheldOf(l.Dir, ledger.Event{RunID: r.Job, ResultID: r.ResultID})
+		s.Missing, err = withheldOf(l, r)
 		if errors.Is(err, fs.ErrPermission) {
 			s.Unread, err = append(s.Unread, "what was withheld"), nil
 		}

@@ -7,12 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/threegate/tool-exec/cmd/threegate/internal/cli"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/config"
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/result"
+	"github.com/threegate/tool-exec/gate/view"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 	"github.com/threegate/tool-exec/spool/durable"
@@ -20,9 +23,12 @@ import (
 
 // withheldJSON is a place or file that a result does not hold, as programs get it.
 type withheldJSON struct {
-	Item     string `json:"item"`
-	ResultID string `json:"result_id"`
-	Dir      string `json:"dir"`
+	RequestID string `json:"request_id"`
+	Item      string `json:"item"`
+	ResultID  string `json:"result_id"`
+	// Place is its number in the result, from 1: threegate reissue takes it.
+	Place int    `json:"place"`
+	Dir   string `json:"dir"`
 	result.Withheld
 	// Text is the beginning of it; invalid bytes are U+FFFD.
 	Text string `json:"text,omitempty"`
@@ -34,24 +40,29 @@ const (
 	shownWithheldText = 60 // characters in a table
 )
 
-// listWithheld shows what results do not hold, oldest first.
-func (a *app) listWithheld() error {
+// listWithheld shows what the results that are in force do not hold, oldest first.
+func (a *app) listWithheld(f listFlags) error {
 	l, err := a.ReadNode()
 	if err != nil {
 		return err
 	}
 	list := []withheldJSON{}
-	_, _, err = ledger.Read(filepath.Join(l.Dir, spool.DirLedger), func(e ledger.Event) error {
-		if e.Withheld == 0 {
+	err = view.Results(l, func(r *view.RequestStatus) error {
+		if r.Withheld == 0 || r.Recalled != nil || r.Last().Before(f.from) {
 			return nil
 		}
-		found, err := withheldOf(l.Dir, e)
-		list = append(list, found...)
+		found, err := withheldOf(l, r)
+		for _, w := range found {
+			if f.rule == "" || below(w.Rule, f.rule) {
+				list = append(list, w)
+			}
+		}
 		return err
 	})
 	if err != nil {
 		return cli.Troublef(err, "", "can't list what was withheld")
 	}
+	list, rest := paged(f, list)
 	if a.JSON {
 		return a.PrintJSON(list)
 	}
@@ -62,11 +73,23 @@ func (a *app) listWithheld() error {
 	var rows [][]string
 	for _, w := range list {
 		text := []rune(strings.Join(strings.Fields(w.Text), " "))
-		rows = append(rows, []string{w.Item, w.ResultID, w.Channel, w.lines(), w.Rule,
+		rows = append(rows, []string{w.RequestID, fmt.Sprint(w.Place), w.Channel, w.lines(), w.Rule, w.may(),
 			string(text[:min(len(text), shownWithheldText)])})
 	}
-	head := []string{"ITEM", "RESULT", "WHERE", "LINES", "RULE", "TEXT"}
-	return term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 5, head, rows)
+	head := []string{"REQUEST", "PLACE", "WHERE", "LINES", "RULE", "RELEASE", "TEXT"}
+	err = term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 6, head, rows)
+	if rest != "" {
+		a.UI.Say("%s", rest)
+	}
+	return err
+}
+
+// may says whether a person may release it.
+func (w *withheldJSON) may() string {
+	if len(w.Releases) > 0 {
+		return "yes"
+	}
+	return "no"
 }
 
 // lines are those of the place in its file.
@@ -87,40 +110,50 @@ func (a *app) listMissing(list []withheldJSON) error {
 	fmt.Fprintln(a.UI.Out)
 	var rows [][]string
 	for _, w := range list {
-		rows = append(rows, []string{w.Channel, w.lines(), w.Rule, w.Why})
+		rows = append(rows, []string{fmt.Sprint(w.Place), w.Channel, w.lines(), w.Rule, w.Why})
 	}
-	err := term.List(a.UI.Out, a.UI.OutStyle, a.UI.Columns, []string{"WITHHELD", "LINES", "RULE", "WHY"}, rows)
+	err := term.List(a.UI.Out, a.UI.OutStyle, a.UI.Columns, []string{"PLACE", "WITHHELD", "LINES",
+		"RULE", "WHY"}, rows)
 	if dir := list[0].Dir; err == nil {
 		fmt.Fprintf(a.UI.Out, "It is kept in %s. `threegate explain RULE` says how to mend it.\n", dir)
+		if slices.ContainsFunc(list, func(w withheldJSON) bool { return len(w.Releases) > 0 }) {
+			fmt.Fprintf(a.UI.Out, "What can be released, `threegate reissue %s --place N` delivers after all.\n",
+				list[0].RequestID)
+		}
 	}
 	return err
 }
 
-// withheldOf reads the record of a job, with the beginning of each text.
-func withheldOf(node string, e ledger.Event) ([]withheldJSON, error) {
-	dirs, err := spool.Archived(node, e.RunID)
+// withheldOf reads what the result in force of a request does not hold, with the beginning of each text.
+func withheldOf(l *config.Node, r *view.RequestStatus) ([]withheldJSON, error) {
+	dir, err := view.ResultDir(l, r.Job, r.ResultID)
+	if errors.Is(err, fs.ErrNotExist) { // removed by whoever keeps the archive small, or out of reach
+		_, err = os.ReadDir(filepath.Join(l.Dir, spool.DirArchive))
+		return nil, err
+	}
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range append(dirs, filepath.Join(node, spool.DirQuarantineResults, e.RunID)) {
-		b, err := durable.ReadRegular(filepath.Join(dir, ledger.FileWithheld), maxWithheldRecord)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		var r result.WithheldRecord
-		if err == nil {
-			err = schemas.DecodeStrict(b, &r)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("job %s: %s: %w", e.RunID, ledger.FileWithheld, err)
-		}
-		var list []withheldJSON
-		for _, w := range r.Withheld {
-			list = append(list, withheldJSON{e.RunID, e.ResultID, dir, w, textOf(dir, w)})
-		}
-		return list, nil
+	job, err := view.JobDir(l, r.Job) // its files hold the texts
+	if err != nil {
+		return nil, err
 	}
-	return nil, nil // removed by whoever keeps the archive small, or on its way there
+	b, err := durable.ReadRegular(filepath.Join(dir, ledger.FileWithheld), maxWithheldRecord)
+	var record result.WithheldRecord
+	if err == nil {
+		err = schemas.DecodeStrict(b, &record)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // on its way there
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("job %s: %s: %w", r.Job, ledger.FileWithheld, err)
+	}
+	var list []withheldJSON
+	for i, w := range record.Withheld {
+		list = append(list, withheldJSON{r.RequestID, r.Job, r.ResultID, i + 1, dir, w, textOf(job, w)})
+	}
+	return list, nil
 }
 
 // textOf is the beginning of what was withheld, or nothing if it is there no longer.

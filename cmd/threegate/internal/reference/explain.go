@@ -88,6 +88,17 @@ var releases = map[string]string{
 	schemas.ReleaseProse: "in text for people, by a person, if it is a false alarm; never in a command, code or inputs",
 }
 
+// ofDelivered says whether a person may release what was left out of a delivered result.
+func ofDelivered(r schemas.Rule) string {
+	switch {
+	case r.Release == "" || r.Tier == "" || r.Tier == schemas.TierRefuse:
+		return ""
+	case r.Tier == schemas.TierMask:
+		return "; what is masked in a delivered result stays masked"
+	}
+	return "; of a delivered result: threegate reissue"
+}
+
 func (a *app) explain(r schemas.Rule) error {
 	if a.JSON {
 		return a.PrintJSON(toJSON(r))
@@ -104,7 +115,7 @@ func (a *app) explain(r schemas.Rule) error {
 		fmt.Fprintf(&b, "%s%s\n", s.Dim("what becomes of it: "), what)
 	}
 	if r.Level == schemas.SeverityBlocking {
-		fmt.Fprintf(&b, "%s%s\n", s.Dim("can be released: "), releases[r.Release])
+		fmt.Fprintf(&b, "%s%s\n", s.Dim("can be released: "), releases[r.Release]+ofDelivered(r))
 	}
 	section := func(title, text string) {
 		if text != "" {

@@ -199,8 +199,13 @@ func build(t *testing.T, cfg *config.Node) map[spool.State]int {
 			places[j.Place]++
 		}
 		if again, err := ledger.EventAt(filepath.Join(cfg.Dir, spool.DirLedger), j.At); err != nil ||
-			again.RunID != j.ID || !j.Rejected && !j.Recalled && ledger.Announces(again) != j.Place {
+			again.RunID != j.ID || !j.Rejected && !j.Recalled && !ledger.Reissues(again) && ledger.Announces(again) != j.Place {
 			t.Errorf("job %s is in %s by %+v, %v", j.ID, j.Place, again, err)
+		}
+	}
+	for _, e := range events {
+		if ledger.Reissues(e) {
+			must(t, os.MkdirAll(filepath.Join(cfg.Dir, spool.DirReissues, spool.RenderingName(e.RunID, 2)), 0o700))
 		}
 	}
 	for subject, e := range notices {
@@ -222,7 +227,7 @@ func build(t *testing.T, cfg *config.Node) map[spool.State]int {
 // of which some were mended and put in again.
 func mixedWithOrders(t *testing.T) *world {
 	t.Helper()
-	w := served(t, scenario{name: "with orders", word: "ok|; id|secret|" + secret + "|fail|; id"})
+	w := served(t, scenario{name: "with orders", word: "ok|; id|secret|" + secret + "|fail|; id|order"})
 	for _, item := range w.items(t) {
 		if it, err := quarantine.NewStore(filepath.Join(w.dir, spool.DirQuarantine)).Show(item); err != nil ||
 			len(it.Reasons.Releasable) == 0 {
@@ -238,6 +243,7 @@ func mixedWithOrders(t *testing.T) *world {
 	w.order(t, orders.Cancel, requestID(5), nil)
 	w.until(t)
 	w.recall(t, requestID(4))
+	w.reissue(t, requestID(6), w.withheld(t, requestID(6))...)
 	w.until(t)
 	return w
 }

@@ -183,6 +183,13 @@ func TestCoresReaders(t *testing.T) {
 	id, _, _ := strings.Cut(want[recalled], ":")
 	w.recall(t, id)
 	w.until(t)
+	again := requestID(2 + slices.Index(endings(), "order"))
+	before := w.status(t, again).ResultID
+	w.reissue(t, again, w.withheld(t, again)...)
+	w.until(t)
+	at := slices.IndexFunc(want, func(line string) bool { return strings.HasPrefix(line, again+": result, ") })
+	want[at] = strings.Replace(want[at], "csv. ", "csv, in place of "+before+". ", 1)
+	want = append(want, before+": result, replaced. Use the one that replaces it.")
 	on := w.events(t, ledger.ResultRecalled)[0]
 	want[recalled] = on.ResultID + ": result, recalled. " + say.Notices["recalled"]
 	want = append(want, fmt.Sprintf("%s: recalled, %s, sha256 %s. %s", id, on.ResultID, on.ResultSHA256, say.Notices["recalled"]))

@@ -11,16 +11,16 @@ import (
 
 	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/gate/orders"
+	"github.com/threegate/tool-exec/gate/prune"
 	"github.com/threegate/tool-exec/gate/result"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
 )
 
-// withheld is what a person releases who says that all is a false alarm that the result of the world's one job does not
-// hold.
-func (w *world) withheld(t *testing.T) (all []schemas.Release) {
+// withheld is what a person releases who says that all is a false alarm that the first result of a request does not hold.
+func (w *world) withheld(t *testing.T, id string) (all []schemas.Release) {
 	t.Helper()
-	raw, err := os.ReadFile(w.one(t, spool.DirArchive+"/*/*/*/"+ledger.FileWithheld))
+	raw, err := os.ReadFile(w.one(t, spool.DirArchive+"/*/*/"+w.status(t, id).Job+"/"+ledger.FileWithheld))
 	must(t, err)
 	var r result.WithheldRecord
 	must(t, json.Unmarshal(raw, &r))
@@ -52,7 +52,7 @@ var withheldOnce = scenario{word: "order", want: ending{delivered: 1, runs: 1}}
 func TestReissue(t *testing.T) {
 	w := served(t, withheldOnce)
 	before := w.status(t, crashID)
-	is := w.withheld(t)
+	is := w.withheld(t, crashID)
 	given := w.reissue(t, crashID, is...)
 	w.until(t)
 	if why := w.answer(t, given); why != "" {
@@ -105,7 +105,7 @@ func TestReissueRefused(t *testing.T) {
 		}
 	}
 	w := served(t, withheldOnce)
-	is := w.withheld(t)
+	is := w.withheld(t, crashID)
 	try("other bytes", w, "nothing that can be released is withheld", schemas.Release{Rule: is[0].Rule, SHA256: strings.Repeat("0", 64)})
 	try("a rule of structure", w, "nothing that can be released is withheld", schemas.Release{Rule: "result.fence", SHA256: is[0].SHA256})
 	w.whole(t)
@@ -122,7 +122,7 @@ func TestReissueRefused(t *testing.T) {
 func TestCrashReissue(t *testing.T) {
 	calm := &injector{}
 	w := served(t, withheldOnce)
-	is := w.withheld(t)
+	is := w.withheld(t, crashID)
 	w.reissue(t, crashID, is...)
 	must(t, w.process(calm))
 	if len(calm.steps) < 30 {
@@ -155,7 +155,7 @@ func TestCrashReissueTaken(t *testing.T) {
 	sc.core = true
 	calm := &injector{}
 	w := served(t, sc)
-	is := w.withheld(t)
+	is := w.withheld(t, crashID)
 	w.reissue(t, crashID, is...)
 	must(t, w.process(calm))
 	for at := range calm.steps {
@@ -175,4 +175,58 @@ func TestCrashReissueTaken(t *testing.T) {
 		}
 		w.whole(t)
 	}
+}
+
+// TestReissueIsChecked: fsck names a rendering that was changed, is gone, or has no event, and an event that ends what was
+// not in force.
+func TestReissueIsChecked(t *testing.T) {
+	for what, c := range map[string]struct {
+		do   func(t *testing.T, w *world, folder string)
+		says string
+	}{
+		"changed": {func(t *testing.T, w *world, folder string) {
+			must(t, os.WriteFile(filepath.Join(folder, ledger.FileResult), []byte("forged\n"), 0o640))
+		}, "seal: "},
+		"gone": {func(t *testing.T, _ *world, folder string) { must(t, os.RemoveAll(folder)) }, "its rendering is gone"},
+		"made up": {func(t *testing.T, _ *world, folder string) {
+			must(t, os.CopyFS(strings.TrimSuffix(folder, "-2")+"-3", os.DirFS(folder)))
+		}, "nothing on record tells of this rendering"},
+		"a second end": {func(t *testing.T, w *world, _ string) {
+			e := w.events(t, ledger.ResultReissued)[0]
+			w.append(t, ledger.Event{Type: ledger.ResultReissued, RunID: e.RunID, RequestID: e.RequestID,
+				ResultID: e.Replaces + "-3", Replaces: e.Replaces, Seal: e.Seal})
+		}, "was not the answer to its request"},
+	} {
+		w := served(t, withheldOnce)
+		w.reissue(t, crashID, w.withheld(t, crashID)...)
+		w.until(t)
+		c.do(t, w, w.one(t, spool.DirReissues+"/*"))
+		v, _ := w.look()
+		if all := strings.Join(v.notes, "\n"); !strings.Contains(all, c.says) {
+			t.Errorf("%s: fsck says %q, want %q", what, all, c.says)
+		}
+	}
+}
+
+// TestReissueOfAPart: what releases only a part of a place changes nothing, and leaves nothing. Prune removes renderings
+// with their job.
+func TestReissueOfAPart(t *testing.T) {
+	w := served(t, scenario{word: "order", want: ending{delivered: 1, runs: 1}})
+	is := w.withheld(t, crashID)
+	given := w.reissue(t, crashID, is[0]) // the place breaks two rules
+	w.until(t)
+	if why := w.answer(t, given); !strings.Contains(why, "would hold no more than it does") {
+		t.Errorf("half of a place: %q", why)
+	}
+	if left, err := spool.Renderings(w.dir, ""); err != nil || len(left) > 0 {
+		t.Errorf("it left %v, %v", left, err)
+	}
+	w.reissue(t, crashID, is...)
+	w.until(t)
+	_, err := prune.Run(t.Context(), w.cfg, prune.Rule{Keep: 0}, prune.Options{By: "op", Reason: "space"})
+	must(t, err)
+	if left, err := spool.Renderings(w.dir, ""); err != nil || len(left) > 0 {
+		t.Errorf("prune left %v, %v", left, err)
+	}
+	w.whole(t)
 }

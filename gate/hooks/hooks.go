@@ -74,6 +74,8 @@ func answerOf(e ledger.Event) config.Answer {
 	switch {
 	case ledger.Rejects(e):
 		return config.AnswerRejected
+	case ledger.Reissues(e):
+		return config.AnswerDelivered
 	case ledger.Recalls(e):
 		return config.AnswerRecalled
 	}

@@ -42,9 +42,9 @@ func (g *Gate) onItsWay(e ledger.Event) bool {
 	return err == nil
 }
 
-// reissueResult is the event by which another rendering of an archived result is the answer to its request: by the rules
-// of today, without what the order and those before it take back. The rendering lies in a sealed folder of its own
-// before; deliverReissues brings it to CORE.
+// reissueResult is the event by which another rendering of an archived result is the answer to its request: by the
+// rules of today, without what the order and those before it take back. The rendering lies in a sealed folder of its
+// own before; deliverReissues brings it to CORE.
 func (g *Gate) reissueResult(ctx context.Context, o *orders.Order) (ledger.Event, error) {
 	none := ledger.Event{}
 	e, err := g.inForce(o.Subject)
@@ -130,8 +130,8 @@ func (g *Gate) mayReissue(j *spool.Job, e ledger.Event, sealed string, wanted []
 	}
 	for _, x := range wanted {
 		if !slices.Contains(may, x) {
-			return fmt.Sprintf("nothing that can be released is withheld of it by rule %q for bytes of sha256 %q", x.Rule,
-				x.SHA256), nil
+			return fmt.Sprintf("nothing that can be released is withheld of it by rule %q for bytes of sha256 %q",
+				x.Rule, x.SHA256), nil
 		}
 	}
 	return "", nil
@@ -148,9 +148,10 @@ func (g *Gate) freeNumber(e ledger.Event) int {
 	}
 }
 
-// renderAgain writes the rendering of an archived job into its folder, seals that, and completes the event. An error that
-// is a Refusal says that the rules of today refuse it.
-func (g *Gate) renderAgain(ctx context.Context, j, to *spool.Job, n int, e *ledger.Event, releases []ledger.Event) error {
+// renderAgain writes the rendering of an archived job into its folder, seals that, and completes the event. An error
+// that is a Refusal says that the rules of today refuse it.
+func (g *Gate) renderAgain(ctx context.Context, j, to *spool.Job, n int, e *ledger.Event,
+	releases []ledger.Event) error {
 	a, err := readAdmission(j)
 	if err != nil {
 		return err
@@ -277,8 +278,8 @@ func (g *Gate) deliverRenderings() (failed error) {
 	return failed
 }
 
-// deliverRendering makes a rendering appear in CORE's folder, once. It can be called again after a crash: what was staged
-// whole says so in its folder.
+// deliverRendering makes a rendering appear in CORE's folder, once. It can be called again after a crash: what was
+// staged whole says so in its folder.
 func (g *Gate) deliverRendering(r *spool.Job, e ledger.Event) error {
 	place, err := r.ReadFile(ledger.FileStagedIn, maxPlaceBytes)
 	if errors.Is(err, fs.ErrNotExist) {

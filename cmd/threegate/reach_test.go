@@ -127,7 +127,7 @@ func TestCommandsGiveUpRights(t *testing.T) {
 		{"quarantine release " + id + " --as alice --reason no --node node", cli.ExitNotFound},
 		{"cancel " + id + " --as alice --reason no --node node", cli.ExitTimeout}, // nobody serves the node
 		{"reissue " + id + " --as alice --reason no --node node", cli.ExitReject},
-		{"recall " + id + " --as alice --reason no --node node", cli.ExitReject},  // it has no result
+		{"recall " + id + " --as alice --reason no --node node", cli.ExitReject}, // it has no result
 		{"hold default --reason test --as alice --node node", 0},
 		{"resume default --node node", 0},
 		{"prune --older-than 1d --node node", 0},

@@ -183,8 +183,9 @@ func still(found, before []Finding) []Finding {
 
 // read reads the node once.
 func read(ctx context.Context, cfg *config.Node, o Options) (*node, error) {
-	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*given{}, renderings: map[string]*given{},
-		told: map[string]told{}, orders: map[string]*ordered{}, signers: o.Signers}
+	n := &node{ctx: ctx, cfg: cfg, now: o.Now(), jobs: map[string]*job{}, results: map[string]*given{},
+		renderings: map[string]*given{},
+		told:       map[string]told{}, orders: map[string]*ordered{}, signers: o.Signers}
 	n.report = &Report{Dir: cfg.Dir, Balance: Balance{Progress: map[string]int{}}, Found: []Finding{},
 		Warnings: []Finding{}, Remarks: []Finding{}, Pending: []string{}}
 	var err error

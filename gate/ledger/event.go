@@ -55,7 +55,8 @@ const (
 // Types lists every type of event.
 var Types = []Type{NodeStarted, NodeReloaded, NodeStopped, LedgerRecovered, ClockSetBack, DeliveryAttempted,
 	RunStarted, RunReturned, RunCompleted, RunFailed, CapBreached, EgressDecided, ToolsRecorded, ResultDelivered,
-	ResultQuarantined, ResultRecalled, ResultReissued, QuarantineRejected, QuarantineReleased, RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
+	ResultQuarantined, ResultRecalled, ResultReissued, QuarantineRejected, QuarantineReleased,
+	RequestCancelled, OrderRefused, ArchivePruned, RequestRefused}
 
 // DeliveryOutcome is the outcome of a DeliveryAttempted, in the words of OpenWOP.
 type DeliveryOutcome string

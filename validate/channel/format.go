@@ -61,7 +61,8 @@ func formatOf(name string) *format {
 
 // File judges a file whose text may be withheld in part; masked and released are as for Judge. shown is the file with
 // markers, and parses as before; ok is false if that can't be had.
-func File(name string, raw []byte, masked *secrets.Set, released ...schemas.Release) (v Verdict, shown []byte, ok bool) {
+func File(name string, raw []byte, masked *secrets.Set, released ...schemas.Release) (v Verdict, shown []byte,
+	ok bool) {
 	f := formatOf(name)
 	if f == nil || len(raw) > MaxPartial || HasMarker(raw) {
 		return v, nil, false

@@ -105,10 +105,13 @@ func (d *desk) requestIn(id, name string) string {
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, headBytes))
 	is := requestIs.FindSubmatch(head)
-	if err != nil || is == nil || !strings.HasPrefix(id, string(is[1])) || spool.RequestStem(string(is[1])+".md") == "" {
+	if err != nil || is == nil {
 		return id
 	}
-	return string(is[1])
+	if own := string(is[1]); strings.HasPrefix(id, own) && spool.RequestStem(own+".md") != "" {
+		return own
+	}
+	return id
 }
 
 // noticeOf is what a notice of that name is about, or "".

@@ -86,7 +86,8 @@ func choosePlaces(list []withheldJSON, numbers []int) (chosen []schemas.Release,
 	}
 	if len(all) == 0 {
 		return nil, cli.Rejectf("", "threegate quarantine list --withheld says what is withheld; what is masked, "+
-			"is no text, or was delivered by an older node can't be released", "the result holds all that can be released")
+			"is no text, or was delivered by an older node can't be released",
+			"the result holds all that can be released")
 	}
 	if len(numbers) == 0 {
 		numbers = all

@@ -72,7 +72,7 @@ func (g *Gate) verdict(ctx context.Context, j *spool.Job, at time.Time, before *
 		Registry:      v.Registry,
 		AdmittedAt:    at,
 		Rules:         rules,
-		Released:      g.released(j),
+		Released:      releasedBy(g.journal.Released(j.ID, j.SHA256)),
 		Findings:      v.Findings,
 	}
 	if before != nil {

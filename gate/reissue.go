@@ -74,7 +74,8 @@ func (g *Gate) reissueResult(ctx context.Context, o *orders.Order) (ledger.Event
 		return none, err
 	}
 	again := ledger.Event{Type: ledger.ResultReissued, RunID: j.ID, RequestID: e.RequestID,
-		RequestSHA256: e.RequestSHA256, Replaces: e.ResultID, Released: o.Released, By: o.By}
+		RequestSHA256: e.RequestSHA256, Replaces: e.ResultID, ReplacesSHA256: e.ResultSHA256, Released: o.Released,
+		By: o.By}
 	err = g.renderAgain(ctx, j, r, n, &again, append(releases, again))
 	if err == nil && again.Withheld >= e.Withheld {
 		err = orders.Refusef("the result would hold no more than it does: %d places and files are withheld", e.Withheld)

@@ -27,13 +27,13 @@ func (n *node) later(j *job, e ledger.Event) {
 	what, check := "", CheckRecord
 	ends, sum := e.ResultID, e.ResultSHA256
 	if e.Type == ledger.ResultReissued {
-		ends = e.Replaces
+		ends, sum = e.Replaces, e.ReplacesSHA256
 	}
 	switch {
 	case n.blind:
 	case j.announced != spool.StateDelivered || j.inForce == nil || j.inForce.id != ends:
 		what = "was not the answer to its request"
-	case e.Type == ledger.ResultRecalled && j.inForce.sha != sum:
+	case j.inForce.sha != sum:
 		what = "has another digest"
 	case e.Type == ledger.ResultReissued && j.pruned:
 		what = "was pruned before"

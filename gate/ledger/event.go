@@ -138,8 +138,9 @@ type Event struct {
 	OrderBytes *int64 `json:"orderBytes,omitempty"`
 	By         string `json:"by,omitempty"`
 	Reason     string `json:"reason,omitempty"`
-	// Replaces is the id of the result that a ResultReissued ends.
-	Replaces string `json:"replaces,omitempty"`
+	// Replaces is the id of the result that a ResultReissued ends, ReplacesSHA256 its digest.
+	Replaces       string `json:"replaces,omitempty"`
+	ReplacesSHA256 string `json:"replacesSha256,omitempty"`
 	// Released is what a QuarantineReleased or ResultReissued takes back, of the job and the request of this digest.
 	Released []schemas.Release `json:"released,omitempty"`
 	// ByUser is the host's user who gave it, if that is not root.

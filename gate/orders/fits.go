@@ -20,6 +20,9 @@ func (o *Order) Fits(e ledger.Event) bool {
 		subject, is = e.RequestID, e.Type == ledger.RequestCancelled
 	case Recall:
 		subject, is = e.RequestID, e.Type == ledger.ResultRecalled && o.ResultSHA256 == e.ResultSHA256
+	case Reissue:
+		subject, is = e.RequestID, e.Type == ledger.ResultReissued && o.ResultSHA256 == e.ReplacesSHA256 &&
+			slices.Equal(o.Released, e.Released)
 	case Refused:
 		subject, is = e.RequestID, e.Type == ledger.RequestRefused && o.RequestSHA256 == e.RequestSHA256
 	}

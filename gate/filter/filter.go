@@ -140,13 +140,12 @@ func (f Filter) byCommand(ctx context.Context, line []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// feed lets a command begin, and gives it the question. When memory is short it is the first to go, not what the node's
-// service is, the last.
+// feed lets a command begin, and gives it the question. When memory is short it is the first to go, not the last as
+// its parent is; a kernel that refuses that keeps nothing from being judged.
 func feed(pid int, in io.WriteCloser, line []byte) {
 	defer in.Close()
-	if os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0) == nil {
-		_, _ = in.Write(append([]byte("\n"), line...)) // it need not read all
-	}
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0)
+	_, _ = in.Write(append([]byte("\n"), line...)) // it need not read all
 }
 
 // maxStderr is how many bytes of what a command says about its failure are shown.

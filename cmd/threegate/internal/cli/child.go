@@ -3,24 +3,25 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/threegate/tool-exec/schemas"
 )
 
 // Child is another process of this program. It is started before this one gives up its rights, and keeps them.
 type Child struct {
-	In       io.WriteCloser
-	cmd      *exec.Cmd
-	out, err bytes.Buffer
+	In  io.WriteCloser
+	Out io.ReadCloser
+	cmd *exec.Cmd
+	err bytes.Buffer
 }
 
 // StartChild starts this program with arguments. It must be closed.
@@ -31,11 +32,14 @@ func StartChild(ctx context.Context, args ...string) (*Child, error) {
 	}
 	c := &Child{cmd: exec.CommandContext(ctx, self, args...)}
 	c.cmd.Args[0] = os.Args[0]
-	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
-	if c.In, err = c.cmd.StdinPipe(); err == nil {
-		err = c.cmd.Start()
+	c.cmd.Stderr = &c.err
+	if c.In, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
 	}
-	return c, err
+	if c.Out, err = c.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return c, c.cmd.Start()
 }
 
 // Close ends the input of the process and waits for it. An error is what the process said. It can be called again.
@@ -55,10 +59,11 @@ func (c *Child) Close() error {
 type Signer struct {
 	*Child
 	key string
+	out *json.Decoder
 }
 
-// StartSigner starts a Signer for a namespace. It must be closed.
-func StartSigner(ctx context.Context, key, namespace string) (*Signer, error) {
+// StartSigner starts a Signer for a namespace that signs at most so many messages. It must be closed.
+func StartSigner(ctx context.Context, key, namespace string, most int) (*Signer, error) {
 	if _, err := os.Stat(key); err != nil {
 		return nil, Troublef(err, "name an OpenSSH key with --sign", "can't sign with %s", key)
 	}
@@ -66,58 +71,62 @@ func StartSigner(ctx context.Context, key, namespace string) (*Signer, error) {
 	if err != nil {
 		return nil, Troublef(err, "install OpenSSH: apt-get install openssh-client", "can't sign")
 	}
-	c, err := StartChild(ctx, "sign", "--", key, namespace)
+	c, err := StartChild(ctx, "sign", "--", key, namespace, strconv.Itoa(most))
 	if err != nil {
 		return nil, Troublef(err, "", "can't sign")
 	}
-	return &Signer{c, key}, nil
+	return &Signer{c, key, json.NewDecoder(c.Out)}, nil
 }
 
-// Sign returns the armoured OpenSSH signature of a message. It can be called once.
-func (s *Signer) Sign(message []byte) ([]byte, error) {
-	_, err := s.In.Write(message)
-	if cerr := s.Close(); cerr != nil {
-		err = cerr
+// Sign returns the armoured OpenSSH signature of a message.
+func (s *Signer) Sign(message []byte) (signature []byte, err error) {
+	if err = json.NewEncoder(s.In).Encode(message); err == nil {
+		err = s.out.Decode(&signature)
 	}
 	if err != nil {
+		if cerr := s.Close(); cerr != nil {
+			err = cerr
+		}
 		return nil, &Fault{Exit: ExitTrouble, Code: schemas.CodeInternal, Cause: err,
 			Message: "can't sign: " + err.Error(), Hint: "is " + s.key + " an OpenSSH key, and its passphrase right?"}
 	}
-	return s.out.Bytes(), nil
+	return signature, nil
 }
 
-// maxSignedBytes is more than any request has.
-const maxSignedBytes = 64 << 20
-
-// NewSign is the process behind a Signer. It reads the message and then becomes ssh-keygen, which asks
-// for a passphrase on the terminal by itself, and knows agents and hardware keys.
+// NewSign is the process behind a Signer: it has the key, and signs as many messages as it was told at its start. The
+// one that asks reads what others wrote: whoever took it over gets no more signatures than the person meant to give.
+// ssh-keygen asks for a passphrase on the terminal by itself, and knows agents and hardware keys.
 func NewSign(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use:    "sign KEY NAMESPACE",
-		Short:  "Sign standard input for a command that has given up the right to the key",
+		Use:    "sign KEY NAMESPACE COUNT",
+		Short:  "Sign for a command that has given up the right to the key",
 		Hidden: true,
-		Args:   cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			message, err := io.ReadAll(io.LimitReader(a.In, maxSignedBytes))
-			if err != nil || len(message) == 0 {
-				return err // there is nothing to sign
-			}
-			program, err := exec.LookPath("ssh-keygen")
+		Args:   cobra.ExactArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			most, err := strconv.Atoi(args[2])
 			if err != nil {
 				return err
 			}
-			fd, err := unix.MemfdCreate("request", 0)
-			if err != nil {
-				return err
+			in, out := json.NewDecoder(a.In), json.NewEncoder(a.UI.Out)
+			for range most {
+				var message []byte
+				if err := in.Decode(&message); errors.Is(err, io.EOF) {
+					return nil // there is nothing more to sign
+				} else if err != nil {
+					return err
+				}
+				sign := exec.CommandContext(cmd.Context(), "ssh-keygen", "-q", "-Y", "sign", "-n", args[1],
+					"-f", args[0])
+				sign.Stdin, sign.Stderr = bytes.NewReader(message), a.UI.Err
+				signature, err := sign.Output()
+				if err == nil {
+					err = out.Encode(signature)
+				}
+				if err != nil {
+					return err
+				}
 			}
-			f := os.NewFile(uintptr(fd), "request")
-			_, err = f.Write(message)
-			_, serr := f.Seek(0, io.SeekStart)
-			if err = errors.Join(err, serr, unix.Dup3(fd, 0, 0)); err != nil {
-				return err
-			}
-			call := []string{"ssh-keygen", "-q", "-Y", "sign", "-n", args[1], "-f", args[0]}
-			return syscall.Exec(program, call, os.Environ())
+			return nil
 		},
 	}
 }

@@ -116,7 +116,7 @@ func (a *app) leaveNote(ctx context.Context, node, key string, o orders.Order) e
 	var sign func([]byte) ([]byte, error)
 	if key != "" && o.ByPerson() {
 		sign = func(raw []byte) ([]byte, error) {
-			s, err := cli.StartSigner(ctx, key, orders.Namespace)
+			s, err := cli.StartSigner(ctx, key, orders.Namespace, 1)
 			if err != nil {
 				return nil, err
 			}

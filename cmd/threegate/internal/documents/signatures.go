@@ -128,9 +128,9 @@ func (p *approval) startSigners(ctx context.Context, f approveFlags) (err error)
 	if f.sign == "" {
 		return nil
 	}
-	p.signer, err = cli.StartSigner(ctx, f.sign, approvals.Namespace)
+	p.signer, err = cli.StartSigner(ctx, f.sign, approvals.Namespace, 1)
 	if err == nil && (f.plan || p.policy.RequirePlan && !f.also) {
-		p.planSigner, err = cli.StartSigner(ctx, f.sign, approvals.PlanNamespace)
+		p.planSigner, err = cli.StartSigner(ctx, f.sign, approvals.PlanNamespace, 1)
 	}
 	return err
 }

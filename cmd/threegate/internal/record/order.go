@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"time"
 
@@ -58,7 +57,7 @@ is not served.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.startOrder(cmd.Context(), f)
+			o, err := a.startOrder(cmd.Context(), f, 1)
 			if err != nil {
 				return err
 			}
@@ -86,14 +85,15 @@ type ordering struct {
 	sign func([]byte) ([]byte, error)
 }
 
-func (a *app) startOrder(ctx context.Context, f orderFlags) (*ordering, error) {
+// startOrder begins to give as many orders as most.
+func (a *app) startOrder(ctx context.Context, f orderFlags, most int) (*ordering, error) {
 	l, err := a.LoadNode()
 	if err != nil {
 		return nil, err
 	}
 	o := &ordering{app: a, orderFlags: f, node: l}
 	if f.key != "" {
-		s, err := cli.StartSigner(ctx, f.key, orders.Namespace)
+		s, err := cli.StartSigner(ctx, f.key, orders.Namespace, most)
 		if err != nil {
 			return nil, err
 		}
@@ -103,45 +103,66 @@ func (a *app) startOrder(ctx context.Context, f orderFlags) (*ordering, error) {
 		Write: []string{filepath.Join(l.Dir, spool.DirOrders)}})
 }
 
-// give gives the order and waits until the node has carried it out or refused it.
-func (o *ordering) give(ctx context.Context, order orders.Order) error {
-	subject := order.Subject
-	order.By, order.Reason = o.as, o.reason
+// give gives orders and waits until the node has carried each out or refused it.
+func (o *ordering) give(ctx context.Context, list ...orders.Order) error {
 	var inboxes []string
 	for _, in := range o.node.Inboxes {
 		inboxes = append(inboxes, in.Path)
 	}
-	given, err := orders.Give(o.node.Dir, order, o.Now(), o.sign, inboxes...)
-	if f, ours := errors.AsType[*cli.Fault](err); ours {
-		return f
-	}
-	if err != nil {
-		return cli.Troublef(err, "", "can't give the order")
+	var given []orders.Receipt
+	for _, order := range list {
+		order.By, order.Reason = o.as, o.reason
+		receipt, err := orders.Give(o.node.Dir, order, o.Now(), o.sign, inboxes...)
+		if f, ours := errors.AsType[*cli.Fault](err); ours {
+			return f
+		}
+		if err != nil {
+			return cli.Troublef(err, "", "can't give the order")
+		}
+		given = append(given, receipt)
 	}
 	if o.timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, o.timeout)
 		defer stop()
 	}
+	var answers []*orders.Answer
+	for i, order := range list {
+		answer, err := o.await(ctx, given[i])
+		if err != nil {
+			return err
+		}
+		if answers = append(answers, answer); answer.Refused == "" && !o.JSON {
+			if _, err := fmt.Fprintln(o.UI.Out, term.Visible(answer.Order+": done: "+order.Subject)); err != nil {
+				return err
+			}
+		}
+	}
+	return o.answered(list, answers)
+}
+
+// await waits for what comes of an order.
+func (o *ordering) await(ctx context.Context, given orders.Receipt) (*orders.Answer, error) {
 	for {
 		answer, err := orders.AnswerOf(o.node.Dir, given.SHA256)
 		switch {
 		case err != nil:
-			return cli.Troublef(err, "", "can't read what came of the order")
+			return nil, cli.Troublef(err, "", "can't read what came of the order")
 		case answer != nil:
-			return o.answered(subject, answer)
+			return answer, nil
 		}
 		served, err := spool.Locked(o.node.Dir)
 		if err == nil && !served {
-			return o.waits(given.Name, "nobody serves the node in "+o.node.Dir, "threegate serve --node "+o.node.Dir)
+			return nil, o.waits(given.Name, "nobody serves the node in "+o.node.Dir,
+				"threegate serve --node "+o.node.Dir)
 		}
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-				return o.waits(given.Name, fmt.Sprintf("the node did not answer within %s", o.timeout),
+				return nil, o.waits(given.Name, fmt.Sprintf("the node did not answer within %s", o.timeout),
 					"threegate status"+o.NodeArg()+" says what holds it up")
 			}
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		case <-time.After(pollEvery):
 		}
 	}
@@ -153,14 +174,34 @@ func (o *ordering) waits(name, why, hint string) error {
 		Message: fmt.Sprintf("%s; the order %s waits, and is carried out as soon as it can be", why, name), Hint: hint}
 }
 
-func (o *ordering) answered(subject string, answer *orders.Answer) error {
-	if answer.Refused != "" {
+// answered prints the answers for programs, one alone as it is, and is a fault if one of them is a refusal.
+func (o *ordering) answered(list []orders.Order, answers []*orders.Answer) error {
+	var refused []*cli.Fault
+	for i, answer := range answers {
+		if answer.Refused == "" {
+			continue
+		}
+		about := ""
+		if len(list) > 1 {
+			about = " of " + list[i].Subject
+		}
 		stays := filepath.Join(o.node.Dir, spool.DirOrdersDone, answer.SHA256+".answer")
-		return cli.Rejectf("", "the answer stays in "+stays, "the order was refused: %s", answer.Refused)
+		refused = append(refused, cli.Rejectf("", "the answer stays in "+stays, "the order%s was refused: %s", about,
+			answer.Refused))
 	}
-	if o.JSON {
-		return o.PrintJSON(answer)
+	switch {
+	case o.JSON && len(answers) == 1 && len(refused) == 0:
+		return o.PrintJSON(answers[0])
+	case o.JSON && len(answers) > 1:
+		if err := o.PrintJSON(answers); err != nil {
+			return err
+		}
 	}
-	_, err := io.WriteString(o.UI.Out, term.Visible(answer.Order+": done: "+subject)+"\n")
-	return err
+	for i, err := range refused {
+		if i == len(refused)-1 {
+			return err
+		}
+		o.Report(err)
+	}
+	return nil
 }

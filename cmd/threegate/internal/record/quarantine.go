@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -48,30 +49,26 @@ first: if anything was changed since it was refused, show says so, and what.`,
 }
 
 func newReject(a *app) *cobra.Command {
-	var f orderFlags
+	var f decideFlags
 	cmd := &cobra.Command{
-		Use:   "reject ITEM",
-		Short: "Refuse a quarantined item for good",
-		Long: `reject refuses a quarantined item for good. The item stays where it is, and the ledger
-records who rejected it and when. Name the item by its id,
-its request_id or its file name in the inbox.
+		Use:   "reject ITEM...",
+		Short: "Refuse quarantined items for good",
+		Long: `reject refuses quarantined items for good. They stay where they are, and the ledger
+records who rejected each and when. Name an item by its id, its request_id or its file name
+in the inbox; or choose all undecided ones of a rule, an approver or an inbox. Then --count
+must say how many those are; without it the command names them, and rejects none.
 
-The command gives the node an order, a file in its folder orders, and waits until the node
-has carried it out. What came of it stays in orders/done.`,
+The command gives the node an order for each, a file in its folder orders, and waits until
+the node has carried them out. What came of each stays in orders/done. With --sign each
+order is signed; for a key with a passphrase use ssh-agent, or it is asked for each.`,
 		Example: `  threegate quarantine reject TR-20260209-160501Z-python-stats --as alice --reason "a host file"
-  threegate quarantine reject j01j8z3k4m5n6p7q8r9s0t1v2w3 --as alice --reason no --sign KEY`,
-		Args:              cobra.ExactArgs(1),
+  threegate quarantine reject j01j8z3k4m5n6p7q8r9s0t1v2w3 --as alice --reason no --sign KEY
+  threegate quarantine reject --rule sec.paths --count 12 --as alice --reason "host files"`,
 		ValidArgsFunction: a.completeItems,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.startOrder(cmd.Context(), f)
-			if err != nil {
-				return err
-			}
-			it, err := findQuarantined(quarantine.NewStore(filepath.Join(o.node.Dir, spool.DirQuarantine)), args[0])
-			if err != nil {
-				return err
-			}
-			return o.give(cmd.Context(), orders.Order{Kind: orders.Reject, Subject: it.ID})
+			return a.decide(cmd.Context(), f, args, func(it quarantine.Item) (orders.Order, error) {
+				return orders.Order{Kind: orders.Reject, Subject: it.ID}, nil
+			})
 		},
 	}
 	f.add(a, cmd)
@@ -95,6 +92,8 @@ type itemJSON struct {
 	Damage string       `json:"damage,omitempty"`
 	*quarantine.Reasons
 	Files []fileJSON `json:"files,omitempty"`
+	// Decided is by whom, when and why a person ended it for good.
+	Decided *ledger.Decision `json:"decided,omitempty"`
 	// Changed is what is not as it was refused; only show looks.
 	Changed []changeJSON `json:"changed,omitempty"`
 }
@@ -130,10 +129,10 @@ func (a *app) showQuarantine(store *quarantine.Store, key string) error {
 		return err
 	}
 	node := filepath.Dir(filepath.Dir(filepath.Dir(it.Dir)))
-	list := changed(node, it)
+	list, decided := changed(node, it), decidedOn(node, it)
 	if a.JSON {
 		out := itemToJSON(it)
-		out.Changed = list
+		out.Changed, out.Decided = list, decided
 		return a.PrintJSON(out)
 	}
 	a.tellChanged(list)
@@ -155,11 +154,26 @@ func (a *app) showQuarantine(store *quarantine.Store, key string) error {
 		return err
 	}
 	way := wayOut(it)
-	if on, err := view.Item(node, it.ID); err == nil && on.Rejected != nil {
-		way = term.Visible(on.Rejected.By) + " rejected it, for good."
+	if d := decided; d != nil {
+		way = fmt.Sprintf("%s ended it for good on %s: %s", d.By, d.TimeUTC.Format(time.RFC3339),
+			cmp.Or(d.Reason, "the reason can't be read"))
 	}
 	_, err = fmt.Fprintln(a.UI.Out, "\n"+term.Wrap(way, a.UI.Columns))
 	return err
+}
+
+// decidedOn is the decision of a person that ended an item for good, with its reason as far as the caller may read
+// orders; nil if there is none on record.
+func decidedOn(node string, it quarantine.Item) *ledger.Decision {
+	r, err := view.Item(node, it.ID)
+	if err != nil {
+		return nil
+	}
+	d := cmp.Or(r.Rejected, r.Cancelled)
+	if d != nil {
+		d.Reason, _ = orders.ReasonOf(node, d.Order)
+	}
+	return d
 }
 
 // findQuarantined finds the item by its id, or by what people know of it.

@@ -15,6 +15,7 @@ import (
 	"github.com/threegate/tool-exec/cmd/threegate/internal/diag"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/draft"
 	"github.com/threegate/tool-exec/cmd/threegate/internal/term"
+	"github.com/threegate/tool-exec/gate/ledger"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
 	"github.com/threegate/tool-exec/spool"
@@ -23,7 +24,7 @@ import (
 // listFlags say what of the quarantine is listed.
 type listFlags struct {
 	kind, rule, approver, inbox string
-	withheld, group             bool
+	withheld, group, all        bool
 	page, limit                 int
 	since                       cli.Since
 	from                        time.Time
@@ -37,9 +38,10 @@ func newQuarantineList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List refused requests and results, oldest first",
-		Long: `list names the requests and results that were refused: all of them, or those of a rule (or of
-a group of rules, like sec.shell), an approver, an inbox, a time. --group puts together those
-that were refused by the same rules and whose request ids end in the same words.
+		Long: `list names the requests and results that were refused and that no person has decided on: all
+of them, or those of a rule (or of a group of rules, like sec.shell), an approver, an inbox, a
+time. --group puts together those that were refused by the same rules and whose request ids end
+in the same words. --all also lists what was rejected, or cancelled, for good.
 
 With --withheld it lists the text that was left out of delivered results: the request, the number
 of the place, where it stood, the rule, whether a person may release it, and how it begins. The
@@ -47,13 +49,14 @@ job's folder in the archive has the whole text. threegate reissue releases place
 		Example: `  threegate quarantine list
   threegate quarantine list --rule secrets --since 7d --group
   threegate quarantine list --limit 20 --page 2
+  threegate quarantine list --all --since 30d
   threegate quarantine list --withheld
   threegate quarantine list --kind result --json | jq -r '.[].item'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.withheld {
 				var other []string
-				for _, name := range []string{"kind", "approver", "inbox", "group"} {
+				for _, name := range []string{"kind", "approver", "inbox", "group", "all"} {
 					if cmd.Flags().Changed(name) {
 						other = append(other, "--"+name)
 					}
@@ -68,19 +71,25 @@ job's folder in the archive has the whole text. threegate reissue releases place
 			if f.withheld {
 				return a.listWithheld(f)
 			}
-			store, err := a.quarantine()
+			l, err := a.ReadNode()
 			if err != nil {
 				return err
 			}
-			items, err := store.List(schemas.Kind(f.kind))
+			items, err := quarantine.NewStore(filepath.Join(l.Dir, spool.DirQuarantine)).List(schemas.Kind(f.kind))
 			if err != nil {
 				return cli.Troublef(err, "", "can't list the quarantine")
 			}
-			items = slices.DeleteFunc(items, func(it quarantine.Item) bool { return !f.wants(it) })
+			decided, err := decisions(l)
+			if err != nil {
+				return err
+			}
+			items = slices.DeleteFunc(items, func(it quarantine.Item) bool {
+				return !f.wants(it) || !f.all && decided[it.ID] != nil
+			})
 			if f.group {
 				return a.listGroups(f, groupsOf(items))
 			}
-			return a.listQuarantine(f, items)
+			return a.listQuarantine(f, items, decided)
 		},
 	}
 	a.NodeFlag(cmd)
@@ -92,6 +101,7 @@ job's folder in the archive has the whole text. threegate reissue releases place
 	fl.BoolVar(&f.group, "group", false, "group similar items, and count them")
 	fl.IntVar(&f.limit, "limit", 0, "at most `n` of them (default all)")
 	fl.IntVar(&f.page, "page", 0, "the page of this `number`; a page has --limit items, 50 if that is not given")
+	fl.BoolVar(&f.all, "all", false, "also what a person rejected or cancelled")
 	fl.BoolVar(&f.withheld, "withheld", false, "what was left out of results, instead")
 	f.since.Flag(cmd, "what was refused")
 	cli.Complete(cmd, "kind", "request", "result")
@@ -157,12 +167,14 @@ func refusedBy(r *quarantine.Reasons) (rules []string) {
 	return rules
 }
 
-func (a *app) listQuarantine(f listFlags, items []quarantine.Item) error {
+func (a *app) listQuarantine(f listFlags, items []quarantine.Item, decided map[string]*ledger.Decision) error {
 	page, rest := paged(f, items)
 	if a.JSON {
 		out := []itemJSON{}
 		for _, it := range page {
-			out = append(out, itemToJSON(it))
+			x := itemToJSON(it)
+			x.Decided = decided[it.ID]
+			out = append(out, x)
 		}
 		return a.PrintJSON(out)
 	}
@@ -173,14 +185,20 @@ func (a *app) listQuarantine(f listFlags, items []quarantine.Item) error {
 			copy(row[2:], []string{r.RefusedAt.Format(time.RFC3339), cmp.Or(r.RequestID, r.OriginalName),
 				strings.Join(refusedBy(r), " ")})
 		}
+		if d := decided[it.ID]; d != nil {
+			row[4] += "; ended by " + d.By
+		}
 		rows = append(rows, row)
 	}
-	return a.printPage([]string{"ITEM", "STATE", "REFUSED", "REQUEST", "RULES"}, rows, rest)
+	return a.printPage(f, []string{"ITEM", "STATE", "REFUSED", "REQUEST", "RULES"}, rows, rest)
 }
 
-func (a *app) printPage(head []string, rows [][]string, rest string) error {
+func (a *app) printPage(f listFlags, head []string, rows [][]string, rest string) error {
 	if len(rows) == 0 && rest == "" {
-		rest = "nothing is in quarantine"
+		rest = "nothing in quarantine is undecided"
+		if f.all {
+			rest = "nothing is in quarantine"
+		}
 	} else if err := term.ListBelow(a.UI.Out, a.UI.OutStyle, a.UI.Wide(), 2, head, rows); err != nil {
 		return err
 	}
@@ -244,7 +262,7 @@ func (a *app) listGroups(f listFlags, groups []*group) error {
 		rows = append(rows, []string{strconv.Itoa(g.Count), g.Kind, g.Last.Format(time.RFC3339),
 			g.Items[len(g.Items)-1], g.Slug, rules})
 	}
-	return a.printPage([]string{"COUNT", "KIND", "NEWEST", "ITEM", "SLUG", "RULES"}, rows, rest)
+	return a.printPage(f, []string{"COUNT", "KIND", "NEWEST", "ITEM", "SLUG", "RULES"}, rows, rest)
 }
 
 // maxShownDocument bounds a file whose lines are shown.

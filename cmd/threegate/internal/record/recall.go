@@ -35,7 +35,7 @@ then, it is refused, with exit code 1.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.startOrder(cmd.Context(), f)
+			o, err := a.startOrder(cmd.Context(), f, 1)
 			if err != nil {
 				return err
 			}

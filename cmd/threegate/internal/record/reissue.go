@@ -36,7 +36,7 @@ carried it out; CORE gets the result at once then, or when its folder is there a
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.startOrder(cmd.Context(), f)
+			o, err := a.startOrder(cmd.Context(), f, 1)
 			if err != nil {
 				return err
 			}

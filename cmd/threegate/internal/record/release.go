@@ -3,7 +3,6 @@ package record
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,16 +13,15 @@ import (
 	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/quarantine"
 	"github.com/threegate/tool-exec/schemas"
-	"github.com/threegate/tool-exec/spool"
 )
 
 func newRelease(a *app) *cobra.Command {
-	var f orderFlags
+	var f decideFlags
 	var numbers []int
 	cmd := &cobra.Command{
-		Use:   "release ITEM",
-		Short: "Mark findings as false alarms, and have the item judged again",
-		Long: `release marks findings as false alarms. The item then goes through the whole gate again.
+		Use:   "release ITEM...",
+		Short: "Mark findings as false alarms, and have the items judged again",
+		Long: `release marks findings as false alarms. Each item then goes through the whole gate again.
 A request runs if no other rule refuses it; a result is delivered, and its safety notes
 name who released it.
 
@@ -37,26 +35,20 @@ It is on record with your name before anything happens. A new finding quarantine
 again.`,
 		Example: `  threegate quarantine show TR-20260209-160501Z-python-stats
   threegate quarantine release TR-20260209-160501Z-python-stats --as alice --reason "a checksum"
-  threegate quarantine release ITEM --finding 2 --as alice --reason "a checksum" --sign KEY`,
-		Args:              cobra.ExactArgs(1),
+  threegate quarantine release ITEM --finding 2 --as alice --reason "a checksum" --sign KEY
+  threegate quarantine release --rule result.instruction --count 3 --as alice --reason manuals`,
 		ValidArgsFunction: a.completeItems,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.startOrder(cmd.Context(), f)
-			if err != nil {
-				return err
+			if len(numbers) > 0 && len(args) != 1 {
+				return cli.Usagef("", "--finding goes with one item")
 			}
-			it, err := findQuarantined(quarantine.NewStore(filepath.Join(o.node.Dir, spool.DirQuarantine)), args[0])
-			if err != nil {
-				return err
-			}
-			if it.Damage != nil {
-				return cli.Troublef(it.Damage, "the item lies in "+it.Dir, "item %s", it.ID)
-			}
-			released, err := choose(it.Reasons, numbers)
-			if err != nil {
-				return err
-			}
-			return o.give(cmd.Context(), orders.Order{Kind: orders.Release, Subject: it.ID, Released: released})
+			return a.decide(cmd.Context(), f, args, func(it quarantine.Item) (orders.Order, error) {
+				if it.Damage != nil {
+					return orders.Order{}, cli.Troublef(it.Damage, "the item lies in "+it.Dir, "item %s", it.ID)
+				}
+				released, err := choose(it.Reasons, numbers)
+				return orders.Order{Kind: orders.Release, Subject: it.ID, Released: released}, err
+			})
 		},
 	}
 	f.add(a, cmd)

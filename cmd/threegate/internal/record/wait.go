@@ -31,7 +31,8 @@ func newWait(a *app) *cobra.Command {
 		Long: `wait returns when a request has its result or is quarantined, and shows the outcome.
 It ends with exit code 0 if a result was delivered and the program succeeded, 7 if it
 succeeded and the result is incomplete, 1 if the program failed, something was
-quarantined or the result was recalled, 5 when --timeout is over, and 3 if the node knows no such request.`,
+quarantined or the result was recalled, 5 when --timeout is over, and 3 if the node knows no
+such request.`,
 		Example: `  threegate wait TR-20260209-160501Z-python-stats
   threegate wait TR-20260209-160501Z-python-stats --timeout 5m --json | jq -r .result_path`,
 		Args:              cobra.ExactArgs(1),

@@ -32,7 +32,7 @@ has can't be reissued, nor what was recalled.
 The command gives the node an order, a file in its folder orders, and waits until the node has
 carried it out; CORE gets the result at once then, or when its folder is there again.`,
 		Example: `  threegate quarantine list --withheld
-  threegate reissue TR-20260209-160501Z-python-stats --place 1 --as alice --reason "it quotes a manual"`,
+  threegate reissue TR-20260209-160501Z-python-stats --place 1 --as alice --reason "a manual"`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {

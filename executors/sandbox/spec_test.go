@@ -125,6 +125,25 @@ func TestPolicyIsComplete(t *testing.T) {
 	}
 }
 
+func TestCPUBandwidth(t *testing.T) {
+	for _, tt := range []struct {
+		milli  int
+		quota  int64
+		period uint64
+	}{{1000, 25000, 25000}, {500, 12500, 25000}, {4000, 100000, 25000}, {40, 1000, 25000}, {20, 2000, 100000},
+		{1, 1000, 100000}} {
+		p := policy()
+		p.MilliCPU = tt.milli
+		s, err := Spec(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := s.Linux.Resources.CPU; *c.Quota != tt.quota || *c.Period != tt.period {
+			t.Errorf("%d: %d/%d, want %d/%d", tt.milli, *c.Quota, *c.Period, tt.quota, tt.period)
+		}
+	}
+}
+
 // Every way to weaken a sandbox that Check knows of, applied alone, is refused.
 func TestCheckRefuses(t *testing.T) {
 	mount := func(s *specs.Spec, at string) *specs.Mount {

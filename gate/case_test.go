@@ -14,6 +14,7 @@ import (
 
 	"github.com/threegate/tool-exec/gate/audit"
 	"github.com/threegate/tool-exec/gate/ledger"
+	"github.com/threegate/tool-exec/gate/orders"
 	"github.com/threegate/tool-exec/schemas"
 )
 
@@ -167,5 +168,40 @@ func TestStatements(t *testing.T) {
 		def.InternalParameters.Limits.MemoryBytes == 0 || def.InternalParameters.Config == "" ||
 		len(def.Dependencies) != 2 || s.Predicate.RunDetails.Metadata.InvocationID != filepath.Base(changed) {
 		t.Errorf("%s", b.Envelope.Payload)
+	}
+}
+
+// TestCaseOfAReissue: the case of a result that was issued again holds its rendering, and each changed byte of that is
+// found.
+func TestCaseOfAReissue(t *testing.T) {
+	a := newAudited(t)
+	a.at(0)
+	id := requestID(11)
+	a.request(id, "order")
+	a.until(t)
+	a.ordered(orders.Order{Kind: orders.Reissue, Subject: id, ResultSHA256: a.status(t, id).ResultSHA256,
+		Released: a.withheld(t, id)})
+	must(t, a.checkpoint(notary))
+	file := a.proved(t, id)
+	everybody := []person{operator, alice, carol}
+	r, err := checked(t, file, everybody...)
+	must(t, err)
+	if len(r.Findings) > 0 || len(r.LeftOut) > 0 || r.Outcome != ledger.ResultReissued {
+		t.Errorf("%+v", r)
+	}
+	again := 0
+	for i, p := range unpacked(t, file) {
+		if !strings.HasPrefix(p.name, "reissues/") || strings.HasSuffix(p.name, "/"+ledger.FileStagedIn) {
+			continue
+		}
+		again++
+		list := unpacked(t, file)
+		list[i].data[len(p.data)/2] ^= 1
+		if r, err := checked(t, archive(t, list), everybody...); err == nil && len(r.Findings) == 0 {
+			t.Errorf("a changed byte of %s is not found", p.name)
+		}
+	}
+	if again < 4 {
+		t.Errorf("%d files of the rendering", again)
 	}
 }

@@ -70,6 +70,7 @@ type caseCheck struct {
 	end      *ledger.Event // that sealed it last
 	texts    []string      // the allowed signers as of the event that is read
 	orders   []judged
+	reissues []ledger.Event
 	// requestID is that of the events.
 	requestID string
 }
@@ -260,6 +261,8 @@ func (c *caseCheck) event(e ledger.Event) {
 	switch to := ledger.Announces(e); {
 	case ledger.Recalls(e), ledger.Rejects(e): // by a person: the job stays as it was sealed
 		c.report.Outcome = e.Type
+	case ledger.Reissues(e):
+		c.report.Outcome, c.reissues = e.Type, append(c.reissues, e)
 	case to != "":
 		c.report.Outcome, c.end = e.Type, &e
 	}
@@ -283,23 +286,39 @@ func parseProof(raw []byte) (index int64, proof tlog.RecordProof, err error) {
 	return index, proof, nil
 }
 
+// folder wants a folder of the case to be as it was sealed, and names below as what was left out of it.
+func (c *caseCheck) folder(name, as, sealed string) {
+	broken, err := seal.Check(filepath.Join(c.dir, name), sealed, ledger.FileStagedIn)
+	if err != nil {
+		c.found(CheckContent, name, "it can't be read: %v", err)
+	}
+	for _, b := range broken {
+		switch {
+		case b.Gone:
+			c.report.LeftOut = append(c.report.LeftOut, path.Join(as, b.Path))
+		case b.Extra && b.Path == ledger.FileStagedIn && name != caseJob: // it is noted after the seal
+		default:
+			c.found(fsck.CheckSeal, path.Join(name, b.Path), "%s", b.What)
+		}
+	}
+}
+
 // sealed wants the job's files to be those that the node sealed; one that was left out is named.
 func (c *caseCheck) sealed() {
-	dir := filepath.Join(c.dir, caseJob)
 	if c.end == nil || c.end.Seal == "" {
 		c.found(CheckProof, caseEvents, "no event of the case says how the job ended, and with which files")
 		return
 	}
-	broken, err := seal.Check(dir, c.end.Seal, ledger.FileStagedIn)
-	if err != nil {
-		c.found(CheckContent, caseJob, "it can't be read: %v", err)
-	}
-	for _, b := range broken {
-		switch where := path.Join(caseJob, b.Path); {
-		case b.Gone:
-			c.report.LeftOut = append(c.report.LeftOut, b.Path)
-		default:
-			c.found(fsck.CheckSeal, where, "%s", b.What)
+	c.folder(caseJob, "", c.end.Seal)
+	for _, e := range c.reissues {
+		at := path.Join(caseReissues, e.RunID+e.ResultID[max(0, strings.LastIndexByte(e.ResultID, '-')):])
+		c.folder(at, at, e.Seal)
+		file := path.Join(at, ledger.FileResult)
+		if slices.Contains(c.report.LeftOut, file) {
+			continue
+		}
+		if got := schemas.SHA256(c.read(file)); got != e.ResultSHA256 {
+			c.found(fsck.CheckDigest, file, "its sha256 is %s; the record says %s", got, e.ResultSHA256)
 		}
 	}
 	for name, want := range map[string]string{spool.FileRequest: c.end.RequestSHA256,

@@ -35,6 +35,7 @@ const (
 	caseCheckpoint = "checkpoint"
 	caseStatement  = "statement.sigstore.json"
 	caseJob        = "job"
+	caseReissues   = "reissues"
 	caseEvents     = "events"
 	caseOrders     = "orders"
 	caseSigners    = "signers"
@@ -180,7 +181,7 @@ func (f *found) write(w *caseWriter, cfg *config.Node, t *tree, c Checkpoint, ch
 	for _, name := range slices.Compact(f.signers) {
 		err = errors.Join(err, w.file(path.Join(caseSigners, name), filepath.Join(cfg.Dir, spool.DirSigners, name)))
 	}
-	if err = errors.Join(err, f.writeOrders(w, cfg), f.writeApprovals(w), f.writeJob(w)); err != nil {
+	if err = errors.Join(err, f.writeOrders(w, cfg), f.writeApprovals(w), f.writeJob(w, cfg.Dir)); err != nil {
 		return err
 	}
 	err = w.file(caseStatement, statementFile(checkpoints, f.Job))
@@ -235,10 +236,23 @@ func (f *found) writeApprovals(w *caseWriter) error {
 	return err
 }
 
-// writeJob packs the job's folder: its files, and nothing else that may lie there.
-func (f *found) writeJob(w *caseWriter) error {
-	return filepath.WalkDir(f.place, func(file string, d fs.DirEntry, err error) error {
-		rel, relErr := filepath.Rel(f.place, file)
+// writeJob packs the job's folder, and those of results that were issued again and that CORE has.
+func (f *found) writeJob(w *caseWriter, node string) error {
+	err := f.writeFolder(w, caseJob, f.place)
+	names, listed := spool.Renderings(node, f.Job)
+	for _, name := range names {
+		if !strings.HasPrefix(name, ".") {
+			err = errors.Join(err, f.writeFolder(w, path.Join(caseReissues, name),
+				filepath.Join(node, spool.DirReissues, name)))
+		}
+	}
+	return errors.Join(err, listed)
+}
+
+// writeFolder packs the files of a folder, and nothing else that may lie there.
+func (f *found) writeFolder(w *caseWriter, as, dir string) error {
+	return filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		rel, relErr := filepath.Rel(dir, file)
 		if err = errors.Join(err, relErr); err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -246,7 +260,7 @@ func (f *found) writeJob(w *caseWriter) error {
 		if slices.ContainsFunc(f.Without, out) {
 			return nil
 		}
-		return w.file(path.Join(caseJob, filepath.ToSlash(rel)), file)
+		return w.file(path.Join(as, filepath.ToSlash(rel)), file)
 	})
 }
 

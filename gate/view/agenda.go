@@ -67,7 +67,7 @@ func (a *Agenda) restart() {
 	}
 	a.history = &ledger.History{Whole: func(r *ledger.Request) bool {
 		switch {
-		case r.State.Answered():
+		case r.State.Answered(), r.State == ledger.StateRecalled:
 			return len(delivered) > 0 && !r.DeliveredUTC.Before(a.after)
 		default: // what a person ended needs no decision
 			return r.Rejected == nil && r.Cancelled == nil

@@ -35,7 +35,7 @@ const (
 // listed are the states that list shows, in its order.
 var listed = []ledger.State{stateDraft, stateRefused, stateApproved, ledger.StateWaiting, ledger.StateAdmitted,
 	ledger.StateRunning, ledger.StateFinished, ledger.StateQuarantined, ledger.StateResultQuarantined,
-	ledger.StateDelivered, ledger.StateTaken}
+	ledger.StateDelivered, ledger.StateTaken, ledger.StateRecalled}
 
 // entry is a row of the list.
 type entry struct {
@@ -65,7 +65,7 @@ func newList(a *app) *cobra.Command {
   running, finished              it runs, since when and how long it may; its result is judged
   quarantined, result-quarantined
                                  it or its result was refused, and no person has decided on it
-  delivered, taken               the last results that CORE got
+  delivered, taken, recalled     the last results that CORE got
 
 With FOLDERs it also shows the requests that lie there and wait for approval or to be promoted.
 threegate show REQUEST tells the whole story of one.`,

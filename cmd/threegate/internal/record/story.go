@@ -312,6 +312,11 @@ func (s *Story) answer() Section {
 	x.add("result", s.ResultPath)
 	x.add("sha256", s.ResultSHA256)
 	x.add("reasons", s.ReasonsPath)
+	if d := s.Recalled; d != nil {
+		x.add("recalled", fmt.Sprintf("by %s on %s: %s", d.By, d.TimeUTC.Format(time.RFC3339),
+			cmp.Or(d.Reason, "the reason can't be read")))
+		x.add("taken as input by", tookBy(s.Took))
+	}
 	if s.PrunedUTC != nil {
 		x.add("gone", fmt.Sprintf("its folder was pruned on %s by %s; the record stays",
 			s.PrunedUTC.Format(time.RFC3339), s.PrunedBy))

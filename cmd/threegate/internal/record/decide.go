@@ -36,14 +36,15 @@ func (f *decideFlags) add(a *app, cmd *cobra.Command) {
 	fl.IntVar(&f.count, "count", 0, "how many items that are: another `number` decides on none")
 }
 
-// decide gives an order for each item that is named, or that the flags choose. Nothing is ordered if one of them can't be.
+// decide gives an order for each item that is named, or that the flags choose. Nothing is ordered if one of them can't
+// be.
 func (a *app) decide(ctx context.Context, f decideFlags, args []string,
 	orderOf func(quarantine.Item) (orders.Order, error)) error {
 	chosen := f.which.rule+f.which.approver+f.which.inbox != ""
 	switch {
 	case chosen == (len(args) > 0):
-		return cli.Usagef("threegate quarantine list shows the items", "name items, or choose them with --rule, --approver "+
-			"or --inbox")
+		return cli.Usagef("threegate quarantine list shows the items",
+			"name items, or choose them with --rule, --approver or --inbox")
 	case !chosen && f.count != 0:
 		return cli.Usagef("", "--count goes with --rule, --approver or --inbox")
 	}

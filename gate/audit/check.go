@@ -312,6 +312,10 @@ func (c *caseCheck) sealed() {
 	c.folder(caseJob, "", c.end.Seal)
 	for _, e := range c.reissues {
 		at := path.Join(caseReissues, e.RunID+e.ResultID[max(0, strings.LastIndexByte(e.ResultID, '-')):])
+		if path.Dir(at) != caseReissues { // an id may be anything
+			c.found(CheckContent, caseReissues, "event %d names no result: %s", e.Seq, spool.Quote(e.ResultID))
+			continue
+		}
 		c.folder(at, at, e.Seal)
 		file := path.Join(at, ledger.FileResult)
 		if slices.Contains(c.report.LeftOut, file) {

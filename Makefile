@@ -6,7 +6,7 @@ IMAGES      := build/images
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help proof browser release vm toolchains oracles accuracy accuracy-real bench-rules bench-tools gitleaks-rules fuzz build setup images tools mcp-clients ast-tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
+.PHONY: help tools-real proof browser release vm toolchains oracles accuracy accuracy-real bench-rules bench-tools gitleaks-rules fuzz build setup images tools mcp-clients ast-tools demo bench test test-pure escape escape-gvisor race check clean distclean docs generate
 
 # Tests of several packages run `make build` at the same time: the first builds, and go leaves alone what is current.
 GOBUILD := CGO_ENABLED=0 flock $(BIN) go build -trimpath
@@ -101,6 +101,10 @@ toolchains: setup build ## patches in Go, Rust and JavaScript judged again on a 
 	THREEGATE='$(abspath $(BIN))/threegate' THREEGATE_TOOLS='$(abspath $(BIN))/threegate-tools' \
 		deploy/images/build --recipes deploy/images/examples build/toolchains tools-go tools-rust tools-node tools-c
 	THREEGATE_IMAGES='$(abspath build/toolchains)' $(GOTEST) ./gate/e2e -tags toolchains -run '^TestToolchain' -count=1 -v
+
+tools-real: images ## plans on checkouts of others through a real node, and verdicts of their test suites: REAL (lines LANGUAGE FOLDER COMMAND), SUITES (folders)
+	THREEGATE_REAL='$(REAL)' $(GOTEST) ./gate/e2e -tags toolsreal -run '^TestRealRepositories$$' -count=1 -v
+	THREEGATE_SUITES='$(SUITES)' $(GOTEST) ./toolruntime/toolchain -tags toolsreal -run '^TestSuites$$' -count=1 -v
 
 bench-tools: images ## calls of threegate-tools beside the same by plain programs, in a sandbox
 	THREEGATE_TOOL_TIMES='1000 1000 100' go test ./gate/e2e -run '^TestToolTimes$$' -count=1 -v

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -178,6 +179,7 @@ type countdown struct {
 	mu     sync.Mutex
 	left   int
 	cancel context.CancelFunc
+	why    error
 }
 
 func (c *countdown) tick() {
@@ -188,13 +190,25 @@ func (c *countdown) tick() {
 	}
 }
 
-func (c *countdown) Err() error            { c.tick(); return c.Context.Err() }
+func (c *countdown) Err() error {
+	if c.tick(); c.Context.Err() != nil {
+		return c.why
+	}
+	return nil
+}
 func (c *countdown) Done() <-chan struct{} { c.tick(); return c.Context.Done() }
 
-// TestCancelledAtWork cancels each tool's call at one place of its work after the other. It has either done all of it and
-// is OK in the timeline, or nothing and is E_TIMEOUT there.
+// Value hides the context within, whose end is no end of its time.
+func (c *countdown) Value(any) any { return nil }
+
+// TestCancelledAtWork cancels each tool's call, or lets its time be over, at one place of its work after the other. It has
+// either done all of it and is OK in the timeline, or nothing and is E_TIMEOUT there.
 func TestCancelledAtWork(t *testing.T) {
-	for _, tool := range Contracts() {
+	for i, tool := range slices.Concat(Contracts(), Contracts()) {
+		why, says := context.Canceled, "was cancelled"
+		if i >= len(Contracts()) {
+			why, says = context.DeadlineExceeded, "took longer"
+		}
 		t.Run(tool.Name, func(t *testing.T) {
 			t.Parallel()
 			at, whole := 0, false
@@ -203,7 +217,7 @@ func TestCancelledAtWork(t *testing.T) {
 				s.prepare(tool.Name)
 				before := s.state()
 				base, cancel := context.WithCancel(t.Context())
-				ctx := &countdown{Context: base, left: at + 1, cancel: cancel}
+				ctx := &countdown{Context: base, left: at + 1, cancel: cancel, why: why}
 				resp := s.session.Do(ctx, request("call", tool.Name, calls[tool.Name]))
 				cancelled := base.Err() != nil
 				cancel()
@@ -215,6 +229,9 @@ func TestCancelledAtWork(t *testing.T) {
 				code := entries[0].Code
 				ended := code == contract.CodeOK || tool.Name == "curl" && code == string(contract.Policy) ||
 					tool.Name == "ast_external" && code == string(contract.Policy)
+				if code == string(contract.Timeout) && !strings.Contains(resp.Errors[0].Message, says) {
+					t.Fatalf("at %d: %v", at, resp.Errors)
+				}
 				if code == string(contract.Timeout) && (after != before || !cancelled) {
 					t.Fatalf("at %d: it was cancelled (%v), and changed\n%s\nto\n%s", at, resp.Errors, before, after)
 				}

@@ -170,8 +170,11 @@ func environment(more map[string]string, network bool) (env []string, err error)
 	return env, nil
 }
 
-// notFound gives the error of a start its code.
+// notFound gives the error of a start its code. One that came too late has none.
 func notFound(name string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
 	if errors.Is(err, exec.ErrNotFound) {
 		return contract.Errorf(contract.Shell, "the image has no program %q", name).
 			WithHint("do without it; whoever keeps the image can add it")

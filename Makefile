@@ -81,7 +81,7 @@ NORACE := /cmd/threegate-init$$|/gate/e2e$$|/deploy/mcp$$|/validate
 accuracy: ## how many forbidden and harmless documents each rule refuses; fails below the committed figures
 	go test ./validate/accuracy -run '^TestAccuracy$$' -count=1 -v
 
-REAL := TestInjections|TestLiterals|TestDocumentsAreTextsOfTheirOwn|TestReadsPackedFiles|TestComments|TestChunks|TestCatalogue|TestCatalogueOfDamagedFiles|TestPrograms|TestHarmless
+REAL := TestInjections|TestLiterals|TestDocumentsAreTextsOfTheirOwn|TestReadsPackedFiles|TestComments|TestChunks|TestCatalogue|TestCatalogueOfDamagedFiles|TestPrograms|TestShare|TestHarmless
 accuracy-real: ## the rules on harmless text of this machine and on public sets of injections (docs/accuracy.md); LOOK=help lists findings, UPDATE=1 writes the figures of explain
 	go test ./validate/accuracy -tags real -run '^($(REAL))$$' -count=1 -v -timeout 60m $(if $(LOOK),-look '$(LOOK)') $(if $(KEEP),-keep '$(abspath $(KEEP))') $(if $(UPDATE),-update)
 

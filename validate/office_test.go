@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/threegate/tool-exec/schemas"
+	"github.com/threegate/tool-exec/validate/channel"
 )
 
 // officeRequests reads a file of requests: paragraphs of "key: value" lines, whose further
@@ -131,6 +132,32 @@ func TestHonestRequests(t *testing.T) {
 	}
 }
 
+// TestHonestResults: of a hundred requests and of what they print none is refused, and of at most one something is taken
+// out.
+func TestHonestResults(t *testing.T) {
+	cases := officeRequests(t, "testdata/honest-results.txt")
+	if len(cases) < 100 {
+		t.Fatalf("only %d cases", len(cases))
+	}
+	touched := 0
+	for _, r := range cases {
+		_, fs := Request("", []byte(officeRequest(r)), testPolicy())
+		for _, f := range fs {
+			if f.Severity == schemas.SeverityBlocking {
+				t.Errorf("%s\n\t%s\n\t%d: %s: %s", r["purpose"], r["command"], f.Line, f.Rule, f.Message)
+			}
+		}
+		policy := testPolicy()
+		v := channel.Judge([]byte(r["prints"]), nil)
+		if touched += min(1, len(v.Withheld)); len(v.Refused) > 0 || touched > 1 {
+			t.Errorf("%s\n\t%+v", r["purpose"], append(v.Withheld, v.Refused...))
+		}
+		for _, m := range policy.Secrets([]byte(r["prints"])) {
+			t.Errorf("%s\n\tsecret %s: %s", r["purpose"], m.Rule, r["prints"][m.Offset:m.End])
+		}
+	}
+}
+
 // TestHostileRequests: each is refused for what it hides.
 func TestHostileRequests(t *testing.T) {
 	for _, r := range officeRequests(t, "testdata/hostile.txt") {
@@ -139,6 +166,20 @@ func TestHostileRequests(t *testing.T) {
 			return f.Rule == r["rule"] && f.Severity == schemas.SeverityBlocking
 		}) {
 			t.Errorf("%s%s%s: no %s in %+v", r["purpose"], r["command"], r["code"], r["rule"], fs)
+		}
+	}
+}
+
+// TestQuotedSecrets: a secret is found in the pieces that a shell or Python joins.
+func TestQuotedSecrets(t *testing.T) {
+	for _, r := range []map[string]string{
+		{"command": `python /in/a.py --token "8f3k"'D92mQpL0xZ7vB4nT'`},
+		{"code": "password = 'Zx9!kQ' \\\n    '2mVb7t'\nprint(len(password))"},
+		{"code": "api_key = '8f3kD92m' + 'QpL0xZ7vB4nT'\nprint(len(api_key))"},
+	} {
+		_, fs := Request("", []byte(officeRequest(r)), testPolicy())
+		if !slices.ContainsFunc(fs, func(f schemas.Finding) bool { return f.Rule == ruleSecrets }) {
+			t.Errorf("%v: %+v", r, fs)
 		}
 	}
 }

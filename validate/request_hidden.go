@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -195,5 +196,33 @@ func (rr *requestReader) secrets() func([]schemas.Finding) []schemas.Finding {
 	src := rr.doc.Text
 	all, ms := rr.p.secrets(src)
 	rr.rep.AddAll(secretFindings(src, ms, rr.doc.Pos))
-	return secrets.NewRedactor(src, all).Findings
+	red := secrets.NewRedactor(src, all)
+	if joined := unquoted(src); len(joined.Text) < len(src) {
+		more, left := rr.p.secrets(joined.Text)
+		for _, m := range left {
+			if from, to := joined.Origin(m.Offset), joined.Origin(m.End-1)+1; to-from > m.End-m.Offset {
+				m.Offset, m.End = from, to
+				rr.rep.AddAll(secretFindings(src, []secrets.Match{m}, rr.doc.Pos))
+			}
+		}
+		for _, m := range more {
+			red.Add(string(joined.Text[m.Offset:m.End]))
+		}
+	}
+	return red.Findings
+}
+
+// seam is where a shell or Python joins two quoted pieces.
+var seam = regexp.MustCompile("[\\w!-/:;=?@^~](?:[\"'][ \\t]*(?:\\+[ \\t]*)?(?:\\\\?\\n[ \\t]*)?(?:\\+[ \\t]*)?[\"'])[\\w!-/:;=?@^~]")
+
+// unquoted is src with its quoted pieces joined, as programs read them.
+func unquoted(src []byte) *text.Mapped {
+	m := &text.Mapped{}
+	at := 0
+	for _, ix := range seam.FindAllIndex(src, -1) {
+		m.Add(src[at:ix[0]+1], at)
+		at = ix[1] - 1
+	}
+	m.Add(src[at:], at)
+	return m
 }

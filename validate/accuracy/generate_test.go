@@ -8,9 +8,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -61,14 +63,30 @@ func fill(s, seed string) (text []byte, secrets []string) {
 	return out, secrets
 }
 
+// walletKey is a key of so many bytes in base58 with its checksum.
+func walletKey(r *rand.Rand, n int) string {
+	const set = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+	begin := map[int]string{33: "\x80", 78: "\x04\x88\xad\xe4"}[n]
+	b := append([]byte(begin), randomBytes(r, n-len(begin))...)
+	once := sha256.Sum256(b)
+	twice := sha256.Sum256(once[:])
+	v, rest := new(big.Int).SetBytes(append(b, twice[:4]...)), new(big.Int)
+	var out []byte
+	for v.Sign() > 0 {
+		v.DivMod(v, big.NewInt(58), rest)
+		out = append(out, set[rest.Int64()])
+	}
+	slices.Reverse(out)
+	return string(out)
+}
+
 func generate(r *rand.Rand, name, arg string) []byte {
 	n, _ := strconv.Atoi(arg)
 	std := base64.StdEncoding.EncodeToString
 	sets := map[string]string{"an": upper + lower + digits, "al": upper + lower, "d": digits, "hex": "0123456789abcdef",
 		"B32": upper + "234567",
 		"b64": b64set, "gk": upper + lower + digits + "-_", "age": strings.ToUpper("qpzry9x8gf2tvdw0s3jn54khce6mua7l"),
-		"HEX": "0123456789ABCDEF", "ln": lower + digits, "B36": upper + digits,
-		"wif": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"}
+		"HEX": "0123456789ABCDEF", "ln": lower + digits, "B36": upper + digits}
 	if set, ok := sets[name]; ok {
 		return []byte(chars(r, set, n))
 	}
@@ -87,6 +105,8 @@ func generate(r *rand.Rand, name, arg string) []byte {
 		return u([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + u([]byte(`{"sub":"`+chars(r, digits, 10)+`","name":"svc","iat":1760000000}`)) + "." + u(randomBytes(r, 32))
 	}
 	switch name {
+	case "wallet":
+		return []byte(walletKey(r, n))
 	case "seed":
 		return []byte(seedPhrase(r, n))
 	case "aws":

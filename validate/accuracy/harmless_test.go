@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	look = flag.String("look", "", "list what is found in the half for looking at, in sources and sets that match")
+	look = flag.String("look", "", "list what is found in the sources and sets for learning that match")
 	keep = flag.String("keep", "", "a file to keep the harvest in: read if it is there, else written")
 )
 
@@ -24,11 +24,11 @@ const root = "../.."
 // them can't pass.
 const minDocuments = 5000
 
-// bars are the greatest parts of the counted half that may be refused, and refused or
+// bars are the greatest parts of the counted sources that may be refused, and refused or
 // withheld.
 var bars = map[textKind]struct{ refused, either float64 }{
-	output:        {0.002, 0.01},
-	documentation: {0.005, 0.03},
+	output:        {0.001, 0.01},
+	documentation: {0.002, 0.03},
 }
 
 // clean are sources of which nothing may be refused or withheld.
@@ -43,24 +43,20 @@ func TestHarmless(t *testing.T) {
 	}
 	t.Logf("%d harmless documents", len(docs))
 	vs := judgeTexts(docs, func(d *harvested) []byte { return d.Text })
-	counts := figures.harmless
+	learning, counts := map[string]*row{}, figures.harmless
 	for i, d := range docs {
-		if !d.counted() {
+		list := counts
+		if !d.Counted {
+			list = learning
 			if *look != "" && regexp.MustCompile(*look).MatchString(d.Source) {
 				printFound(d.Source+": "+d.Name, d.Text, vs[i])
 			}
-			continue
 		}
-		at(counts, d.Source).add(d.Kind, vs[i])
-		at(counts, allOf+string(d.Kind)).add("", vs[i])
+		at(list, d.Source).add(d.Kind, vs[i])
+		at(list, allOf+string(d.Kind)).add("", vs[i])
 	}
-	fmt.Printf("\n%-28s %-14s %6s %9s %9s   %s\n", "harmless, the counted half", "", "n", "refused", "withheld", "by rule")
-	for _, name := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[a].kind, counts[b].kind), cmp.Compare(a, b))
-	}) {
-		r := counts[name]
-		fmt.Printf("%-28s %-14s %6d %8.2f%% %8.2f%%   %s\n", name, r.kind, r.n, 100*r.part(refused), 100*r.part(withheld), r.rules())
-	}
+	printRows("harmless, for learning", learning)
+	printRows("harmless, only counted", counts)
 	for _, kind := range slices.Sorted(maps.Keys(bars)) {
 		r, bar := at(counts, allOf+string(kind)), bars[kind]
 		reach(t, string(kind)+", refused", r.part(refused) <= bar.refused, "%.2f %%, at most %.2f %% may be",
@@ -69,15 +65,16 @@ func TestHarmless(t *testing.T) {
 		reach(t, string(kind)+", refused or withheld", either <= bar.either, "%.2f %%, at most %.2f %% may be",
 			100*either, 100*bar.either)
 	}
+	worseThanBefore(t, "harmless", counts, func(r *row) int { return r.n - r.fates[refused] - r.fates[withheld] })
 	for _, name := range clean {
-		r := at(counts, name)
+		r := at(learning, name)
 		n := r.fates[refused] + r.fates[withheld]
 		reach(t, name, n == 0, "%d of %d are refused or withheld, none may be", n, r.n)
 	}
 }
 
 // notReached are the bars that are not reached: they are only printed.
-var notReached = []string{string(override), string(theft), string(toModel), string(operand)}
+var notReached = []string{}
 
 // reach fails, or prints that it is known, where a bar is not reached.
 func reach(t *testing.T, bar string, ok bool, format string, args ...any) {
@@ -119,6 +116,18 @@ func (r *row) add(kind textKind, v textVerdict) {
 			seen[f.rule] = true
 			r.byRule[f.rule]++
 		}
+	}
+}
+
+// printRows prints what came of the texts of a list, by source.
+func printRows(title string, rows map[string]*row) {
+	fmt.Printf("\n%-50s %-14s %6s %22s %22s   %s\n", title, "", "n", "refused", "refused or withheld", "by rule")
+	for _, name := range slices.SortedFunc(maps.Keys(rows), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rows[a].kind, rows[b].kind), cmp.Compare(a, b))
+	}) {
+		r := rows[name]
+		fmt.Printf("%-50s %-14s %6d %22s %22s   %s\n", name, r.kind, r.n, share(r.fates[refused], r.n),
+			share(r.fates[refused]+r.fates[withheld], r.n), r.rules())
 	}
 }
 

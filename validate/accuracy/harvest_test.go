@@ -40,11 +40,9 @@ type harvested struct {
 	Text []byte
 	// ID is the digest of the text without what does not tell it from others.
 	ID [sha256.Size]byte
+	// Counted says that its source is only counted. The others are for looking at.
+	Counted bool
 }
-
-// counted says whether the document belongs to the half that is only counted. The other
-// half is for looking at. It depends on the text alone.
-func (d *harvested) counted() bool { return d.ID[0] >= 0x80 }
 
 // The bounds of a document. What is longer is cut behind a line, what is shorter left out.
 const (
@@ -57,7 +55,9 @@ type source struct {
 	name string
 	kind textKind
 	most int
-	find func(*finder) []candidate
+	// counted sources are only counted: who changes a rule does not look at what is found in them.
+	counted bool
+	find    func(*finder) []candidate
 }
 
 // candidate is a text that a source may give; read makes it.
@@ -111,7 +111,7 @@ func collect(ctx context.Context, root string) ([]*harvested, error) {
 	f := &finder{ctx, root, tmp}
 	var out []*harvested
 	seen := map[[sha256.Size]byte]bool{}
-	for _, s := range sources {
+	for _, s := range slices.Concat(sources, countedSources) {
 		out = append(out, s.documents(f, seen)...)
 	}
 	slices.SortStableFunc(out, func(a, b *harvested) int {
@@ -170,7 +170,9 @@ func (s *source) document(name string, b []byte) *harvested {
 	if len(b) < minText || bytes.IndexByte(b, 0) >= 0 {
 		return nil
 	}
-	return newDocument(s.name, s.kind, name, b)
+	d := newDocument(s.name, s.kind, name, b)
+	d.Counted = s.counted
+	return d
 }
 
 // newDocument makes a document of a text that comes from elsewhere.

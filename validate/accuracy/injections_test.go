@@ -17,38 +17,33 @@ import (
 	"testing"
 )
 
-// leastOfClass is how many texts of a class with a bar there must be.
-const leastOfClass = 10
-
 // TestInjections judges the texts of the public sets and prints, by class, which part of
 // them is refused or withheld.
 func TestInjections(t *testing.T) {
 	samples := append(readSets(t), programs(t)...)
 	vs := judgeTexts(samples, func(s sample) []byte { return []byte(s.text) })
-	counts := figures.injections
+	learning, counts := map[string]*row{}, figures.injections
 	for i, s := range samples {
-		if !s.counted() {
+		list := counts
+		if !s.counted {
+			list = learning
 			if *look != "" && regexp.MustCompile(*look).MatchString(s.set+": "+string(s.class)) {
 				printVerdict(s, vs[i])
 			}
-			continue
 		}
-		at(counts, string(s.class)).add("", vs[i])
-		at(counts, string(s.class)+": "+s.set).add("", vs[i])
+		at(list, string(s.class)).add("", vs[i])
+		at(list, string(s.class)+": "+s.set).add("", vs[i])
 	}
-	fmt.Printf("\n%-64s %6s %9s %9s %9s   %s\n", "public sets, the counted half", "n", "refused", "withheld", "either", "by rule")
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		r := counts[name]
-		fmt.Printf("%-64s %6d %8.1f%% %8.1f%% %8.1f%%   %s\n", name, r.n, 100*r.part(refused), 100*r.part(withheld),
-			100*(r.part(refused)+r.part(withheld)), r.rules())
-	}
+	printRows("public sets, for learning", learning)
+	printRows("public sets, only counted", counts)
 	for _, c := range slices.Sorted(maps.Keys(recallBars)) {
-		r := at(counts, string(c))
-		either := r.part(refused) + r.part(withheld)
-		reach(t, string(c), r.n >= leastOfClass && either >= recallBars[c],
-			"%.1f %% of %d texts are refused or withheld, at least %.0f %% of at least %d must be", 100*either, r.n,
-			100*recallBars[c], leastOfClass)
+		if r := at(counts, string(c)); r.n >= leastNamed {
+			either := r.part(refused) + r.part(withheld)
+			reach(t, string(c), either >= recallBars[c], "%.1f %% of %d texts are refused or withheld, at least %.0f %% must be",
+				100*either, r.n, 100*recallBars[c])
+		}
 	}
+	worseThanBefore(t, "injections", counts, func(r *row) int { return r.fates[refused] + r.fates[withheld] })
 }
 
 func printVerdict(s sample, v textVerdict) {
@@ -75,7 +70,7 @@ func programs(t *testing.T) (out []sample) {
 		std := base64.StdEncoding.EncodeToString
 		for _, text := range []string{std(b), folded(std(b)), hex.EncodeToString(b), std(z.Bytes()), folded(std(z.Bytes())),
 			fmt.Sprintf("%q", string(b)), hex.Dump(b)} {
-			out = append(out, sample{"programs of the machine", payload, "output:\n" + text + "\nend\n"})
+			out = append(out, sample{"programs of the machine", payload, "output:\n" + text + "\nend\n", true})
 		}
 		if len(out) >= 400 {
 			break

@@ -26,7 +26,7 @@ func TestDocumentsAreTextsOfTheirOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := source{"texts", other, 10, func(*finder) []candidate { return asTheyAre(files(`\.txt$`, "", dir)) }}
+	s := source{"texts", other, 10, false, func(*finder) []candidate { return asTheyAre(files(`\.txt$`, "", dir)) }}
 	seen := map[[32]byte]bool{}
 	docs := s.documents(&finder{ctx: t.Context()}, seen)
 	if len(docs) != 2 {

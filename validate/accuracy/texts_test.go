@@ -43,10 +43,15 @@ func judgeText(text []byte) (out fate, fs []found) {
 	for _, s := range v.Refused {
 		fs = append(fs, found{s.Rule, s.What, refused, s.From, s.To})
 	}
-	for _, m := range secrets.Scan(text) {
-		fs = append(fs, found{ruleSecrets, m.Rule + " " + m.Masked, refused, m.Offset, m.End})
+	if len(v.Refused) > 0 || v.TooMuch(false) {
+		out = refused
 	}
-	if len(fs) > len(v.Withheld) || v.TooMuch(false) {
+	ms := secrets.Scan(text)
+	for _, m := range ms {
+		fs = append(fs, found{ruleSecrets, m.Rule + " " + m.Masked, withheld, m.Offset, m.End})
+		out = max(out, withheld)
+	}
+	if secrets.IsDump(ms) {
 		out = refused
 	}
 	slices.SortStableFunc(fs, func(a, b found) int { return a.offset - b.offset })

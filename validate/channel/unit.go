@@ -22,16 +22,18 @@ func unit(raw []byte, from, to int) (lo, hi int) {
 	if end := tagEnd(raw, from); end > hi {
 		hi = lineStop(raw, end)
 	}
+	step := stepMark.Match(raw[lo:hi])
 	for lo > 0 && from-lo < reach {
-		above := lineStart(raw, lo-1)
-		if !continues(raw[above:lo-1], raw[lo:lineStop(raw, lo)]) {
+		above, line := lineStart(raw, lo-1), raw[lo:lineStop(raw, lo)]
+		before := raw[above : lo-1]
+		if !continues(before, line) && !(step && stepMark.Match(line) && (stepMark.Match(before) || bytes.HasSuffix(before, []byte(":")))) {
 			break
 		}
 		lo = above
 	}
 	for hi < len(raw) && hi-to < reach {
 		below := lineStop(raw, hi+1)
-		if !continues(raw[lineStart(raw, hi):hi], raw[hi+1:below]) {
+		if !continues(raw[lineStart(raw, hi):hi], raw[hi+1:below]) && !(step && stepMark.Match(raw[hi+1:below])) {
 			break
 		}
 		hi = below
@@ -92,6 +94,8 @@ var (
 		`\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)`)
 	// standsAlone is a heading, a row or a fence.
 	standsAlone = regexp.MustCompile("^\\s*(?:#|\\||```)")
+	// stepMark begins a step of a numbered procedure, which is one order.
+	stepMark    = regexp.MustCompile(`^\s*(?:>\s*)?\d{1,3}[.)]\s`)
 	commentMark = regexp.MustCompile(`^\s*(?:#+|//+|--|;+|%|>+|\*)\s`)
 )
 

@@ -57,6 +57,7 @@ const (
 type grammar struct {
 	phrases  []phrase
 	standing []phrase          // of a standing order
+	framed   []phrase          // of what poses as the system's own words
 	classes  map[string]*class // by how phrases write them
 	words    map[string][]int
 	stems    map[string][]int
@@ -82,13 +83,18 @@ const (
 	// classStanding is given to the first word where a standing order came shortly before:
 	// one for each task, or for all that follows.
 	classStanding = "STANDING"
+	// classFramed is given to the first word where a label or a tag posed as the system's own words shortly before.
+	classFramed = "FRAMED"
+	// classLabel is of the ends of labels, and classTag of tags, that name who speaks.
+	classLabel = "UPHEAD"
+	classTag   = "TAGHEAD"
 	// classOdd is of addresses that carry data, lead to something that runs, or hide where
 	// they lead.
 	classOdd = "ODDURL"
 )
 
 var virtual = []string{classURL, classFile, classScript, classOption, classCode, classQuote, classBlock, classLast,
-	classCore, classStanding, classOdd, classAI, classMail, classWeb, classKeys}
+	classCore, classStanding, classFramed, classLabel, classTag, classOdd, classAI, classMail, classWeb, classKeys}
 
 var loadGrammar = sync.OnceValue(func() *grammar {
 	g := &grammar{classes: map[string]*class{}, words: map[string][]int{}, stems: map[string][]int{},
@@ -120,6 +126,8 @@ var loadGrammar = sync.OnceValue(func() *grammar {
 			rule = id
 		case rule == "standing":
 			g.standing = append(g.standing, g.compile("", line))
+		case rule == "framed":
+			g.framed = append(g.framed, g.compile("", line))
 		default:
 			g.phrases = append(g.phrases, g.compile(rule, line))
 		}
@@ -273,16 +281,54 @@ func (r *reading) read(b []byte, words []word, capital func(span) bool) {
 		if w.kind&(opens|isQuoted|isCode) != 0 || i > 0 && r.leads(i-1) {
 			r.begins |= 1 << i
 		}
-		switch {
-		case string(k) == "core" && capital(w.span):
-			r.set(g.classes[classCore].n, i)
-		case string(k) == "ai" && capital(w.span):
-			r.set(g.classes[classAI].n, i)
-		}
+		r.speaker(b, i, capital)
 	}
 	if n := len(words); n > 0 {
 		r.set(g.classes[classLast].n, n-1)
 	}
+}
+
+// speaker notes the classes of word i that depend on how it is written: CORE, AI, a tag <SYSTEM>, a label in capitals
+// such as SYSTEM OVERRIDE: or [ADMIN].
+func (r *reading) speaker(b []byte, i int, capital func(span) bool) {
+	g, w := r.g, r.words[i]
+	after := func(w word) byte {
+		if w.to < len(b) {
+			return b[w.to]
+		}
+		return 0
+	}
+	heads := r.of[g.classes["HEAD"].n]>>i&1 != 0
+	if w.kind&isTag != 0 && after(w) == '>' && r.of[g.classes["TAGS"].n]>>i&1 != 0 {
+		r.set(g.classes[classTag].n, i)
+	}
+	if !capital(w.span) {
+		return
+	}
+	switch string(b[w.from:w.to]) {
+	case "core":
+		r.set(g.classes[classCore].n, i)
+	case "ai":
+		r.set(g.classes[classAI].n, i)
+	}
+	for j := i; heads && j < min(i+maxLabel, len(r.words)) && capital(r.words[j].span); j++ {
+		if c := after(r.words[j]); c == ':' || c == ']' {
+			r.set(g.classes[classLabel].n, j)
+		}
+	}
+}
+
+// maxLabel is how many words a label has.
+const maxLabel = 4
+
+// matchesAny says whether one of ps is in the window.
+func (r *reading) matchesAny(ps []phrase) bool {
+	for i := range ps {
+		if ps[i].matches(r) {
+			return true
+		}
+	}
+	return false
 }
 
 // leads says whether an order may begin behind word i.

@@ -2,6 +2,7 @@ package content
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/threegate/tool-exec/validate/text"
 )
@@ -18,17 +19,20 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *text.Piece) {
 	small := func(i int) bool { return at(i) >= 'a' && at(i) <= 'z' }
 	capital := func(s span) bool {
 		first, last := at(s.from), at(s.to-1)
-		return s.to-s.from == 4 && first == 'C' && last == 'E' || s.to-s.from == 2 && first == 'A' && last == 'I'
+		return s.to-s.from > 1 && first >= 'A' && first <= 'Z' && last >= 'A' && last <= 'Z'
 	}
 	r := newReading(loadGrammar())
 	var words []word
-	standing := -1 // until where a standing order holds
+	standing, framed := -1, -1 // until where a standing order, and a frame, hold
 	for s := range sentencesOf(b, small) {
 		if c.full() || !c.judges(s.to-s.from) {
 			return
 		}
 		words = wordsOf(words[:0], b, s)
 		block := blockBehind(b, s.to)
+		if line := bytes.TrimLeft(b[s.from:s.to], "\n "); fenced(line) != "" || bytes.HasPrefix(line, []byte("#")) {
+			framed = -1 // it ends with its section
+		}
 		found := map[string]bool{}
 		for from := 0; from < len(words); from += window - windowOverlap {
 			to := min(len(words), from+window)
@@ -36,13 +40,17 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *text.Piece) {
 			if to == len(words) && block >= 0 {
 				r.set(r.g.classes[classBlock].n, to-from-1)
 			}
-			for i := range r.g.standing {
-				if r.g.standing[i].matches(r) {
-					standing = s.to + maxStanding
-				}
+			if r.matchesAny(r.g.standing) {
+				standing = s.to + maxStanding
 			}
 			if s.from < standing {
 				r.set(r.g.classes[classStanding].n, 0)
+			}
+			if s.from < framed {
+				r.set(r.g.classes[classFramed].n, 0)
+			}
+			if r.matchesAny(r.g.framed) {
+				framed = s.to + maxFramed
 			}
 			for i := range r.g.phrases {
 				f := &r.g.phrases[i]
@@ -51,7 +59,7 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *text.Piece) {
 				}
 				found[f.rule] = true
 				span := trim(b, s)
-				if f.block && block >= 0 {
+				if (f.block || f.rule == RuleInsert) && block >= 0 {
 					span.to = blockEnd(b, block)
 				}
 				c.hit(Hit{Rule: f.rule, Name: "words", Offset: folded.Origin(span.from),
@@ -66,6 +74,9 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *text.Piece) {
 
 // maxStanding is how far what a standing order wants done may stand behind it.
 const maxStanding = 900
+
+// maxFramed is the same for a frame.
+const maxFramed = 400
 
 // trim takes spaces and marks of lists off the ends of s.
 func trim(b []byte, s span) span {
@@ -92,6 +103,9 @@ func blockBehind(b []byte, i int) int {
 	}
 	for n := 0; i < len(b) && b[i] == '\n' && n < 3; n++ {
 		i++
+		if quoted := bytes.TrimLeft(b[i:min(len(b), i+8)], " "); bytes.HasPrefix(quoted, []byte(">")) { // of a quotation
+			i = end(b, i, " >")
+		}
 	}
 	if fenced(b[i:]) != "" || codeLine(b[i:]) {
 		return i
@@ -101,13 +115,21 @@ func blockBehind(b []byte, i int) int {
 
 // fenced returns the marks of a fence that b begins with.
 func fenced(b []byte) string {
-	line := bytes.TrimLeft(b[:min(len(b), 16)], " ")
+	line := bytes.TrimLeft(b[:min(len(b), 16)], " >")
 	for _, marks := range []string{"```", "~~~"} {
 		if bytes.HasPrefix(line, []byte(marks)) {
 			return marks
 		}
 	}
 	return ""
+}
+
+// end is where those of chars end that begin at i.
+func end(b []byte, i int, chars string) int {
+	for i < len(b) && strings.IndexByte(chars, b[i]) >= 0 {
+		i++
+	}
+	return i
 }
 
 // codeLine says whether b begins with a line that looks like one of code.
@@ -121,8 +143,8 @@ func blockEnd(b []byte, i int) int {
 	most := min(len(b), i+maxBlock)
 	if marks := fenced(b[i:]); marks != "" {
 		from := min(most, i+bytes.IndexByte(b[i:], marks[0])+len(marks))
-		if n := bytes.Index(b[from:most], []byte("\n"+marks)); n >= 0 {
-			return from + n + 1 + len(marks)
+		if n := bytes.Index(b[from:most], []byte(marks)); n >= 0 {
+			return from + n + len(marks)
 		}
 		return most
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // wordKind is what a word is besides the letters that it is made of.
-type wordKind uint8
+type wordKind uint16
 
 // The kinds of words, as bits.
 const (
@@ -18,6 +18,7 @@ const (
 	opens                          // nothing, or punctuation, stands before it
 	closes                         // nothing, or punctuation, stands behind it
 	isLink                         // the target of a link
+	isTag                          // the first word of a tag
 )
 
 // word is a word of a sentence.
@@ -35,6 +36,9 @@ func wordsOf(out []word, b []byte, s span) []word {
 			end, k := wordEnd(b, i, s.to)
 			if k&isAddress != 0 && linked(b[s.from:i]) {
 				k = isLink
+			}
+			if i > s.from && b[i-1] == '<' {
+				k |= isTag
 			}
 			out = append(out, word{span{i, end}, kind | k})
 			kind, i = 0, end

@@ -2,8 +2,10 @@ package secrets
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"math"
+	"math/big"
 	"regexp"
 	"strings"
 )
@@ -18,6 +20,7 @@ var checks = map[string]func(m found) bool{
 	"labelled":        labelledValue,
 	"named":           namedCredential,
 	"pair":            holdsPair,
+	"wallet":          walletKey,
 }
 
 // placeholder says whether s stands for a secret without being one.
@@ -244,6 +247,23 @@ func namedCredential(m found) bool {
 func holdsPair(m found) bool {
 	text, _, pair := pairIn(m.secret)
 	return len(text) >= 8 && (pair || strings.Contains(m.match, "_password"))
+}
+
+const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+// walletKey says whether the last four bytes of a key in base58 are the checksum of the others.
+func walletKey(m found) bool {
+	n := new(big.Int)
+	for _, c := range m.secret {
+		n.Add(n.Mul(n, big.NewInt(58)), big.NewInt(int64(strings.IndexRune(base58, c))))
+	}
+	b := n.Bytes()
+	if len(b) < 8 {
+		return false
+	}
+	once := sha256.Sum256(b[:len(b)-4])
+	twice := sha256.Sum256(once[:])
+	return bytes.Equal(twice[:4], b[len(b)-4:])
 }
 
 // pairIn is what s spells in base64, and what stands behind its first colon.

@@ -69,7 +69,7 @@ func TestKeywordsAndNext(t *testing.T) {
 		if found > 0 && withKeyword == 0 && !keywordElsewhere[rule.ID] {
 			t.Errorf("%s (%s): no keyword in what it finds", rule.ID, rule.Regex)
 		}
-		if rule.next != nil && found < 5 && rule.Check != "pair" { // random text is no base64 of a name and a password
+		if rule.next != nil && found < 5 && rule.Check != "pair" && rule.Check != "wallet" { // what random text is not
 			t.Errorf("%s (%s): only %d texts", rule.ID, rule.Regex, found)
 		}
 	}

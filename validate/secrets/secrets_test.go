@@ -389,7 +389,8 @@ func TestFormatsOfToday(t *testing.T) {
 		"bb_live_" + random, "polar_oat_" + random, "AQ." + "Ab8RN6" + random, random + random[:18] + "JQQJ99" + "BAACYeBjFXJ3w3AAABACOG" + random[:4],
 		"IQoJb3JpZ2luX2Vj" + "E" + strings.Repeat(random, 4), "apify_api_" + random, "authorization: BEARER " + random,
 		"| db_password | S3cr3t!" + "Passw0rd |", "| api_token | " + random + " |", "db_password   S3cr3t!" + "Passw0rd",
-		"<string>apiToken</string>\n  <string>" + random + "</string>",
+		"<string>apiToken</string>\n  <string>" + random + "</string>", "name,value\nadmin_password,S3cr3t!" + "Passw0rd",
+		"<name>API_TOKEN</name><value>" + random + "</value>", "5HueCGU8rMjxEXxiPuD5BDku4Mk" + "FqeZyd4dZ1jvhTVqvbTLvyTJ",
 	} {
 		if ms := secrets.Scan([]byte("a\n" + s + "\n")); len(ms) == 0 {
 			t.Errorf("not found: %s", s)
@@ -406,6 +407,7 @@ func TestNoSecrets(t *testing.T) {
 		"secret = projects/my-proj-123/secrets/db-password/versions/3", "credential \"gcp-e2e.json\"", "password: ${{ secrets.DEPLOY_TOKEN }}",
 		"\tdep\tgithub.com/golang-jwt/jwt/v5\tv5.2.1\th1:OuVbFODueb089Lh128TAcimifWaLhJwVflnrgM17wHk=",
 		"| token | meaning |\n|---|---|\n| token_type | always Bearer |", "password_min_length    at-least-12",
+		"5HueCGU8rMjxEXxiPuD5BDku4Mk" + "FqeZyd4dZ1jvhTVqvbTLvyTK", // a wallet's key with another checksum
 	} {
 		if ms := secrets.Scan([]byte(s + "\n")); len(ms) > 0 {
 			t.Errorf("%s: %+v", s, ms)

@@ -15,6 +15,8 @@ const (
 	Percent = "percent"
 	Escape  = "escape" // \x41, \u0041
 	Gzip    = "gzip"
+	Entity  = "entity" // &#65;
+	Tags    = "tags"   // marks inside of words, ig<b>no</b>re
 )
 
 // Piece is a stretch of text and what it decodes to.

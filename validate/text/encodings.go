@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"html"
 	"iter"
 	"regexp"
 	"strconv"
@@ -20,7 +21,8 @@ type stretch struct {
 }
 
 // finders look for one encoding each, in one pass over the text.
-var finders = []func([]byte) iter.Seq[stretch]{findBase64, findHex, findBytes, percents.find, escapes.find}
+var finders = []func([]byte) iter.Seq[stretch]{findBase64, findHex, findBytes, findGroups, percents.find,
+	escapes.find, entities.find, tags.find}
 
 // The least that is taken for an encoding, in characters.
 const (
@@ -161,6 +163,44 @@ func decode64(digits []byte) []byte {
 	return out[:n]
 }
 
+// findGroups reads base64 in groups of four or eight digits between blanks.
+func findGroups(b []byte) iter.Seq[stretch] {
+	return func(yield func(stretch) bool) {
+		for i := 0; i < len(b); i++ {
+			if i > 0 && base64Class[b[i-1]] {
+				continue
+			}
+			for _, n := range []int{4, 8} {
+				digits, to := groups(b, i, n)
+				data := decode64(digits)
+				if len(digits) < minNoise || !LooksText(data) {
+					continue
+				}
+				if !yield(stretch{i, to, Base64, data, false}) {
+					return
+				}
+				i = to
+			}
+		}
+	}
+}
+
+// groups are the digits of the groups of n that begin at i, the last one of which may be shorter, and their end.
+func groups(b []byte, i, n int) (digits []byte, to int) {
+	for to = i; i < len(b); i++ {
+		next := end(b[:min(len(b), i+n+1)], i, &base64Class)
+		if next == i || next-i > n {
+			return digits, to
+		}
+		digits = append(digits, b[i:next]...)
+		if to = next; next-i < n || next == len(b) || b[next] != ' ' {
+			return digits, to
+		}
+		i = next
+	}
+	return digits, to
+}
+
 func findHex(b []byte) iter.Seq[stretch] {
 	return func(yield func(stretch) bool) {
 		for r := range runs(b, minHex, &hexClass) {
@@ -243,11 +283,17 @@ type spelling struct {
 	code      *regexp.Regexp
 	// ends are what ends a stretch that is written so.
 	ends string
+	// least matches a stretch that holds enough of it; none means that one code does.
+	least *regexp.Regexp
 }
 
 var (
-	percents = spelling{Percent, "%", regexp.MustCompile(`%[0-9A-Fa-f]{2}`), " \t\r\n\"'`<>\\^(){}"}
-	escapes  = spelling{Escape, `\`, regexp.MustCompile(`\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[nrt"/])`), "\n"}
+	percents = spelling{Percent, "%", regexp.MustCompile(`%[0-9A-Fa-f]{2}`), " \t\r\n\"'`<>\\^(){}", nil}
+	escapes  = spelling{Escape, `\`, regexp.MustCompile(`\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[nrt"/])`), "\n", nil}
+	entities = spelling{Entity, "&#", regexp.MustCompile(`&#(?:[xX][0-9A-Fa-f]{2,6}|[0-9]{2,7});`), "\n",
+		regexp.MustCompile(`(?:&#(?:[xX][0-9A-Fa-f]{2,6}|[0-9]{2,7});[^&\n]?){3}`)}
+	tags = spelling{Tags, "<", regexp.MustCompile(`<(?:/?[A-Za-z][^<>\n]{0,60}|!--[^<>\n]{0,60}--)>`), "\n",
+		regexp.MustCompile(`[A-Za-z](?:<(?:/?[A-Za-z][^<>\n]{0,60}|!--[^<>\n]{0,60}--)>)+[a-z].{0,40}?[A-Za-z](?:<(?:/?[A-Za-z][^<>\n]{0,60}|!--[^<>\n]{0,60}--)>)+[a-z]`)}
 )
 
 // number is a code that may spell any character.
@@ -268,7 +314,7 @@ func (s *spelling) find(b []byte) iter.Seq[stretch] {
 			if e := bytes.IndexAny(b[at+k:], s.ends); e >= 0 {
 				to = at + k + e
 			}
-			if text := b[from:to]; s.code.Match(text) &&
+			if text := b[from:to]; s.code.Match(text) && (s.least == nil || s.least.Match(text)) &&
 				!yield(stretch{from, to, s.enc, s.decode(text), !number.Match(text)}) {
 				return
 			}
@@ -286,6 +332,12 @@ func (s *spelling) decode(text []byte) []byte {
 	return s.code.ReplaceAllFunc(text, func(code []byte) []byte {
 		if plain, ok := plainEscapes[string(code)]; ok {
 			return []byte(plain)
+		}
+		switch s.enc {
+		case Tags:
+			return nil
+		case Entity:
+			return []byte(html.UnescapeString(string(code)))
 		}
 		v, _ := strconv.ParseUint(string(bytes.TrimLeft(code, `%\xu`)), 16, 16)
 		if code[1] == 'u' {

@@ -150,7 +150,7 @@ func accuracyText(id string) string {
 		b.WriteString(". Of the texts of public sets of injections, it names something in ")
 		list(&b, m.Injections)
 	}
-	b.WriteString(". Measured by make accuracy-real, on the half that is only counted.")
+	b.WriteString(". Measured by make accuracy-real, on the sources that are only counted.")
 	return b.String()
 }
 

@@ -54,7 +54,7 @@ func markerRows() []row {
 			re: pattern(`\n\n(?:human|user):[^\n]{0,300}\n{2}(?:assistant|ai):`)},
 		{rule: RuleView, name: "image", what: "an image whose address carries data", near: []string{"!["},
 			re:     pattern(`!\[[^\]\n]{0,200}\]\(\s*<?(?:https?:)?//[^)\s>]{1,200}(?:\?[^)\s>]*=|\{|\$[a-z_({])`),
-			unless: pattern(`\]\(\s*<?(?:https?:)?//[^)\s?{}$]*(?:badge|shields\.)[^)\s?{}$]*\?[^)\s{}$]{0,160}[)\s">]|\]\(\s*<?(?:https?:)?//[^)\s?&={}$]+\?(?:(?:style|branch|branchname|svg|label|logo|raw|v|sanitize|w|h|width|height|size|color|event|query|maxage|token|tag|job|flag|metric|project|icon|cacheseconds|include_prereleases|sort|filter|type|url|p|downloads|r)(?:=[\w.%+-]{0,60})?(?:&\w{1,20}(?:=[\w.%+-]{0,60})?){0,4})?[)\s">]`)},
+			unless: pattern(`\]\(\s*<?(?:https?:)?//[^)\s?{}$]*(?:badge|shields\.)[^)\s?{}$]*\?(?:[\w-]{1,20}=[a-z0-9:/.%+-]{0,80}&?){1,5}[)\s">]|\]\(\s*<?(?:https?:)?//[^)\s?&={}$]+\?(?:(?:style|branch|branchname|svg|label|logo|raw|v|sanitize|w|h|width|height|size|color|event|query|maxage|token|tag|job|flag|metric|project|icon|cacheseconds|include_prereleases|sort|filter|type|url|p|downloads|r)(?:=[\w.%+-]{0,60})?(?:&\w{1,20}(?:=[\w.%+-]{0,60})?){0,4})?[)\s">]`)},
 		{rule: RuleView, name: "tracking-image", what: "a Markdown image that tracks or leaks", near: []string{"!["},
 			re: pattern(`!\[[^\]\n]{0,200}\]\(\s*<?(?:https?:)?//[^)\s>]*(?:track|pixel|beacon|exfil|collect|leak|steal|evil|attacker|malicious|callback|webhook|ngrok|requestbin|oast|\d+\.\d+\.\d+\.\d+)[^)\s>]*`)},
 		{rule: RuleView, name: "link", what: "a link that the reader is told to follow", near: []string{"]("},

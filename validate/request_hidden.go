@@ -213,7 +213,7 @@ func (rr *requestReader) secrets() func([]schemas.Finding) []schemas.Finding {
 }
 
 // seam is where a shell or Python joins two quoted pieces.
-var seam = regexp.MustCompile("[\\w!-/:;=?@^~](?:[\"'][ \\t]*(?:\\+[ \\t]*)?(?:\\\\?\\n[ \\t]*)?(?:\\+[ \\t]*)?[\"'])[\\w!-/:;=?@^~]")
+var seam = regexp.MustCompile(`[\w!-/:;=?@^~]["'][ \t]*(?:\+[ \t]*)?(?:\\?\n[ \t]*)?(?:\+[ \t]*)?["'][\w!-/:;=?@^~]`)
 
 // unquoted is src with its quoted pieces joined, as programs read them.
 func unquoted(src []byte) *text.Mapped {

@@ -26,7 +26,8 @@ func unit(raw []byte, from, to int) (lo, hi int) {
 	for lo > 0 && from-lo < reach {
 		above, line := lineStart(raw, lo-1), raw[lo:lineStop(raw, lo)]
 		before := raw[above : lo-1]
-		if !continues(before, line) && !(step && stepMark.Match(line) && (stepMark.Match(before) || bytes.HasSuffix(before, []byte(":")))) {
+		earlier := step && stepMark.Match(line) && (stepMark.Match(before) || bytes.HasSuffix(before, []byte(":")))
+		if !earlier && !continues(before, line) {
 			break
 		}
 		lo = above

@@ -40,18 +40,7 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *text.Piece) {
 			if to == len(words) && block >= 0 {
 				r.set(r.g.classes[classBlock].n, to-from-1)
 			}
-			if r.matchesAny(r.g.standing) {
-				standing = s.to + maxStanding
-			}
-			if s.from < standing {
-				r.set(r.g.classes[classStanding].n, 0)
-			}
-			if s.from < framed {
-				r.set(r.g.classes[classFramed].n, 0)
-			}
-			if r.matchesAny(r.g.framed) {
-				framed = s.to + maxFramed
-			}
+			standing, framed = r.carry(s, standing, framed)
 			for i := range r.g.phrases {
 				f := &r.g.phrases[i]
 				if found[f.rule] || !f.matches(r) {
@@ -70,6 +59,23 @@ func (c *collector) sentences(raw []byte, folded *text.Mapped, p *text.Piece) {
 			}
 		}
 	}
+}
+
+// carry gives the window its classes of orders and frames that hold until an offset, and returns until where they do.
+func (r *reading) carry(s span, standing, framed int) (int, int) {
+	if r.matchesAny(r.g.standing) {
+		standing = s.to + maxStanding
+	}
+	if s.from < standing {
+		r.set(r.g.classes[classStanding].n, 0)
+	}
+	if s.from < framed {
+		r.set(r.g.classes[classFramed].n, 0)
+	}
+	if r.matchesAny(r.g.framed) {
+		framed = s.to + maxFramed
+	}
+	return standing, framed
 }
 
 // maxStanding is how far what a standing order wants done may stand behind it.
@@ -103,7 +109,7 @@ func blockBehind(b []byte, i int) int {
 	}
 	for n := 0; i < len(b) && b[i] == '\n' && n < 3; n++ {
 		i++
-		if quoted := bytes.TrimLeft(b[i:min(len(b), i+8)], " "); bytes.HasPrefix(quoted, []byte(">")) { // of a quotation
+		if bytes.HasPrefix(bytes.TrimLeft(b[i:min(len(b), i+8)], " "), []byte(">")) { // of a quotation
 			i = end(b, i, " >")
 		}
 	}

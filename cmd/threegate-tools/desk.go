@@ -66,7 +66,8 @@ func (p *place) open(ctx context.Context, next string, kept *os.File, errs io.Wr
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 			p.registry = file
 		} else if _, err := os.Lstat(filepath.Join(next, registry.PackFile)); !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%s raises the levels of a registry, and there is no %s", registry.PackFile, registryFile)
+			return nil, fmt.Errorf("%s raises the levels of a registry, and there is no %s", registry.PackFile,
+				registryFile)
 		}
 	}
 	d := &desk{out: p.out}

@@ -44,7 +44,8 @@ func (r *Run) onBranches(rules *registry.Registry) (*registry.Registry, error) {
 func (r *Run) branches() (map[string]bool, error) {
 	unknown := map[string]bool{"": true}
 	at := r.command()
-	goesOn := func(arg string) bool { return strings.HasPrefix(arg, "--keep-going") } // also past a checkout that failed
+	// Also past a checkout that failed.
+	goesOn := func(arg string) bool { return strings.HasPrefix(arg, "--keep-going") }
 	if at < 0 || r.Argv[at] != "run" || slices.ContainsFunc(r.Argv, goesOn) {
 		return unknown, nil
 	}

@@ -27,7 +27,8 @@ func OfProfile(req *schemas.Request) (found []schemas.Finding) {
 	for _, name := range []string{RegistryFile, registry.PackFile} {
 		if slices.ContainsFunc(req.Inputs, func(in schemas.Input) bool { return in.Path == "/in/"+name }) {
 			found = append(found, Refusal(RuleRegistry,
-				"the profile %s brings /in/%s, and the request has /in/%s of its own", req.Language, RegistryFile, name))
+				"the profile %s brings /in/%s, and the request has /in/%s of its own", req.Language, RegistryFile,
+				name))
 		}
 	}
 	r := Run{Argv: Argv(req)}

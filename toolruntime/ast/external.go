@@ -87,8 +87,8 @@ func (t tools) external(ctx context.Context, a externalArgs) (externalResult, er
 	out := externalResult{Provider: a.Provider}
 	if !mayAsk.MatchString(a.Request.Method) {
 		return out, contract.Errorf(contract.Policy, "%.100q is no request that is passed on", a.Request.Method).
-			WithHint("write the whole name of one that changes and runs nothing, such as textDocument/documentSymbol, " +
-				"textDocument/definition, textDocument/references, textDocument/hover or workspace/symbol")
+			WithHint("write the whole name of one that changes and runs nothing, such as " +
+				"textDocument/documentSymbol, textDocument/definition, textDocument/references, textDocument/hover or workspace/symbol")
 	}
 	file := ""
 	if uri, ok := a.Request.Params["uri"]; ok && len(a.Request.Params) == 1 { // as the specification prints it
@@ -139,7 +139,8 @@ func (t tools) start(ctx context.Context, name string) (*lspServer, error) {
 	configured, ok := t.rules.AST.Servers[name]
 	if !ok {
 		return nil, contract.Errorf(contract.Policy, "the registry's ast.servers does not name %.100q", name).
-			WithHint(fmt.Sprintf("it names %q; ast_query and grep need none", slices.Sorted(maps.Keys(t.rules.AST.Servers))))
+			WithHint(fmt.Sprintf("it names %q; ast_query and grep need none",
+				slices.Sorted(maps.Keys(t.rules.AST.Servers))))
 	}
 	command := cmp.Or(configured.Command, servers[name].command)
 	if command == "" {

@@ -25,7 +25,8 @@ func (t tools) find(ctx context.Context, where Where) (nodes []Node, srcs []*sou
 	}
 	if strings.HasPrefix(where.NameLike, "^") || strings.Contains(where.NameLike, ".*") {
 		return nil, nil, false, contract.Errorf(contract.Validation,
-			"name_like %q is a glob pattern, not a regular expression", where.NameLike).WithHint("write it such as load*")
+			"name_like %q is a glob pattern, not a regular expression", where.NameLike).
+			WithHint("write it such as load*")
 	}
 	lang := t.language(where.Language)
 	if where.Pattern != "" && lang == "" || (where.Type == typeMatch) != (where.Pattern != "") && where.Type != "" {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// BundleBranches reads the beginning of a git bundle, or its list of references: its branches, and the one that a workspace
-// begins on. An error says that this can't be told.
+// BundleBranches reads the beginning of a git bundle, or its list of references: its branches, and the one that a
+// workspace begins on. An error says that this can't be told.
 func BundleBranches(header []byte) (all []string, first string, err error) {
 	list, _, _ := strings.Cut(string(header), "\n\n")
 	branches, head := map[string]string{}, ""

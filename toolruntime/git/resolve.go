@@ -82,7 +82,8 @@ func (a resolver) check(ours, theirs string) error {
 		if ways != 1 {
 			return contract.Errorf(contract.Validation, "the resolution of %q has %d of content, delete and take, "+
 				"not one", r.Path, ways).
-				WithHint("content is the whole file as it is to be; delete: true takes it away; take: ours or theirs takes a side")
+				WithHint("content is the whole file as it is to be; delete: true takes it away; take: ours or " +
+					"theirs takes a side")
 		}
 	}
 	return nil

@@ -156,8 +156,8 @@ func (k keeper) judgeRange(ctx context.Context, before, after string) (warnings 
 	return append([]string{}, warnings...), nil
 }
 
-// unjudged says whether a commit has one behind it that neither came with the workspace nor was judged, as on a protected
-// branch if this one is.
+// unjudged says whether a commit has one behind it that neither came with the workspace nor was judged, as on a
+// protected branch if this one is.
 func (k keeper) unjudged(ctx context.Context, id string) (bool, error) {
 	ids, err := k.git(ctx, append([]string{"rev-list", id, "--not"}, k.came...)...)
 	return slices.ContainsFunc(strings.Fields(ids), func(id string) bool {

@@ -73,8 +73,8 @@ func list(ctx context.Context, r *registry.Registry, a listArgs) (listResult, er
 	return found, nil
 }
 
-// look reads one process, which may end meanwhile. Secrets of its command line are masked; where nothing finds them, only
-// the name of its program is shown.
+// look reads one process, which may end meanwhile. Secrets of its command line are masked; where nothing finds them,
+// only the name of its program is shown.
 func look(p procfs.Proc, finder contract.SecretFinder) (Process, bool) {
 	stat, err := p.Stat()
 	if err != nil {

@@ -89,7 +89,8 @@ func (a shellArgs) Check() error {
 // allowed holds a command to the registry.
 func (a shellArgs) allowed(r *registry.Registry) error {
 	if !r.AllowsCommand(a.Cmd) {
-		return contract.Refuse(registry.ShellRule, "no pattern of shell_allow matches %.200q", a.Cmd).WithHint(patterns(r))
+		return contract.Refuse(registry.ShellRule, "no pattern of shell_allow matches %.200q", a.Cmd).
+			WithHint(patterns(r))
 	}
 	if a.AllowNetwork && len(r.Network.AllowedDomains) == 0 {
 		return contract.Refuse("sec.network.allowlist", "the registry allows no host")
@@ -139,8 +140,8 @@ func Environ() []string {
 	return env
 }
 
-// Rustup is what the programs that rustup puts in the place of a toolchain need to find it from another home, if there is
-// one.
+// Rustup is what the programs that rustup puts in the place of a toolchain need to find it from another home, if there
+// is one.
 func Rustup() []string {
 	dir := os.Getenv("RUSTUP_HOME")
 	if home, err := os.UserHomeDir(); dir == "" && err == nil {

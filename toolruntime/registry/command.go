@@ -109,8 +109,8 @@ func Split(cmd string) ([]string, error) {
 		text, ok := literal(w)
 		if !ok {
 			return nil, contract.Refuse(ShellRule, "the command has an expansion or an unquoted pattern").
-				WithHint("no shell expands it: write the value or the names of the files (fs_list lists them), or quote " +
-					"what is meant literally")
+				WithHint("no shell expands it: write the value or the names of the files (fs_list lists them), or " +
+					"quote what is meant literally")
 		}
 		argv = append(argv, text)
 	}

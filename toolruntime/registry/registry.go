@@ -45,8 +45,8 @@ type Registry struct {
 	// Validators are the rules that hold. The rules sec.* hold whether they are listed or not.
 	Validators []Validator `yaml:"validators"`
 
-	// Secrets is the host's finder of secrets, for secrets.scan and proc_list; no file names it. Without one that rule is
-	// an error, and proc_list shows the names of programs only.
+	// Secrets is the host's finder of secrets, for secrets.scan and proc_list; no file names it. Without one that rule
+	// is an error, and proc_list shows the names of programs only.
 	Secrets contract.SecretFinder `yaml:"-"`
 
 	shell []*regexp.Regexp
@@ -236,7 +236,9 @@ func (r *Registry) On(branch string) *Registry {
 		return r
 	}
 	other := *r
-	other.Validators = slices.DeleteFunc(slices.Clone(r.Validators), func(v Validator) bool { return v.Rule == TodoRule })
+	other.Validators = slices.DeleteFunc(slices.Clone(r.Validators), func(v Validator) bool {
+		return v.Rule == TodoRule
+	})
 	return &other
 }
 

@@ -76,7 +76,8 @@ func each(ctx context.Context, w *Workspace, glob string, do func(p string, d fs
 		err = contract.Errorf(contract.FileIO, "%q is a folder, and the pattern names files", glob).
 			WithHint(fmt.Sprintf("its files are %q, those of folders below too %q", glob+"/*", glob+"/**"))
 	case regular.MatchString(glob):
-		err = contract.Errorf(contract.Validation, "no file fits %q, which is a glob pattern, not a regular expression", glob).
+		err = contract.Errorf(contract.Validation, "no file fits %q, which is a glob pattern, not a regular "+
+			"expression", glob).
 			WithHint("write * for any letters of a name, ** for any folders: **/*.py")
 	case strings.Contains(glob, `\`):
 		err = contract.Errorf(contract.Validation, "no file fits the pattern %q, in which \\ takes the meaning of *",

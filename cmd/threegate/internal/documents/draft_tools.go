@@ -190,7 +190,8 @@ func (f *draftFlags) rules(node *config.Node) (*registry.Registry, error) {
 			err = rules.Raise(raw)
 		}
 		if err != nil {
-			return nil, cli.Rejectf(patchpolicy.RuleRegistry, "docs/tools.md has an example", "%s: %v", f.inputs[i], err)
+			return nil, cli.Rejectf(patchpolicy.RuleRegistry, "docs/tools.md has an example", "%s: %v", f.inputs[i],
+				err)
 		}
 	}
 	return rules, nil

@@ -128,8 +128,8 @@ func inputFault(err error) *cli.Fault {
 	return cli.Troublef(err, hint, "can't take the inputs")
 }
 
-// packTree makes the folder dir one input: a tar of its empty folders and its files, sorted, without dates and owners, so
-// the same tree makes the same tar.
+// packTree makes the folder dir one input: a tar of its empty folders and its files, sorted, without dates and owners,
+// so the same tree makes the same tar.
 func packTree(ctx context.Context, dir string, l bundle.Limits) (bundle.File, error) {
 	whole, err := filepath.Abs(dir)
 	if err == nil {

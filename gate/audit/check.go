@@ -168,7 +168,7 @@ func unpack(archive io.Reader, dir string) error {
 		name := filepath.FromSlash(h.Name)
 		left -= h.Size // also of one with holes, whose size is larger than what is read
 		depth := strings.Count(name, "/")
-		n += depth * depth / 64 // what it takes to make folders
+		n += depth * depth / 16 // what it takes to make folders
 		large := n >= maxCaseFiles || left < 0 || depth > maxCaseDepth
 		if large || h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) {
 			return fmt.Errorf("it is no case file: it holds %s, or too much", spool.Quote(h.Name))

@@ -88,7 +88,8 @@ func (t tools) external(ctx context.Context, a externalArgs) (externalResult, er
 	if !mayAsk.MatchString(a.Request.Method) {
 		return out, contract.Errorf(contract.Policy, "%.100q is no request that is passed on", a.Request.Method).
 			WithHint("write the whole name of one that changes and runs nothing, such as " +
-				"textDocument/documentSymbol, textDocument/definition, textDocument/references, textDocument/hover or workspace/symbol")
+				"textDocument/documentSymbol, textDocument/definition, " +
+				"textDocument/references, textDocument/hover or workspace/symbol")
 	}
 	file := ""
 	if uri, ok := a.Request.Params["uri"]; ok && len(a.Request.Params) == 1 { // as the specification prints it

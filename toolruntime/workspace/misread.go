@@ -30,8 +30,8 @@ func misread(path, diff string, image []line) *contract.Error {
 		return bad("leave out the lines that begin with ```", "stands between fences of Markdown")
 	case otherForm.MatchString(diff):
 		return bad("write a unified diff: the lines "+header+", then @@ -LINE,COUNT +LINE,COUNT @@ and, with 3 lines "+
-			"of context before and after, lines that begin with a blank, - or +", "is of another form, with lines of *** or "+
-			"<<<")
+			"of context before and after, lines that begin with a blank, - or +",
+			"is of another form, with lines of *** or <<<")
 	case strings.Count(diff, "\n") < 2 && strings.Contains(diff, `\n`):
 		return bad("write line breaks as such: in JSON one backslash and n, not two", `has \n in the place of line breaks`)
 	case len(secondOne.FindAllStringIndex(diff, 2)) > 1:

@@ -238,3 +238,22 @@ func TestOneLogHasOneName(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestEventsLeftOut: a case without the events that say who approved a run, or who was allowed to, proves no run.
+func TestEventsLeftOut(t *testing.T) {
+	a := newAudited(t)
+	must(t, a.checkpoint(notary))
+	file, everybody := a.proved(t, requestID(7)), []person{operator, alice, carol}
+	for what, leave := range map[string]func([]int64) []int64{
+		"only the last": func(list []int64) []int64 { return list[len(list)-1:] },
+		"not the first": func(list []int64) []int64 { return list[1:] },
+	} {
+		r, err := checked(t, indexed(t, file, func(c *audit.Case) { c.Events = leave(c.Events) }), everybody...)
+		if must(t, err); len(r.Findings) == 0 && len(r.Unchecked) == 1 {
+			t.Errorf("%s: nothing is found: %+v", what, r)
+		}
+	}
+	if r, err := checked(t, file, everybody...); err != nil || len(r.Findings) > 0 {
+		t.Errorf("the whole case: %v, %v", r.Findings, err)
+	}
+}

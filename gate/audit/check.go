@@ -336,9 +336,14 @@ func (c *caseCheck) sealed() {
 	}
 }
 
-// approvals wants what is on record as signed to be signed, by a key that counted then.
+// approvals wants what is on record as signed to be signed, by a key that counted then. Of what ran it wants the event
+// that admitted it: whoever makes a case chooses its events.
 func (c *caseCheck) approvals() {
 	e := c.admitted
+	if e == nil && (c.report.Outcome == ledger.ResultDelivered || c.report.Outcome == ledger.ResultQuarantined ||
+		c.report.Outcome == ledger.ResultRecalled || c.report.Outcome == ledger.ResultReissued) {
+		c.found(CheckContent, caseEvents, "it ran, and no event of the case says who approved it")
+	}
 	if e == nil || !slices.ContainsFunc(e.Approvers, approval.Approver.Verified) {
 		return
 	}
@@ -379,6 +384,13 @@ func (c *caseCheck) signed(where, namespace, who string, message, sig []byte, e 
 	}
 	if c.signers != nil {
 		lists["that you gave"] = c.signers
+	}
+	if len(e.texts) == 0 {
+		c.unchecked(fmt.Sprintf("whether the node itself allowed those to sign who signed what event %d is about: no event "+
+			"of the case says whom it allowed", e.Seq), "a case with the events of the node's start")
+	}
+	if len(lists) == 0 {
+		c.found(fsck.CheckApproval, where, "nobody is known who was allowed to sign it")
 	}
 	for whose, text := range lists {
 		if err := approval.VerifyFor(namespace, text, who, message, sig, e.Time); err != nil {

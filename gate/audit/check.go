@@ -386,8 +386,8 @@ func (c *caseCheck) signed(where, namespace, who string, message, sig []byte, e 
 		lists["that you gave"] = c.signers
 	}
 	if len(e.texts) == 0 {
-		c.unchecked(fmt.Sprintf("whether the node itself allowed those to sign who signed what event %d is about: no event "+
-			"of the case says whom it allowed", e.Seq), "a case with the events of the node's start")
+		c.unchecked(fmt.Sprintf("whether the node itself allowed those to sign who signed what event %d is about: no "+
+			"event of the case says whom it allowed", e.Seq), "a case with the events of the node's start")
 	}
 	if len(lists) == 0 {
 		c.found(fsck.CheckApproval, where, "nobody is known who was allowed to sign it")

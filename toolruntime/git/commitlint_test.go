@@ -52,7 +52,7 @@ func TestCommitlint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := keeper{nil, rules}
+	k := keeper{rules: rules}
 	count := map[string]int{}
 	for i, v := range commitlint(t, messages) {
 		_, err := k.message(messages[i])

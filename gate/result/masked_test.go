@@ -22,6 +22,7 @@ import (
 // encodings are ways to write a text. Each result stands by itself in a line.
 var encodings = map[string]func(string) string{
 	"plain":      func(s string) string { return s },
+	"coloured":   func(s string) string { return s[:2] + "\x1b[01;31m" + s[2:3] + "\x1b[m\x1b[K" + s[3:] },
 	"base64":     func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
 	"base64 url": func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
 	"base64 of a sentence": func(s string) string {

@@ -82,9 +82,11 @@ func (s *Set) Find(b []byte) (places [][2]int) {
 		return nil
 	}
 	places = s.plain(b)
-	if bare, changed := text.Strip(b); changed {
-		for _, p := range s.plain(bare.Text) {
-			places = append(places, [2]int{bare.Origin(p[0]), bare.Origin(p[1]-1) + 1})
+	for _, view := range []func([]byte) (*text.Mapped, bool){text.Strip, text.Printed} {
+		if bare, changed := view(b); changed {
+			for _, p := range s.plain(bare.Text) {
+				places = append(places, [2]int{bare.Origin(p[0]), bare.Origin(p[1]-1) + 1})
+			}
 		}
 	}
 	for p := range text.Pieces(b, text.DefaultLimits(len(b))) {

@@ -73,7 +73,7 @@ func TestProfile(t *testing.T) {
 // patch.
 func TestProfileRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, rule, says string }{
-		"brings one": {"x.csv", "registry.yaml", "tools.registry", "and the request has one of its own"},
+		"brings one": {"x.csv", "registry.yaml", "tools.registry", "and the request has /in/registry.yaml of its own"},
 		"names another": {"/in/plan.jsonl\n", "/in/plan.jsonl --registry /in/x.csv\n", "tools.registry",
 			"would not have the registry of the profile fix"},
 		"a plan elsewhere": {"/in/plan.jsonl", "/in/sub/plan.jsonl", "tools.registry", "put the plan directly below /in"},

@@ -356,9 +356,9 @@ func TestRustup(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "cargo"), []byte(proxy), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	j := job(t, "ast: {language: rust}\n", map[string]string{"Cargo.toml": "[package]\nname = \"x\"\n"})
 	t.Setenv("HOME", home)
 	t.Setenv("RUSTUP_HOME", "")
-	j := job(t, "ast: {language: rust}\n", map[string]string{"Cargo.toml": "[package]\nname = \"x\"\n"})
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	if found, _, err := j.Check(t.Context(), Build); err != nil || len(found) > 0 {
 		t.Errorf("%v %v", found, err)

@@ -87,21 +87,21 @@ func TestAnotherUsersSidecarsAreSetAside(t *testing.T) {
 // whichever step of the node, is none of them.
 func TestSwappedSidecarsAreSetAside(t *testing.T) {
 	const other = nobody - 1
-	for at, steps := 1, 1; at <= steps; at++ {
-		steps = 0
-		var n *node
-		n = newNode(t, func(o *spool.Options) {
+	for at, last := int64(1), int64(1); at <= last; at++ {
+		var steps atomic.Int64
+		var inbox atomic.Value // once the node is open
+		n := newNode(t, func(o *spool.Options) {
 			o.Seam = func(_ spool.Step, apply func() error) error {
-				if steps++; steps == at && n != nil {
+				if dir, open := inbox.Load().(string); open && steps.Add(1) == at {
 					for _, name := range []string{"TR-a.inputs", "TR-a.md.sig"} {
-						_ = os.Rename(filepath.Join(n.inbox, name), filepath.Join(n.inbox, "gone-"+name))
-						_ = os.Rename(filepath.Join(n.inbox, "other-"+name), filepath.Join(n.inbox, name))
+						_ = os.Rename(filepath.Join(dir, name), filepath.Join(dir, "gone-"+name))
+						_ = os.Rename(filepath.Join(dir, "other-"+name), filepath.Join(dir, name))
 					}
 				}
 				return apply()
 			}
 		})
-		steps = 0
+		inbox.Store(n.inbox)
 		for prefix, owner := range map[string]int{"": nobody, "other-": other} {
 			n.put(prefix+"TR-a.inputs/x", fmt.Sprint("of ", owner))
 			n.put(prefix+"TR-a.md.sig", fmt.Sprint("of ", owner))
@@ -117,6 +117,7 @@ func TestSwappedSidecarsAreSetAside(t *testing.T) {
 				t.Errorf("swapped before step %d: %s is %q", at, name, text)
 			}
 		}
+		last = steps.Load()
 		n.check()
 	}
 }
